@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See build-record.h. */
 #include "tests/unit/build-record.h"
 #include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
@@ -78,15 +77,15 @@ int try_decode(const void *bytes, size_t size, const struct record_layout *layou
     return r;
 }
 
-/* Any value of a word, which may be a count, a size or the end of a text. */
-static void try_lies(const struct built *built, const struct record_layout *layout)
+/* Replaces each 64-bit word in turn by values that are wrong for a count, a size or the end of a string. */
+static void try_wrong_words(const struct built *built, const struct record_layout *layout)
 {
-    static const uint64_t lies[] = {0, 1, 3, 8, 0xffff, UINT32_MAX, 0x0101010101010101, UINT64_MAX / 3 + 1, UINT64_MAX};
+    static const uint64_t bad[] = {0, 1, 3, 8, 0xffff, UINT32_MAX, 0x0101010101010101, UINT64_MAX / 3 + 1, UINT64_MAX};
     void *copy = exact_copy(built->bytes, built->size);
 
     for (size_t at = 8; at < built->size; at += 8)
-        for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
-            memcpy((char *)copy + at, &lies[i], 8);
+        for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+            memcpy((char *)copy + at, &bad[i], 8);
             int r = try_decode(copy, built->size, layout);
             assert_true(r == 0 || r == -EBADMSG);
             memcpy((char *)copy + at, built->bytes + at, 8);
@@ -98,7 +97,7 @@ void try_cut_and_lies(const struct built *built, const struct record_layout *lay
 {
     for (size_t size = 0; size < built->size; size++) {
         void *copy = exact_copy(built->bytes, size);
-        assert_int_equal(try_decode(copy, size, layout), -EBADMSG); /* less than the header says */
+        assert_int_equal(try_decode(copy, size, layout), -EBADMSG); /* the header still has the old size */
         if (size >= 8) {
             set_record_size(copy, size);
             int r = try_decode(copy, size, layout);
@@ -106,7 +105,7 @@ void try_cut_and_lies(const struct built *built, const struct record_layout *lay
         }
         free(copy);
     }
-    try_lies(built, layout);
+    try_wrong_words(built, layout);
 }
 
 void put_trailer(struct built *built, uint64_t type)

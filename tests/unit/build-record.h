@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records that tests write field by field, and decode cut short at every length and with every word changed. */
+/* Tests build perf records field by field, then decode them truncated to every length and with every word changed. */
 #ifndef TESTS_UNIT_BUILD_RECORD_H
 #define TESTS_UNIT_BUILD_RECORD_H
 
 #include "perf/record.h"
 
-/* Constants that are newer than some kernel headers. */
+/* Some kernel headers lack these constants. */
 #define SAMPLE_DATA_PAGE_SIZE (UINT64_C(1) << 22)
 #define SAMPLE_CODE_PAGE_SIZE (UINT64_C(1) << 23)
 #define SAMPLE_WEIGHT_STRUCT (UINT64_C(1) << 24)
@@ -22,29 +22,35 @@ struct built {
     size_t size;
 };
 
-/* The header; set_record_size() sets its size at the end. */
+/* Starts a record with its header, whose size set_record_size() fills in at the end. */
 void start_record(struct built *built, uint32_t type, uint16_t misc);
 void built_bytes(struct built *built, const void *bytes, size_t size);
 void put8(struct built *built, uint64_t value);
 void put4(struct built *built, uint32_t value);
 void put2(struct built *built, uint16_t value);
-/* `n` words: first, first + 1, ... */
+/* Appends `n` 64-bit words: first, first + 1, ... */
 void put_array(struct built *built, size_t n, uint64_t first);
-/* `size` bytes that are all `byte`. */
+/* Appends `size` bytes with the value `byte`. */
 void put_filled(struct built *built, size_t size, int byte);
-/* With its NUL, padded to the next multiple of 8. */
+/* Appends the string with its NUL, padded to the next multiple of 8 bytes. */
 void built_text(struct built *built, const char *text);
-/* The trailer behind the body of all records but samples. */
+/* Appends the trailer that all records other than samples have (sample_id_all). */
 void put_trailer(struct built *built, uint64_t sample_type);
-/* Asserts that it is the one of put_trailer(). */
+/* Asserts that `id` has the values that put_trailer() writes. */
 void check_id(const struct record_id *id, uint64_t sample_type);
 void set_record_size(void *bytes, size_t size);
 
-/* A copy that ends where the memory ends; the caller frees it. */
+/*
+ * Returns a copy in a heap block of exactly `size` bytes, so that a sanitizer finds reads behind it. The caller frees
+ * it.
+ */
 void *exact_copy(const void *bytes, size_t size);
-/* Decodes, reads everything that was decoded, and returns the result of record_decode(). */
+/* Decodes a record and reads everything that it points to. Returns the result of record_decode(). */
 int try_decode(const void *bytes, size_t size, const struct record_layout *layout);
-/* Decoding changed bytes is -EBADMSG or well, and reads nothing outside. `tight`: every byte is needed. */
+/*
+ * Checks that changed records are either decoded or refused with -EBADMSG, and never read outside of their memory.
+ * `tight`: the record cannot be shorter by even one word.
+ */
 void try_cut_and_lies(const struct built *built, const struct record_layout *layout, bool tight);
 
 #endif

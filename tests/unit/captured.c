@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines as their /sys shows them: see captured.h. */
 #undef NDEBUG
 #include <assert.h>
 
@@ -11,8 +10,8 @@ struct pmu_files {
     const char *name;
     uint32_t type;
     enum kind kind;
-    const char *file, *cpus; /* no file: all CPUs */
-    uint32_t counters;       /* 0: no limit */
+    const char *file, *cpus; /* NULL: the PMU covers all CPUs */
+    uint32_t counters;       /* programmable counters; 0: no limit */
     const char *files;       /* "events/cycles=event=0x11 format/event=config:0-31" */
 };
 
@@ -22,7 +21,7 @@ struct captured {
     bool extended_types;
 };
 
-/* Those of every kernel. */
+/* PMUs that every kernel has. */
 static const struct pmu_files kernel_pmus[] = {
     {"software", PERF_TYPE_SOFTWARE, SOFTWARE, NULL, NULL, 0, ""},
     {"tracepoint", PERF_TYPE_TRACEPOINT, SOFTWARE, NULL, NULL, 0, ""},
@@ -74,8 +73,8 @@ static struct fake_sys *play(const struct captured *captured)
 /* Arm */
 
 /*
- * The events of drivers/perf/arm_pmuv3.c (6.7 and later; arch/arm64/kernel/perf_event.c before) that the core counts:
- * sysfs has those whose bit is set in PMCEID0 and PMCEID1. Common to Cortex-A55 and A76, by the PMU chapters of their
+ * The core's events in drivers/perf/arm_pmuv3.c (6.7 and later; arch/arm64/kernel/perf_event.c before). sysfs lists
+ * those whose bit is set in PMCEID0 or PMCEID1. These are common to Cortex-A55 and A76, by the PMU chapters of their
  * Technical Reference Manuals; neither has STALL_SLOT, OP_SPEC or OP_RETIRED.
  */
 #define ARMV8                                                                                                          \
@@ -93,13 +92,13 @@ static struct fake_sys *play(const struct captured *captured)
     "events/l3d_cache_allocate=event=0x0029 events/l3d_cache_refill=event=0x002a events/l3d_cache=event=0x002b "       \
     "events/l2d_tlb_refill=event=0x002d events/l2d_tlb=event=0x002f events/dtlb_walk=event=0x0034 "                    \
     "events/itlb_walk=event=0x0035 events/ll_cache_rd=event=0x0036 events/ll_cache_miss_rd=event=0x0037 "
-/* Each of the two has some events that the other lacks. */
+/* Events that only one of the two cores has. */
 #define A55                                                                                                            \
     ARMV8 "events/ld_retired=event=0x0006 events/st_retired=event=0x0007 events/pc_write_retired=event=0x000c "        \
           "events/remote_access_rd=event=0x0038 "
 #define A76 ARMV8 "events/remote_access=event=0x0031 "
 
-/* Six programmable counters and one for cycles. */
+/* Six programmable counters and the cycle counter. */
 #define ARMV8_COUNTERS 7
 #define RK3588_CORES                                                                                                   \
     {"armv8_cortex_a55", 8, CORE, "cpus", "0-3", ARMV8_COUNTERS, A55},                                                 \
@@ -128,8 +127,8 @@ struct fake_sys *captured_rk3588_6_1(void)
 }
 
 /*
- * drivers/devfreq/event/rockchip-dfi.c, 6.7 and later, on the node dfi@fe060000 of rk3588-base.dtsi. Each event
- * is a sum that the driver keeps, so that there is no limit to their number.
+ * drivers/devfreq/event/rockchip-dfi.c, 6.7 and later, on the node dfi@fe060000 of rk3588-base.dtsi. The driver
+ * accumulates each event in software, so the number of events is not limited.
  */
 #define ROCKCHIP_BYTES(event, number)                                                                                  \
     "events/" event "=event=" number " events/" event ".unit=MB events/" event ".scale=9.536743164e-07 "
@@ -156,9 +155,10 @@ struct fake_sys *captured_raspberry_pi_5(void)
 }
 
 /*
- * Neoverse N1: drivers/perf/arm_pmu_acpi.c names the PMU; the events of the A76, which it comes from, and those of the
- * Statistical Profiling Extension. drivers/perf/arm-cmn.c and drivers/perf/arm_dmc620_pmu.c, whose names hold the
- * address of the controller, 6.8; the latter takes one event in a group, and has no cpumask before 6.15.
+ * Neoverse N1: drivers/perf/arm_pmu_acpi.c names the PMU. Its events are those of the A76, from which it derives, and
+ * those of the Statistical Profiling Extension. The others are drivers/perf/arm-cmn.c and drivers/perf/arm_dmc620_pmu.c
+ * of 6.8. A dmc620 PMU has the address of its controller in its name, accepts one event per group, and has no cpumask
+ * before 6.15.
  */
 #define DMC620                                                                                                         \
     "format/event=config2:3-8 format/clkdiv2=config2:9 events/clkdiv2_rdwr=event=0x12,clkdiv2=0x1 "                    \
@@ -185,7 +185,7 @@ struct fake_sys *captured_altra(void)
     return play(&(struct captured){"0-31", "6.8.0-60-generic", "4", pmus, false});
 }
 
-/* Neoverse N2: what its Technical Reference Manual adds, and five operations in a cycle (PMMIR_EL1.SLOTS). */
+/* Neoverse N2: the additional events of its Technical Reference Manual; five operations per cycle (PMMIR_EL1.SLOTS). */
 struct fake_sys *captured_neoverse_n2(void)
 {
     static const struct pmu_files pmus[] = {
@@ -251,9 +251,9 @@ struct fake_sys *captured_intel_hybrid(void)
 }
 
 /*
- * Ice Lake server, two sockets of eight cores with two threads each: arch/x86/events/intel/core.c, uncore_snbep.c
- * (icx_uncore_imc_events, icx_uncore_imc_freerunning_events), 6.1; rapl.c (the domains of a server). Eight programmable
- * counters, three fixed ones, and slots.
+ * Ice Lake server, two sockets with eight cores of two threads each: arch/x86/events/intel/core.c, uncore_snbep.c
+ * (icx_uncore_imc_events, icx_uncore_imc_freerunning_events), 6.1; rapl.c (the domains of a server). Each CPU has eight
+ * programmable counters, three fixed ones, and slots.
  */
 #define SERVER_IMC                                                                                                     \
     "format/event=config:0-7 format/umask=config:8-15 events/clockticks=event=0x00,umask=0x00" IMC_BYTES(              \

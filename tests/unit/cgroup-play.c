@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cgroups that come and go: see cgroup-play.h. */
 #include "tests/unit/cgroup-play.h"
 
 #include <poll.h>

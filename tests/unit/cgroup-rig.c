@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rig whose machine counts the cgroup "/a": see cgroup-rig.h. */
 #include "tests/unit/cgroup-rig.h"
 
 #include "tests/unit/fake-bpf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rig whose machine counts the cgroup "/a", and what its series show. */
+/* A rig whose machine counts the cgroup "/a". */
 #ifndef TESTS_UNIT_CGROUP_RIG_H
 #define TESTS_UNIT_CGROUP_RIG_H
 
@@ -8,14 +8,14 @@
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 
-/* The descriptor of the cgroup that most tests have, and that of another. */
+/* The descriptor of the cgroup in most tests, and of a second cgroup. */
 #define CGROUP 7
 #define OTHER 8
 
-/* The engine that counts; its type is NULL before the first cgroup is opened. */
+/* The engine under test. Its type is NULL before the first cgroup is opened. */
 extern struct cgroup_engine rig_engine;
 
-/* Runs the tests of a program once with each engine; the machine can have a BPF program where it is bpf. */
+/* Runs all tests once with the engine perf and once with bpf, for which the simulated machine supports BPF programs. */
 #define CGROUP_RIG_MAIN()                                                                                              \
     int main(void)                                                                                                     \
     {                                                                                                                  \
@@ -26,30 +26,32 @@ extern struct cgroup_engine rig_engine;
     }
 void cgroup_rig_use(enum config_engine engine);
 bool cgroup_rig_uses(enum config_engine engine);
-/* A test is for one engine. */
+/* Returns from a test that does not apply to the current engine. */
 #define NEEDS_ENGINE(engine)                                                                                           \
     do {                                                                                                               \
         if (!cgroup_rig_uses(engine))                                                                                  \
             return;                                                                                                    \
     } while (0)
-/* How many descriptors a cgroup has of its own, where it has `n` with perf. */
+/* Returns the number of descriptors that each cgroup needs: `n` with the engine perf, 0 with bpf. */
 size_t cgroup_rig_own(size_t n);
 
-/* A configuration of the collector cgroup alone. */
+/* A configuration with only the collector cgroup. */
 #define GROUPS(groups) "collectors: {cgroup: {groups: " groups "}}"
 #define GROUPS_PER_CPU(groups) "collectors: {cgroup: {per_cpu: true, groups: " groups "}}"
 
 /* Opens the engine. */
 void cgroup_rig_start(struct rig *rig, struct fake_sys *fake, const char *config);
-/* The same, and opens the cgroup "/a" as CGROUP. */
+/* Opens the engine, and the cgroup "/a" with the descriptor CGROUP. */
 struct cgroup_counts *cgroup_rig_init(struct rig *rig, struct fake_sys *fake, const char *config);
 struct cgroup_counts *cgroup_rig_open(struct rig *rig, const char *path, int fd);
-/* Frees the counts, NULL for none, the engine and the rig. */
+/* Frees the counts, which may be NULL, the engine and the rig. */
 void cgroup_rig_done(struct rig *rig, struct cgroup_counts *counts);
 
-/* Resumes the engine and the cgroup of a descriptor. Returns what cgroup_counts_resume() does. */
+/*
+ * Resumes the engine, then the counts of the cgroup with this descriptor. Returns the result of cgroup_counts_resume().
+ */
 int cgroup_rig_resume(struct rig *rig, struct cgroup_counts *counts, int fd);
-/* The same for CGROUP, when CPUs came or went. */
+/* Rescans the CPUs after hotplug, then does the same for CGROUP. */
 int cgroup_rig_rescan(struct rig *rig, struct cgroup_counts *counts, const char *went_offline);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the allocations of a test that is linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc. Included by its
- * one source file.
+ * Counts allocations in a test that is linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc. Exactly one source
+ * file may include it.
  */
 #ifndef TESTS_UNIT_COUNT_ALLOCATIONS_H
 #define TESTS_UNIT_COUNT_ALLOCATIONS_H

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine to play that can have a BPF program: see fake-bpf.h. */
 #include "tests/unit/fake-bpf.h"
 
 #undef NDEBUG
@@ -14,20 +13,20 @@
 #define RUNS_MAX 64
 #define SLOTS_MAX 1024
 
-/* A CPU, as the program and its loader have it. */
+/* The event sources and descriptors that the loader has set for a CPU. */
 struct fake_cpu {
     struct bpf_event events[BPF_EVENTS_MAX];
     int fds[BPF_EVENTS_MAX];
 };
 
-/* The BPF program that was started. Its maps stay until the machine is freed. */
+/* A BPF program that was started. Its maps stay until the machine is freed. */
 struct fake_run {
     struct bpf_shape shape;
     uint64_t *counts;
     struct bpf_record *records;
     struct fake_cpu *cpus;
     struct {
-        int cgroup; /* 0: none */
+        int cgroup; /* 0: this entry is unused */
         uint32_t slot;
     } slots[SLOTS_MAX];
 };
@@ -35,11 +34,11 @@ struct fake_run {
 struct fake_bpf {
     struct fake_run runs[RUNS_MAX];
     unsigned n_runs;
-    struct fake_run *counting; /* NULL: none is attached */
-    bool has_program;          /* since it was stopped last */
+    struct fake_run *counting; /* the attached program, or NULL */
+    bool has_program;          /* true from start() until stop() */
     int running[64];           /* the cgroup on each CPU; -1: the root */
     struct fake_event switches[64];
-    struct sys_calls kernel; /* for what is no map */
+    struct sys_calls kernel; /* handles descriptors that are not maps */
 };
 
 static struct fake_run *last_run(const struct fake_sys *fake)
@@ -65,7 +64,7 @@ static void put_word(uint64_t *words, uint64_t *valid, unsigned word, uint64_t v
     *valid |= UINT64_C(1) << word;
 }
 
-/* The counters now; returns which of them can be read. */
+/* Reads the current counters. Returns the mask of the words that are valid. */
 static uint64_t read_words(struct fake_sys *fake, const struct fake_run *run, unsigned cpu, uint64_t *words)
 {
     const struct fake_cpu *c = &run->cpus[cpu];
@@ -97,7 +96,7 @@ static uint64_t *entry_of(const struct fake_run *run, unsigned cpu, uint32_t slo
     return &run->counts[((size_t)cpu * run->shape.slots + slot) * bpf_words(&run->shape) + word];
 }
 
-/* The interval ends, and a slot begins: BPF_SLOT_NONE ends it alone. */
+/* Ends the current interval and starts one for `slot`. With BPF_SLOT_NONE no new interval starts. */
 static void run_enter(struct fake_sys *fake, struct fake_run *run, unsigned cpu, uint32_t slot)
 {
     struct bpf_record *r = &run->records[cpu];
@@ -125,7 +124,7 @@ static void look(struct fake_sys *fake, unsigned cpu)
         run_enter(fake, bpf->counting, cpu, find_slot(bpf->counting, bpf->running[cpu]));
 }
 
-/* Switches are counted at the rate of their event, though there are but two. */
+/* The context switch event grows at its fake_rate(), although the CPU switches only twice. */
 static void run_cgroup(struct fake_sys *fake, int cgroup, unsigned cpu, uint64_t ns)
 {
     struct fake_bpf *bpf = fake->bpf;
@@ -199,12 +198,13 @@ static int fake_attach(void *owner, bool attached)
     for (unsigned cpu = 0; bpf->counting && cpu < bpf->counting->shape.cpus; cpu++)
         run_enter(owner, bpf->counting, cpu, BPF_SLOT_NONE);
     bpf->counting = attached ? last_run(owner) : NULL;
-    for (unsigned cpu = 0; attached && cpu < bpf->counting->shape.cpus; cpu++) /* it saw none while it was detached */
+    /* Switches that happened while it was detached are not counted. */
+    for (unsigned cpu = 0; attached && cpu < bpf->counting->shape.cpus; cpu++)
         bpf->counting->records[cpu].switches = bpf->switches[cpu].count;
     return attached ? fake_flush(owner) : 0;
 }
 
-/* The inode of a directory; else it is the descriptor that the test gave it. */
+/* Identifies a cgroup by the inode of its directory, or else by the descriptor itself, which may be any number. */
 static int id_of(int cgroup_fd)
 {
     struct stat st;
@@ -340,7 +340,7 @@ void fake_bpf_spoil(struct fake_sys *fake, unsigned cpu)
 void fake_bpf_move(struct fake_sys *fake, int cgroup, unsigned cpu)
 {
     fake->bpf->running[cpu] = cgroup;
-    fake->bpf->counting->records[0].moves++; /* of the CPU where the task runs that moves the other one */
+    fake->bpf->counting->records[0].moves++; /* in the record of the CPU on which the moving task runs */
 }
 
 void fake_bpf_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns)

@@ -11,7 +11,7 @@ struct fake_event {
     int cgroup; /* descriptor of the cgroup's directory, or -1 */
     struct fake_pmu *pmu;
     struct fake_event *leader; /* the event itself if it is a leader or has no group */
-    bool enabled, dead;        /* dead: its CPU went offline */
+    bool enabled, dead;        /* dead: its CPU has gone offline */
     bool off_counter;
     uint64_t count, remainder, time_enabled, time_running;
     struct perf_event_mmap_page *page; /* NULL if it is not mapped */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machines that tests play: their files in /sys and /proc, and the kernel's idea of their PMUs. See fake-sys.h. */
+/* Simulated machines: their files in /sys and /proc, and what the simulated kernel knows of their PMUs. */
 #undef NDEBUG
 #include <assert.h>
 #include <ftw.h>
@@ -113,7 +113,7 @@ static struct fake_pmu *core_pmu(struct fake_sys *fake, const char *name, uint32
     return pmu;
 }
 
-/* An x86's own PMU has no file of CPUs. */
+/* The core PMU of an x86 has neither a file "cpus" nor a "cpumask". */
 static void x86_pmu(struct fake_sys *fake, const char *cpus, uint32_t counters)
 {
     core_pmu(fake, "cpu", PERF_TYPE_RAW, NULL, cpus, counters);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols for writers' tests, instead of symbols/symbols.c: one program, one kernel, and names that are hard to write.
- */
+/* Replaces symbols/symbols.c in tests of writers: one program, one kernel, and names that need escaping. */
 #ifndef TESTS_UNIT_FAKE_PROGRAM_H
 #define TESTS_UNIT_FAKE_PROGRAM_H
 
 #include "symbols/symbols.h"
 
 #define FAKE_PID 1000
-#define FAKE_IP UINT64_C(0x401010)      /* hot of /usr/bin/hot */
-#define FAKE_ODD_IP UINT64_C(0x402000)  /* a symbol of /usr/bin/hot that must be escaped */
-#define FAKE_BARE_IP UINT64_C(0x403000) /* of /usr/bin/hot, without a symbol */
+#define FAKE_IP UINT64_C(0x401010)      /* in the function "hot" of /usr/bin/hot */
+#define FAKE_ODD_IP UINT64_C(0x402000)  /* in a function of /usr/bin/hot whose name needs escaping */
+#define FAKE_BARE_IP UINT64_C(0x403000) /* in /usr/bin/hot, but in no symbol */
 #define FAKE_KERNEL_IP UINT64_C(0xffffffff81000010)
-#define FAKE_LOST_IP UINT64_C(0x7f0000000000) /* of nothing */
+#define FAKE_LOST_IP UINT64_C(0x7f0000000000) /* in no mapping */
 
 extern const struct mapping fake_mapping;
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A daemon to play behind the HTTP server: see fake-service.h. */
 #include "tests/unit/fake-service.h"
 
 #include <time.h>
@@ -14,7 +13,7 @@ static const char *const names[] = {"cpu", "cgroup", "self", NULL};
 struct fake_deferred {
     struct deferred_document deferred;
     unsigned generation;
-    sem_t *gate; /* NULL: it is not held */
+    sem_t *gate; /* NULL: the document is not held */
 };
 
 static uint64_t now(void *userdata)

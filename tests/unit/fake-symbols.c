@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols as a test says them: see fake-symbols.h. */
 #include "tests/unit/fake-symbols.h"
 
 #define BUILD_ID (const unsigned char *)"\x01\x23\xab\xff"

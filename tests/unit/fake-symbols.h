@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols as a test says them, in the place of symbols/symbols.c. */
+/* Replaces symbols/symbols.c by symbols that a test defines. */
 #ifndef TESTS_UNIT_FAKE_SYMBOLS_H
 #define TESTS_UNIT_FAKE_SYMBOLS_H
 
@@ -12,20 +12,20 @@ struct fake_mapping {
 
 struct fake_symbol {
     const char *file, *name;
-    uint64_t offset, size; /* in the file */
+    uint64_t offset, size; /* offset in the file, and size in bytes */
 };
 
 struct symbols {
     const struct fake_mapping *mappings;
-    const struct fake_symbol *symbols; /* both end with zeros */
+    const struct fake_symbol *symbols; /* both arrays end with a zeroed entry */
     const char *comm;
-    bool known;           /* the tables are there */
-    int kept;             /* the number of mappings that are kept now */
-    struct mapping found; /* the last that was resolved */
+    bool known;           /* the symbol tables have been read */
+    int kept;             /* mappings that currently have a reference */
+    struct mapping found; /* the mapping that was resolved last */
     size_t asked;
 };
 
-/* Two processes of two files and the kernel: see the tables. */
+/* Defines two processes, two files and the kernel; the tables in fake-symbols.c list them. */
 void fake_symbols_init(struct symbols *symbols);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of a machine to play: see fake-sys.h. The machines are in fake-machine.c. */
+/* The kernel of a simulated machine. The machines themselves are in fake-machine.c. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ const struct perf_event_attr *fake_attr(const struct fake_sys *fake, int fd)
     return event ? &event->attr : NULL;
 }
 
-/* Failures on order */
+/* Injected failures */
 
 void fake_fail(struct fake_sys *fake, struct fake_failure failure)
 {
@@ -33,7 +33,7 @@ void fake_fail_no_more(struct fake_sys *fake)
     fake->n_failures = 0;
 }
 
-/* The failure that has been ordered for this call, or NULL; counts the call. */
+/* Counts the call. Returns the failure that fake_fail() requested for it, or NULL. */
 static const struct fake_failure *ordered(struct fake_sys *fake, enum fake_call call,
                                           const struct perf_event_attr *attr, int cpu)
 {
@@ -49,7 +49,7 @@ static const struct fake_failure *ordered(struct fake_sys *fake, enum fake_call 
             continue;
         }
         if (failure->times && --failure->times == 0)
-            failure->call = N_FAKE_CALLS; /* spent: no call matches it any more */
+            failure->call = N_FAKE_CALLS; /* used up: no call matches it any more */
         return failure;
     }
     return NULL;
@@ -104,7 +104,7 @@ struct fake_pmu *fake_group_pmu(const struct fake_sys *fake, const struct fake_e
     return NULL;
 }
 
-/* The checks of a member by sys_perf_event_open() and the PMU drivers' validate_group(). */
+/* Checks a new group member as perf_event_open() and the PMU drivers' validate_group() do. */
 static int check_member(const struct fake_sys *fake, const struct fake_event *leader, const struct fake_pmu *pmu,
                         const struct perf_event_attr *attr, int cgroup, int cpu)
 {
@@ -126,7 +126,7 @@ void fake_cgroup_remove(struct fake_sys *fake, int fd)
     fake->removed_cgroups[fake->n_removed_cgroups++] = fd;
 }
 
-/* The checks of perf_cgroup_connect(). */
+/* Checks the cgroup as perf_cgroup_connect() does. */
 static int check_cgroup(const struct fake_sys *fake, int fd, int cpu)
 {
     if (cpu < 0)
@@ -173,7 +173,7 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
     return event->fd;
 }
 
-/* When a leader is closed, each of its siblings becomes a group of its own. */
+/* Closing a leader turns each of its siblings into a group of its own. */
 static void dissolve(struct fake_sys *fake, const struct fake_event *leader)
 {
     for (size_t i = 0; i < fake->n_events; i++)
@@ -233,7 +233,7 @@ static int fake_munmap(struct sys *sys, void *address, size_t size)
 
 /* read and ioctl */
 
-/* The layout of perf_event_open(2), "Reading results". */
+/* Fills in `format_data` as perf_event_open(2), "Reading results", specifies. */
 static size_t layout(const struct fake_sys *fake, const struct fake_event *event, uint64_t *words, size_t max)
 {
     uint64_t format = event->attr.read_format;
@@ -251,7 +251,10 @@ static size_t layout(const struct fake_sys *fake, const struct fake_event *event
         words[n++] = (uint64_t)event->fd;
     for (size_t i = 0; format & PERF_FORMAT_GROUP && i < fake->n_events; i++) {
         const struct fake_event *member = fake->events[i];
-        /* A read of a sibling has the sibling alone; that of a leader has the leader first, since it is older. */
+        /*
+         * Reading a sibling returns the sibling alone. Reading a leader returns the leader first, since it was opened
+         * first.
+         */
         if (!member || (member != event && member->leader != event))
             continue;
         assert(n + 2 <= max);
@@ -290,7 +293,7 @@ static int control(struct fake_event *event, unsigned long request)
     case PERF_EVENT_IOC_DISABLE:
         event->enabled = false;
         return 0;
-    case PERF_EVENT_IOC_RESET: /* the times stay */
+    case PERF_EVENT_IOC_RESET: /* resets the count, but not the times */
         event->count = 0;
         return 0;
     default:
@@ -412,7 +415,7 @@ void fake_count_event(const struct fake_sys *fake, struct fake_event *event, uin
         if (fake->rates[i].type == event->attr.type && fake->rates[i].config == event->attr.config)
             rate = fake->rates[i];
     uint64_t whole = muldiv(running, rate.count, rate.ns).whole;
-    /* The remainder is below rate.ns, so that of the product the low 64 bits suffice for it. */
+    /* The remainder is less than rate.ns, so the low 64 bits of the product suffice. */
     event->remainder += running * rate.count - whole * rate.ns;
     event->count += whole + event->remainder / rate.ns;
     event->remainder %= rate.ns;
@@ -424,8 +427,8 @@ static bool group_counts(const struct fake_event *leader)
 }
 
 /*
- * How much of `ns` the group has the counters of its PMU. All groups that need them share them evenly; those of cgroups
- * that do not run need none.
+ * Returns for how many of `ns` nanoseconds the group is on its PMU's counters. All groups that need counters share them
+ * evenly; those of cgroups that do not run need none.
  */
 static uint64_t running_time(const struct fake_sys *fake, const struct fake_event *leader, uint64_t ns)
 {

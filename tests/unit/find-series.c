@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding series in a snapshot: see find-series.h. */
 #include "tests/unit/find-series.h"
 
 #include <stdio.h>
@@ -10,7 +9,7 @@ static bool series_is(const struct family *family, const struct series *series, 
 {
     size_t size = strlen(name);
 
-    /* A space ends the series' text. */
+    /* A space ends the name and labels of the series. */
     return size + 1 == family->name_size + series->size && str_starts(name, family->name) &&
            memcmp(name + family->name_size, series->text, series->size - 1) == 0;
 }

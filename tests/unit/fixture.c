@@ -17,7 +17,7 @@
 
 const char *fixture_path(const char *name, char path[512])
 {
-    const char *srcdir = getenv("srcdir"); /* from automake's test driver */
+    const char *srcdir = getenv("srcdir"); /* automake's test driver sets it */
 
     snprintf(path, 512, "%s/%s", srcdir ? srcdir : "..", name);
     return path;
@@ -59,10 +59,10 @@ void fixture_expect(const char *path, const char *suffix, const char *text)
     _cleanup_(freep) char *expected = read_file(beside);
     size_t size = strlen(text);
     if (!str_starts(expected, text) || !str_equal(expected + size, "\n"))
-        fail_msg("%s gives\n%s\nand not\n%s", path, text, expected);
+        fail_msg("%s gives\n%s\ninstead of\n%s", path, text, expected);
 }
 
-/* Replaces <FF> by the byte in place. Returns the size. */
+/* Replaces each <FF> by the byte with that value, in place. Returns the size. */
 static size_t unescape(char *text)
 {
     char *out = text;
@@ -80,7 +80,7 @@ static size_t unescape(char *text)
     return (size_t)(out - text);
 }
 
-/* The last line "---" of the text: the input may contain others, which start a YAML document. */
+/* Returns the last line "---" of the text. The input may contain others, which start a YAML document. */
 static char *find_divider(char *text)
 {
     char *found = NULL;
@@ -99,7 +99,7 @@ void fixture_cases(const char *table, void (*check)(const struct fixture_case *t
     _cleanup_(freep) char *text = fixture_read(table);
     char *next = strstr(text, begin);
 
-    text[strlen(text) - 1] = '\0'; /* the last newline */
+    text[strlen(text) - 1] = '\0'; /* removes the final newline */
     if (!next)
         fail_msg("%s: no cases", table);
     while (next) {
@@ -136,7 +136,7 @@ void fixture_refused(const struct fixture_case *test, fixture_load load)
 
     assert_int_equal(write(fd, test->input, test->size), test->size);
     close(fd);
-    /* An error that ends the reading is returned, and not in the list. */
+    /* The error that stops the load is returned, but is not in the list. */
     if (load(path, &errors, &last) < 0)
         assert_int_equal(error_list_add(&errors, &last), 0);
     int r = load(path, NULL, &error), r_without_error = load(path, NULL, NULL);
@@ -145,8 +145,8 @@ void fixture_refused(const struct fixture_case *test, fixture_load load)
     assert_int_equal(r_without_error, -EINVAL);
     format_all(&errors, &text);
     if (!str_equal(text.data, test->expected))
-        fail_msg("%s gives\n%s\nand not\n%s", test->name, text.data, test->expected);
+        fail_msg("%s gives\n%s\ninstead of\n%s", test->name, text.data, test->expected);
     config_format_error(NULL, &error, line, sizeof(line));
     if (!strstr(test->expected, line))
-        fail_msg("%s stops at\n%s\nand not at\n%s", test->name, line, test->expected);
+        fail_msg("%s stops at\n%s\ninstead of\n%s", test->name, line, test->expected);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine whose kernel hides where it is from this process, and says it to an opener. */
+/* Simulates a kernel that hides its addresses from this process, but not from an opener. */
 #ifndef TESTS_UNIT_HIDDEN_KERNEL_H
 #define TESTS_UNIT_HIDDEN_KERNEL_H
 
@@ -9,7 +9,7 @@
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/wrap-calls.h"
 
-/* Each address of kallsyms and modules that an opener reads, as the process itself reads it. */
+/* Zeroes all addresses in the text of kallsyms or modules, as the kernel does for unprivileged processes. */
 static inline void hide_addresses(char *text)
 {
     for (char *at = text; *at; at++) {
@@ -31,7 +31,7 @@ static inline int ask_opener(struct sys *sys, const char *path, int flags)
     return fd == -ENOENT ? sys_own_open_file(sys, path, flags) : fd;
 }
 
-/* `kallsyms` and `modules` as an opener reads them; NULL: there is none. */
+/* `kallsyms` and `modules` are the texts that the opener reads; NULL: the file does not exist. */
 static inline void hide_kernel(struct fake_sys *fake, const char *kallsyms, const char *modules)
 {
     const struct {

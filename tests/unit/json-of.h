@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON that is written in a test. */
+/* Parses JSON that is written in a test. */
 #ifndef TESTS_UNIT_JSON_OF_H
 #define TESTS_UNIT_JSON_OF_H
 
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
 
-/* With ' in the place of ". The caller releases it. Text that is no JSON fails the test. */
+/* `text` has ' instead of ". The caller releases the value. Invalid JSON fails the test. */
 static inline json_t *json_of(const char *text)
 {
     _cleanup_(freep) char *copy = strdup(text);

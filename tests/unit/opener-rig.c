@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener's client and server over a real socket pair: see opener-rig.h. */
 #include "tests/unit/opener-rig.h"
 
 #include <fcntl.h>
@@ -38,7 +37,8 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
         assert_int_equal(read(rig.gate[0], &byte, 1), 1);
     if (attr->config >= FIRST_ERROR)
         return -(int)(attr->config - FIRST_ERROR);
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0); /* as an event, it can be registered with epoll(7) */
+    assert_int_equal(pipe2(ends, O_CLOEXEC),
+                     0); /* unlike a regular file, a pipe can be registered with epoll(7), as an event can */
     snprintf(text, sizeof(text), "config %d pid %d cpu %d %s%s%.100s", (int)attr->config, (int)pid, cpu,
              group_fd < 0 ? "leads" : "joins", attr->disabled ? " disabled" : "",
              attr->type == KPROBE ? (const char *)(uintptr_t)attr->config1 : "");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events that a test writes, parsed. */
+/* Parses events that are written in a test. */
 #ifndef TESTS_UNIT_PARSE_EVENT_H
 #define TESTS_UNIT_PARSE_EVENT_H
 
 #include "perf/event-parse.h"
 #include "tests/unit/test.h"
 
-/* event_parse(), which must succeed: `_cleanup_(event_done) struct event event = parsed_event("cycles:u");` */
+/* Calls event_parse(), which must succeed: `_cleanup_(event_done) struct event event = parsed_event("cycles:u");` */
 static inline struct event parsed_event(const char *text)
 {
     struct event event = {0};

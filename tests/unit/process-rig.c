@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of processes: see process-rig.h. */
 #include "tests/unit/process-rig.h"
 
 #include <stdio.h>
@@ -23,7 +22,7 @@ int process_rig_teardown(void **state)
     struct process_rig *rig = *state;
 
     processes_free(rig->processes);
-    assert_int_equal(dsos_bytes(rig->dsos), 0); /* no reference is left */
+    assert_int_equal(dsos_bytes(rig->dsos), 0); /* no reference to an image is left */
     dsos_free(rig->dsos);
     sd_event_unref(rig->event);
     free(rig);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of processes on this machine, and what it knows of a process. */
+/* A table of the processes of this machine, for tests of what it knows about them. */
 #ifndef TESTS_UNIT_PROCESS_RIG_H
 #define TESTS_UNIT_PROCESS_RIG_H
 
@@ -12,13 +12,13 @@ struct process_rig {
     struct processes *processes;
 };
 
-/* For cmocka_unit_test_setup_teardown(); the teardown checks that no image is left. */
+/* For cmocka_unit_test_setup_teardown(). The teardown checks that no image is left in memory. */
 int process_rig_setup(void **state);
 int process_rig_teardown(void **state);
 
-/* "FILE+OFFSET" of an address; "" where nothing is mapped. */
+/* Returns "FILE+OFFSET" for an address, or "" if nothing is mapped there. */
 const char *process_rig_at(struct process_rig *rig, uint32_t pid, uint64_t address);
-/* The name of a thread; "(none)" where the process is not known. */
+/* Returns the name of a thread, or "(none)" if the process is unknown. */
 const char *process_rig_comm(struct process_rig *rig, uint32_t pid, uint32_t tid);
 
 #endif

@@ -12,7 +12,7 @@ struct bytes {
 };
 
 struct field {
-    unsigned number;    /* 0: no field */
+    unsigned number;    /* 0: there is no field */
     uint64_t value;     /* the value for wire type 0, the length for wire type 2 */
     struct bytes bytes; /* the content for wire type 2 */
 };
@@ -21,7 +21,7 @@ struct field {
 uint64_t read_varint(struct bytes *bytes);
 bool read_field(struct bytes *bytes, struct field *ret);
 
-/* Return the n-th field with this number, from 0, and the value of the first one; all zero if there is none. */
+/* Return the n-th field with this number, counted from 0, and the value of the first. Both are zero if it is absent. */
 struct field field_at(struct bytes message, unsigned number, size_t n);
 uint64_t number_of(struct bytes message, unsigned number);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two readings that a test writes by hand: see readings.h. */
 #include "tests/unit/readings.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine that a test plays, measured by a configuration: see rig.h. */
 #include "tests/unit/rig.h"
 
 #include "tests/unit/test.h"
@@ -22,7 +21,7 @@ static void load(struct rig *rig, struct fake_sys *fake, const char *config)
     rig->config = config_of(config);
 }
 
-/* The old machine and configuration must live until the registry has the new ones. */
+/* The old machine and configuration must live until the registry uses the new ones. */
 static void configure(struct rig *rig, struct machine *machine, struct config *config)
 {
     if (rig->registry)

@@ -43,7 +43,9 @@ void rig_init_collector(struct rig *rig, struct fake_sys *fake, const char *coll
 /* Fails the test if an event is still open or a row is left. */
 void rig_done(struct rig *rig);
 
-/* RIG_TEST(test_name, fake_machine_one_pmu, "collectors: ...") { ... } is a test with a struct rig in *state. */
+/*
+ * RIG_TEST(test_name, fake_machine_one_pmu, "collectors: ...") { ... } defines a test that has a struct rig in *state.
+ */
 struct rig_plan {
     struct fake_sys *(*machine)(void);
     const char *config;
@@ -58,8 +60,10 @@ void rig_refuse(struct fake_sys *fake, int error, enum perf_hw_id event, int cpu
 
 /* Applies a new configuration, as a reload of the daemon does. */
 void rig_configure(struct rig *rig, const char *config);
-/* Loads the machine again, as the daemon does after CPU hotplug. `went_offline` lists the CPUs that went offline in
- * between. */
+/*
+ * Loads the machine again, as the daemon does after CPU hotplug. `went_offline` lists the CPUs that went offline in
+ * between.
+ */
 void rig_rescan(struct rig *rig, const char *went_offline);
 /* Reads all collectors. */
 const struct snapshot *rig_read(struct rig *rig);

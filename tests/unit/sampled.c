@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sampler of this machine: see sampled.h. */
 #include "tests/unit/sampled.h"
 
 #include <dirent.h>
@@ -11,7 +10,7 @@
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
 
-/* The format: a line for each record and notice. */
+/* Writers that print a line for each record and notice */
 
 struct seen seen;
 
@@ -41,7 +40,7 @@ static void write_mark(void *state, const struct writer_mark *mark, struct buffe
         buffer_append_text(out, "rescanned\n");
 }
 
-/* A format may describe the events at its end, even if their CPUs have left. */
+/* Describes the events at the end, as a format may do. Their CPUs may be offline by then. */
 static void write_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     const struct writer_source *source = state;
@@ -68,7 +67,7 @@ static bool write_settle(void *state)
 
 const struct writer writer_lines = {LINES}, writer_settled = {LINES, .seconds = 30, .settle = write_settle};
 
-/* Symbols that know nothing. */
+/* Stub symbols that resolve nothing */
 
 int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
 {
@@ -311,7 +310,7 @@ const char *reader_text_of(struct reader *reader)
     return reader->text.data;
 }
 
-/* By memmem(), as AddressSanitizer measures the rest of the text at each strstr(). */
+/* Uses memmem(), since AddressSanitizer measures the rest of the text at each strstr(). */
 unsigned count_words(const char *text, const char *word)
 {
     const char *end = text + strlen(text);

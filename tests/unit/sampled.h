@@ -23,15 +23,15 @@ int sampled_begin(void **state);
 int sampled_end(void **state);
 
 /*
- * They write these lines: "begin N", "sample TIME CPU PID", "dropped N", "pause TIME", "resume TIME", "rescanned",
- * "end REASON RECORDS DROPPED", "malformed N". A stream of writer_settled only ends once all symbols are resolved.
+ * These print "begin N", "sample TIME CPU PID", "dropped N", "pause TIME", "resume TIME", "rescanned", "end REASON
+ * RECORDS DROPPED" and "malformed N". A stream of writer_settled only ends once all symbols are resolved.
  */
 extern const struct writer writer_lines, writer_settled;
 
 /* The stub that stands in for symbols/symbols.c. */
 struct symbols {
     sd_event *event;
-    struct scan { /* that runs; zeroed: none */
+    struct scan { /* the current scan; zeroed if there is none */
         void (*done)(void *userdata);
         void *userdata;
     } scans[8];
@@ -41,11 +41,11 @@ struct symbols {
 
 /* Calls that the stubs received from the sampler, and how they respond. */
 extern struct seen {
-    unsigned unsettled; /* writer_settled has all symbols at this many calls of settle() */
+    unsigned unsettled; /* settle() reports that all symbols are resolved after this many calls */
     unsigned n_scans;
     char renamed[16];        /* "COMM-CPU" of the last comm record that begins with "renamed" */
     struct symbols *symbols; /* the argument of the last symbols_scan() */
-    size_t room;             /* of the last symbols_set_room() */
+    size_t room;             /* the argument of the last symbols_set_room() */
 } seen;
 
 struct reader {
@@ -73,7 +73,7 @@ void sampled_turn(struct sampled *f, const char *condition, time_t *limit);
 /* Disables the sampler, which ends every stream with "end reload". Returns the text of this reader's stream. */
 const char *sampled_disable(struct sampled *f, struct reader *reader);
 
-/* The callback for stream_open(). It counts its calls. */
+/* The callback for stream_open(), which counts its calls. */
 void reader_on_ready(void *userdata);
 /* Reads what is available; returns whether the text contains `word` at least n times. */
 bool reader_has(struct reader *reader, const char *word, unsigned n);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An HTTP server of a fake service, and its clients: see served.h. */
 #include "tests/unit/served.h"
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
@@ -141,7 +140,7 @@ int served_ask(const struct served *served, const char *request, const char *hea
     return fd;
 }
 
-/* Where the body begins, once all of it is there; 0 before. */
+/* Returns the offset of the body once the response is complete, and 0 before. */
 static size_t whole_response(const struct buffer *in, bool head)
 {
     const char *end = in->size ? memmem(in->data, in->size, "\r\n\r\n", 4) : NULL;

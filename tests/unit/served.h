@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An HTTP server of a fake service in an event loop of its own, and its clients over real sockets. Any trouble with
- * either fails the test, and so does waiting for more than a minute.
+ * Runs an HTTP server of a simulated service in its own event loop, with clients over real sockets. A test fails if
+ * either reports an error or keeps it waiting for more than a minute.
  */
 #ifndef TESTS_UNIT_SERVED_H
 #define TESTS_UNIT_SERVED_H
@@ -15,31 +15,31 @@
 #define OK "HTTP/1.1 200 "
 
 struct served {
-    struct fake_service fake; /* of four CPUs */
+    struct fake_service fake; /* a service with four CPUs */
     sd_event *event;
     struct server *server;
 };
 
-/* Six connections, four of them of one address, and minutes of time. */
+/* Limits: six connections, four of them from one address, and timeouts of minutes. */
 extern const struct server_limits served_few;
 
-/* Listens nowhere yet. `limits` may be NULL. */
+/* Creates a server that does not listen yet. `limits` may be NULL. */
 void served_init(struct served *served, const struct server_limits *limits);
 int served_listen(struct served *served, const char *address, struct error *error);
-/* Both, where local clients operate, and "a" is another name of this machine. */
+/* Creates a server that listens on `address`. Local clients are operators, and "a" is another name of this machine. */
 void served_start(struct served *served, const struct server_limits *limits, const char *address);
 void served_done(struct served *served);
 
-/* For cmocka: the state is one that was started on 127.0.0.1 without limits. */
+/* Setup for cmocka: the server listens on 127.0.0.1 and has no limits. */
 int served_setup(void **state);
 int served_teardown(void **state);
 #define SERVED_TEST(name) TEST_WITH(name, served_setup, served_teardown)
 
-/* One turn of the event loop; false once the minute from `*deadline_ns` (0 at first) is over. */
+/* Runs one turn of the event loop. Returns false a minute after the first call, at which `*deadline_ns` is 0. */
 bool served_turn(const struct served *served, uint64_t *deadline_ns);
-/* So many turns: enough for the server to see what clients have done. */
+/* Runs so many turns that the server has seen everything that clients have done. */
 void served_spin(const struct served *served, unsigned turns);
-/* Lets the server run until `condition`. */
+/* Runs the server until `condition` is true. */
 #define served_wait(served, condition)                                                                                 \
     do {                                                                                                               \
         uint64_t deadline_ns_ = 0;                                                                                     \
@@ -49,41 +49,41 @@ void served_spin(const struct served *served, unsigned turns);
     } while (0)
 
 /*
- * Connects to the n-th address that is listened on, from 127.0.0.`from` (0: from wherever the kernel chooses). The
- * caller closes the descriptor.
+ * Connects to the n-th listen address, from 127.0.0.`from` (0: the kernel chooses the address). The caller closes the
+ * descriptor.
  */
 int served_connect(const struct served *served, size_t n, unsigned from);
 /* Sends these bytes. */
 void served_say(int fd, const char *text);
-/* Sends a request, "GET /" or the like, to the host "a"; `headers` are "" or lines that end in CR LF. */
+/* Sends a request like "GET /" to the host "a". `headers` is "" or consists of lines that end in CR LF. */
 void served_send(int fd, const char *request, const char *headers);
 /* Sends a request to the first address on a new connection, which the caller closes. */
 int served_ask(const struct served *served, const char *request, const char *headers);
 
 /*
- * Appends one response to `in`, while the server runs; after HEAD it has no body. Returns where the body begins, or 0
- * where the connection was closed before all of it was there.
+ * Runs the server until it has sent one response, and appends that to `in`. `head`: the request was HEAD, so there is
+ * no body. Returns the offset of the body, or 0 if the connection was closed before the response was complete.
  */
 size_t served_receive(struct served *served, int fd, bool head, struct buffer *in);
-/* The same as a text, "" where nothing came. The caller frees it. */
+/* Returns the response as a string, "" if there was none. The caller frees it. */
 char *served_receive_text(struct served *served, int fd, bool head);
-/* The response to a request on a connection of its own to the n-th address. The caller frees it. */
+/* Sends a request to the n-th address on a new connection and returns the response. The caller frees it. */
 char *served_answer(struct served *served, size_t n, const char *request, const char *headers);
-/* That the next response has `part` in it. */
+/* Asserts that the next response contains `part`. */
 void served_expect(struct served *served, int fd, const char *part);
-/* That the response to a request on a connection of its own to the n-th address has `part` in it. */
+/* Sends a request to the n-th address on a new connection and asserts that the response contains `part`. */
 void served_expect_answer(struct served *served, size_t n, const char *request, const char *headers, const char *part);
-/* That the server closes the connection. Appends what it sent before to `in`, which may be NULL. */
+/* Asserts that the server closes the connection. Appends what it sent before that to `in`, which may be NULL. */
 void served_expect_end(struct served *served, int fd, struct buffer *in);
-/* 0 where it is no response. */
+/* Returns the status of a response, or 0 if the text is not a response. */
 unsigned served_status(const char *response);
 
-/* How often `part` is in a response, and that it is there, or not. */
+/* Return how often `part` occurs in a response, or assert that it does or does not. */
 unsigned count_of(const char *text, const char *part);
 void assert_has(const char *text, const char *part);
 void assert_has_not(const char *text, const char *part);
 
-/* A request, and the status and the parts that the answer must have, in any order: "this ... and that". */
+/* A request, and the status and the parts of the expected response, in any order: "this ... and that". */
 struct served_case {
     const char *in, *headers;
     unsigned out_status;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rig whose machine has the collector cpu and the perf groups of a BPF program: see sharing-rig.h. */
 #include "tests/unit/sharing-rig.h"
 
 #include "tests/unit/test.h"

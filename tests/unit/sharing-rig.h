@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rig whose machine has the collector cpu and the perf groups of a BPF program. */
+/* A rig whose machine has the collector cpu and the perf groups of a BPF program, which may share groups. */
 #ifndef TESTS_UNIT_SHARING_RIG_H
 #define TESTS_UNIT_SHARING_RIG_H
 
@@ -14,16 +14,21 @@ struct sharing_rig {
     struct bpf_groups groups;
 };
 
-/* Opens everything; sharing_rig_done() closes it. */
+/* Opens the collector and the groups; sharing_rig_done() closes them. */
 void sharing_rig_init(struct sharing_rig *rig, struct fake_sys *fake, const char *config);
 void sharing_rig_done(struct sharing_rig *rig);
-/* Opens again, first the collector cpu as the registry does: with another configuration, or when CPUs came or went. */
+/*
+ * Reopen everything after a change of the configuration or of the CPUs: first the collector cpu, as the registry does.
+ */
 void sharing_rig_resume(struct sharing_rig *rig);
 void sharing_rig_configure(struct sharing_rig *rig, const char *config);
 void sharing_rig_rescan(struct sharing_rig *rig, const char *went_offline);
 
-/* "T0 R0+ S1 -": where each event comes from on a CPU, and its times; + where it gives them. Static text. */
+/*
+ * Describes the events of a CPU in static text like "T0 R0+ S1 -": the source (T: running time of the group, R: read,
+ * S: context switches), the group, and + if the event provides the times of its group.
+ */
 const char *sharing_rig_describe(const struct sharing_rig *rig, unsigned cpu);
-/* The descriptors that the BPF program has opened itself. */
+/* Returns the number of descriptors that the BPF program has opened itself. */
 size_t sharing_rig_descriptors(const struct sharing_rig *rig);
 #endif

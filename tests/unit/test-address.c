@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listen addresses: what each form becomes, what is wrong with the others, and what a client is shown. */
+/* Listen addresses: how each form is parsed, the errors of invalid ones, and how the address of a client is shown. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/un.h>
@@ -25,7 +25,8 @@ static const struct {
     {"[fe80::1%1]:80", "http://[fe80::1%25lo]:80/", AF_INET6, false},
     {"[fe80::1%4294967295]:80", "http://[fe80::1%254294967295]:80/", AF_INET6, false},
     {"unix:/run/x.sock", "unix:/run/x.sock", AF_UNIX, false},
-    {"unix:" SUN_PATH_90 "/2345678901234567", "unix:" SUN_PATH_90 "/2345678901234567", AF_UNIX, false}, /* 107 */
+    {"unix:" SUN_PATH_90 "/2345678901234567", "unix:" SUN_PATH_90 "/2345678901234567", AF_UNIX,
+     false}, /* 107 bytes, the maximum */
 };
 
 TEST(test_good)

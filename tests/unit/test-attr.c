@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events on machines: the PMU that counts them on each CPU, their attributes, and the errors of those that do not
- * exist. */
+/*
+ * Events on simulated machines: the PMU that counts them on each CPU, their attributes, and the errors of unknown
+ * events.
+ */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -206,7 +208,7 @@ TEST(test_check_errors)
     }
 }
 
-/* The function of a probe is beside the attribute, and belongs to the event. */
+/* The function of a probe is stored next to the attribute, and the event owns it. */
 TEST(test_probe)
 {
     const struct fixture *fixture = *state;
@@ -223,7 +225,7 @@ TEST(test_probe)
     assert_int_equal(attr.kernel.config2, 4);
 }
 
-/* The error of a tracepoint's id that may not be read has the remedy. */
+/* If the id of a tracepoint may not be read, the error names the remedy. */
 TEST(test_tracepoint_forbidden)
 {
     _cleanup_(event_done) struct event event = parsed_event("sched:sched_switch");
@@ -242,7 +244,7 @@ TEST(test_tracepoint_forbidden)
     assert_int_equal(r, -EACCES);
 }
 
-/* config3 is used where the headers have it, and refused where they do not: it is never dropped. */
+/* config3 is passed on if the kernel headers define it, and refused otherwise. It is never ignored. */
 TEST(test_config3)
 {
     const struct fixture *fixture = *state;

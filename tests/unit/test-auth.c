@@ -503,7 +503,7 @@ TEST(test_warnings)
 
 struct fixture {
     struct served served;
-    char web_config[32]; /* the path of its file */
+    char web_config[32]; /* the path of the web configuration file */
 };
 
 /* The users in most tests. Both passwords are "secret". */
@@ -643,7 +643,7 @@ static int ask_wrongly(const struct fixture *f, unsigned from, unsigned i)
     return fd;
 }
 
-/* Receives the responses, which must be 401 or 503, and closes the connections. Returns the number of 503. */
+/* Receives the responses, which must be 401 or 503, and closes the connections. Returns the number of 503 responses. */
 static unsigned receive_busy(struct fixture *f, int *fds, unsigned n)
 {
     unsigned busy = 0;

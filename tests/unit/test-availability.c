@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The derived metrics that are available, and why others are not, on machines that tests play. */
+/* Which derived metrics are available on simulated machines, and why the others are not. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -34,7 +34,7 @@ static const struct {
     struct fake_sys *(*in_machine)(void);
     const char *in_config, *in_metric, *in_collector, *in_pmu;
     const char *out_why_absent;
-    const char *out_text; /* the groups that have it, or a part of the message */
+    const char *out_text; /* the groups that provide it, or a part of the message */
 } cases[] = {
     {"two events of one group", fake_machine_one_pmu, CPU("[{name: a, events: '{cycles,instructions}'}]"), "ipc", "cpu",
      "cpu", "available", "a"},
@@ -83,13 +83,13 @@ static const struct {
      "cgroup", "", "no_cgroup", "no cgroup is counted: "},
     {"no such PMU", captured_raspberry_pi, PMU("[]"), "package_watts", "pmu", "", "no_pmu",
      "this machine has no PMU that counts it: power*"},
-    {"no such PMU, which several formulas are for", fake_machine_no_pmu, PMU("[]"), "memory_read_bytes_per_second",
+    {"none of the PMUs that several formulas need", fake_machine_no_pmu, PMU("[]"), "memory_read_bytes_per_second",
      "pmu", "", "no_pmu", "that counts it: rockchip_ddr, mmdc*, uncore_imc*, uncore_imc_free_running*, "},
     {"a PMU that is not counted", captured_intel_hybrid, PMU("[]"), "package_watts", "pmu", "power", "not_counted",
      "no group counts power/energy-pkg/: add a group with it to collectors.pmu.groups, or a group with \"preset: "
      "energy\""},
-    {"a PMU that is", captured_intel_hybrid, PMU("[{name: e, events: power/energy-pkg/}]"), "package_watts", "pmu",
-     "power", "available", "e"},
+    {"a PMU that is counted", captured_intel_hybrid, PMU("[{name: e, events: power/energy-pkg/}]"), "package_watts",
+     "pmu", "power", "available", "e"},
     {"slots", captured_neoverse_n2,
      CPU("[{name: t, events: 'cycles,stall_slot_backend,stall_slot_frontend,op_spec,op_retired,stall_slot'}]"),
      "topdown_backend_bound_ratio", "cpu", "armv8_pmuv3_0", "available", "t"},
@@ -118,7 +118,7 @@ static void look(void *userdata, const struct availability *availability)
                                  availability->groups[i]);
 }
 
-/* Each metric has one answer for each collector and PMU. */
+/* Each metric has exactly one answer for each collector and PMU. */
 TEST(test_cases)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -139,7 +139,7 @@ TEST(test_cases)
     }
 }
 
-/* The document says as much of each metric, and the plan's summary has each of them in one place. */
+/* The document and its summary contain the same number of answers. */
 TEST(test_json)
 {
     struct rig rig;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What boards say about themselves, from the files that each has. */
+/* The names of boards, from the files that each board has. */
 #include "perf/board.h"
 
 #include <sys/utsname.h>
@@ -13,7 +13,7 @@
 #define DMI "/sys/class/dmi/id/"
 #define LONG_16 "0123456789abcdef"
 #define LONG_128 LONG_16 LONG_16 LONG_16 LONG_16 LONG_16 LONG_16 LONG_16 LONG_16
-/* A string constant with its size, since device trees have NULs. */
+/* A string constant and its size, since files of the device tree contain NULs. */
 #define TEXT(text) text, sizeof(text) - 1
 
 static const struct {
@@ -34,9 +34,9 @@ static const struct {
     {{{SYS_TREE "model", TEXT("FriendlyElec NanoPC-T6\0")},
       {SYS_TREE "compatible", TEXT("friendlyarm,nanopc-t6\0rockchip,rk3588\0")}},
      {"FriendlyElec NanoPC-T6", "rockchip,rk3588"}},
-    /* QEMU's machine `virt`. */
+    /* QEMU's machine type `virt`. */
     {{{TREE "compatible", TEXT("linux,dummy-virt\0")}}, {"", "linux,dummy-virt"}},
-    /* A device tree wins over DMI, as of EDK2 on a board. */
+    /* The device tree takes precedence over DMI, as on a board with EDK2. */
     {{{TREE "model", TEXT("Orange Pi 5\0")}, {DMI "board_name", TEXT("Orange Pi 5 (EDK2)\n")}}, {"Orange Pi 5", ""}},
     {{{DMI "board_vendor", TEXT("ASRockRack\n")},
       {DMI "board_name", TEXT("X570D4U  \n")},
@@ -44,23 +44,23 @@ static const struct {
      {"ASRockRack X570D4U", ""}},
     {{{DMI "product_name", TEXT("Standard PC (Q35 + ICH9, 2009)\n")}}, {"Standard PC (Q35 + ICH9, 2009)", ""}},
     {{{DMI "board_vendor", TEXT("Intel\n")}}, {"Intel", ""}},
-    /* Nothing, and what only fills a file. */
+    /* Files that are empty or contain only NULs give no name. */
     {.out = {"", ""}},
     {{{TREE "model", TEXT("")}, {TREE "compatible", TEXT("")}}, {"", ""}},
     {{{TREE "model", TEXT("\0")}, {TREE "compatible", TEXT("\0\0\0")}}, {"", ""}},
     {{{TREE "compatible", TEXT("no-end,chip")}}, {"", "no-end,chip"}},
     {{{TREE "compatible", TEXT("a,b\0no-end")}}, {"", "no-end"}},
-    /* What would write on a terminal or break UTF-8. */
+    /* Control characters and invalid UTF-8 are replaced. */
     {{{TREE "model", TEXT("a\033[2Jb\nc\xff\0")}}, {"a\ufffd[2Jb\ufffdc\ufffd", ""}},
     {{{DMI "board_name", TEXT("a\0b\n")}}, {"a", ""}},
-    /* A long name is cut before a character that would not fit. */
+    /* A long name is cut before the first character that does not fit. */
     {{{TREE "model", TEXT(LONG_128 "x\0")}},
      {"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde",
       ""}},
 };
 
-/* As in a container that does not show them. */
+/* Hides the PMUs from sysfs, as in a container. */
 static void hide_pmus(struct fake_sys *fake)
 {
     char *directory = strdup(fake_path(fake, "/sys/bus/event_source/devices"));
@@ -92,7 +92,7 @@ TEST(test_boards)
     }
 }
 
-/* A file that has more than any name needs is as good as none. */
+/* A file that is larger than any name is ignored. */
 TEST(test_board_of_large_files)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_no_pmu();
@@ -106,7 +106,7 @@ TEST(test_board_of_large_files)
     assert_string_equal(board.model, "a board");
 }
 
-/* The series with these labels and the kernel of this machine. */
+/* Returns the value of the series with these labels and the kernel release of this machine. */
 static uint64_t board_series(struct rig *rig, const char *model, const char *soc, const char *pmus)
 {
     struct utsname name;
@@ -116,7 +116,7 @@ static uint64_t board_series(struct rig *rig, const char *model, const char *soc
                         model, soc, name.release, pmus);
 }
 
-/* The series, which is the same after a reload. */
+/* The series is the same after a reload. */
 TEST(test_board_series)
 {
     struct fake_sys *fake = fake_machine_big_little();
@@ -132,7 +132,7 @@ TEST(test_board_series)
     rig_done(&rig);
 }
 
-/* What cannot be read for a moment is read later, and no label is wrong meanwhile. */
+/* A name that is not available yet is read later. Until then there is no series with wrong labels. */
 TEST(test_board_later)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -147,13 +147,13 @@ TEST(test_board_later)
     rig_done(&rig);
 }
 
-/* A virtual machine that hides all of it still has the series. */
+/* A virtual machine that shows none of these files still has the series. */
 RIG_TEST(test_board_unknown, fake_machine_no_pmu, "{}")
 {
     assert_int_equal(board_series(*state, "", "", ""), 1);
 }
 
-/* sysfs lists no PMU, but hardware events open: `pmus` is the label `pmu` of their series. */
+/* If sysfs lists no PMU but hardware events can be opened, `pmus` is the label `pmu` of their series. */
 TEST(test_board_without_sysfs)
 {
     struct fake_sys *fake = fake_machine_two_counters();

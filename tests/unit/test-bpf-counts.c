@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of cgroups that a BPF program counts: what they show of what the slots had. */
+/* The rows of cgroups that a BPF program counts, and how the growth of slots becomes their values. */
 #include <stdio.h>
 
 #include "collectors/cgroup/bpf-counts.h"
@@ -8,7 +8,7 @@
 #include "tests/unit/sharing-rig.h"
 #include "tests/unit/test.h"
 
-/* A machine with the perf groups of a BPF program, and the rows that its cgroups have: of the test that runs. */
+/* The rig and the rows of the current test. */
 static struct sharing_rig rig;
 static struct bpf_rows *plan;
 
@@ -50,7 +50,10 @@ static void close_counts(struct bpf_counts *counts)
     bpf_counts_free(counts, &rig.rig.snapshot);
 }
 
-/* The slot of chain[0] had this on a CPU; each event of the row "core", the only one, counted `value`. */
+/*
+ * Attributes the growth of the slot of chain[0] on a CPU to the cgroups of `chain`: the times of the only group,
+ * "core", and `value` for each of its events.
+ */
 static void attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, uint64_t enabled, uint64_t running,
                       uint64_t value)
 {
@@ -69,7 +72,7 @@ static unsigned choose(unsigned n)
     return (unsigned)rand() % n;
 }
 
-/* Reads the groups of all CPUs, as for what cannot be read. */
+/* Reads the groups on all CPUs, which finds groups that cannot be read. */
 static void read_groups(void)
 {
     CPUSET_FOREACH (cpu, &rig.rig.machine->online) {
@@ -94,7 +97,7 @@ static const struct row *core_of(const char *cgroup)
     return NULL;
 }
 
-/* "/a" and "/a/b" in it, on two counters. The tasks are those of /a/b. */
+/* The child "/a/b" and its parent "/a", on a machine with two counters. */
 static struct bpf_counts *chain[2];
 
 static int setup_chain(void **state)
@@ -113,17 +116,17 @@ static int teardown_chain(void **state)
     return 0;
 }
 
-/* Tasks of /a itself wait, and those of /a/b run: the time waits on. */
+/* Time in which /a itself starved is extrapolated from its own next count, not from that of its child. */
 TEST_WITH(test_waits_beside, setup_chain, teardown_chain)
 {
     attribute(chain + 1, 1, 0, 30, 0, 0);
     attribute(chain, 2, 0, 10, 10, 5);
-    attribute(chain + 1, 1, 0, 10, 10, 1); /* 10 ns, and the 30 that waited */
+    attribute(chain + 1, 1, 0, 10, 10, 1); /* scaled to 40 ns: 10 counted, 30 starved */
     bpf_counts_update(chain[1]);
     assert_int_equal(value("/a", "cycles"), 5 + 4);
 }
 
-/* A group that cannot be read on one CPU is missing in all rows, with the cause; later it is there again. */
+/* If a group cannot be read on one CPU, the rows of all cgroups show the cause until it can be read again. */
 TEST(test_unreadable)
 {
     begin(fake_machine_two_counters(), OF_BPF("[{name: core, events: 'cycles:D'}]"));
@@ -154,23 +157,23 @@ TEST(test_unreadable)
     end();
 }
 
-/* Time that waited goes to the cgroup above when its own goes, and what is above loses nothing. */
+/* When a cgroup is removed, its parent takes over its starved time. The totals of the parent lose nothing. */
 TEST_WITH(test_parent, setup_chain, teardown_chain)
 {
     attribute(chain, 2, 0, 10, 10, 5);
     attribute(chain, 2, 0, 30, 0, 0);
-    attribute(chain + 1, 1, 0, 10, 10, 1); /* does not end the waiting of /a/b */
+    attribute(chain + 1, 1, 0, 10, 10, 1); /* not scaled by the starved time of /a/b */
     bpf_counts_end(chain[0], chain[1]);
     assert_int_equal(value("/a/b", "cycles"), 5);
     assert_int_equal(value("/a/b", "group_enabled_seconds"), 40);
     bpf_counts_update(chain[1]);
     assert_int_equal(value("/a", "cycles"), 6);
     assert_int_equal(core_of("/a")->state, ROW_MULTIPLEXED);
-    attribute(chain + 1, 1, 0, 10, 10, 3); /* 10 ns, and the 30 that waited */
+    attribute(chain + 1, 1, 0, 10, 10, 3); /* scaled to 40 ns: 10 counted, 30 starved in /a/b */
     bpf_counts_update(chain[1]);
     assert_int_equal(value("/a", "cycles"), 6 + 12);
     assert_int_equal(value("/a", "group_enabled_seconds"), 60);
-    /* One that has ended leaves all to those above. */
+    /* What the slot of a removed cgroup counts is attributed to its ancestors only. */
     attribute(chain, 2, 0, 10, 10, 1000);
     bpf_counts_update(chain[0]);
     bpf_counts_update(chain[1]);
@@ -179,14 +182,17 @@ TEST_WITH(test_parent, setup_chain, teardown_chain)
     attribute(chain + 1, 1, 0, 10, 0, 0);
     bpf_counts_end(chain[1], NULL);
     assert_int_equal(core_of("/a")->state, ROW_STARVED);
-    /* Back under the same name: nothing waits from before. */
+    /* A cgroup that is resumed under the same name has no starved time from before. */
     resume_counts(chain[1], "/a");
     attribute(chain + 1, 1, 0, 10, 10, 2);
     bpf_counts_update(chain[1]);
     assert_int_equal(value("/a", "cycles"), 1020);
 }
 
-/* One counter is too few, and "/a/b" comes and goes: no total falls, and what is inside never has more. */
+/*
+ * No total falls, and a child never exceeds its parent, while groups are multiplexed and "/a/b" is removed and resumed
+ * at random.
+ */
 TEST_WITH(test_totals_never_fall, setup_chain, teardown_chain)
 {
     const char *const names[] = {"/a/b", "/a"};
@@ -217,7 +223,7 @@ TEST_WITH(test_totals_never_fall, setup_chain, teardown_chain)
 
 #define MANY_LINES 512
 
-/* All that a row says but its number, its descriptors and its times, as lines of text. */
+/* The properties of rows and series, except ids, descriptors and times, as sorted lines of text. */
 struct lines {
     char *texts[MANY_LINES];
     size_t n;
@@ -325,7 +331,7 @@ static const struct {
     {without_cycles_on_3, ROWS_MIXED},   {without_cluster, KINDS},
 };
 
-/* Some time passes on each CPU, for the cgroup, and for the groups of the BPF program. */
+/* Compares the rows of the two engines, before and after all possible CPUs are online. */
 static void check_machine(struct fake_sys *(*machine)(void), const char *groups, bool per_cpu)
 {
     char config[1024];
@@ -343,7 +349,7 @@ static void check_machine(struct fake_sys *(*machine)(void), const char *groups,
     compare_rows(&perf.snapshot, &rig.rig.snapshot);
     bpf_counts_add_states(actual, collected[1].groups);
     assert_memory_equal(collected[1].groups, collected[0].groups, sizeof(collected[0].groups));
-    /* The other CPUs come, or all that there are go on. */
+    /* On most machines all CPUs are online already. */
     CPUSET_FOREACH (cpu, &perf.machine->possible) {
         fake_set_online(perf.fake, (unsigned)cpu, true);
         fake_set_online(rig.rig.fake, (unsigned)cpu, true);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting cgroups by BPF: the choice of the engine, the slots of cgroups, and a BPF program that fails or is replaced.
+/*
+ * Counting cgroups with BPF: the choice of the engine, the slots of cgroups, and BPF programs that fail or are
+ * replaced.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -19,13 +21,16 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
-/* The calls of the fake, which can fail. A cgroup is known by the number in its directory's name. */
+/*
+ * Intercepts the calls of the fake BPF program to inject errors. A cgroup is identified by the number in its
+ * directory's name.
+ */
 static struct {
     struct bpf_calls real;
-    int start, set_cpu, attach, assign, withdraw, flush; /* the error of each, or 0 */
+    int start, set_cpu, attach, assign, withdraw, flush; /* the error of each call, or 0 */
     unsigned n_assigned, n_flushes;
-    uint32_t slots; /* of the last start */
-    bool attached;  /* by the last attach() */
+    uint32_t slots; /* the argument of the last start() */
+    bool attached;  /* the argument of the last attach() */
 } calls;
 
 #define CGROUP_OF(i) (1000 + (int)(i))
@@ -126,7 +131,7 @@ static void make_directory(unsigned i)
     assert_int_equal(mkdir(play_path(i), 0755), 0);
 }
 
-/* --- which engine --- */
+/* --- the choice of the engine --- */
 
 TEST(test_choice)
 {
@@ -135,10 +140,10 @@ TEST(test_choice)
         const char *in_engine;
         bool in_bpf;
         enum hierarchy_kind in_kind;
-        int in_error; /* of starting it */
+        int in_error; /* the result of start() */
         int out_error;
         enum config_engine out_engine;
-        const char *out_reason; /* its begin */
+        const char *out_reason; /* the beginning of the message */
     } choices[] = {
         {"auto", true, HIERARCHY_V2, 0, 0, ENGINE_BPF, ""},
         {"bpf", true, HIERARCHY_V2, 0, 0, ENGINE_BPF, ""},
@@ -175,8 +180,8 @@ TEST(test_choice)
     }
 }
 
-/* A program that does not give all to cgroups, and one that does not say what runs. */
-static int attach_and_lie(void *owner, bool attached)
+/* Attaches the program, but damages the records of all CPUs. */
+static int attach_and_spoil(void *owner, bool attached)
 {
     int r = attach(owner, attached);
 
@@ -188,7 +193,7 @@ static int attach_and_lie(void *owner, bool attached)
 TEST(test_disagreement)
 {
     struct fake_sys *fake = machine_with_bpf();
-    fake->bpf_calls.attach = attach_and_lie;
+    fake->bpf_calls.attach = attach_and_spoil;
     play_init_on(fake, "engine: auto");
     assert_int_equal(play.set.engine.type->number, ENGINE_PERF);
     assert_non_null(strstr(play.set.engine.reason.message, "does not say what runs on CPU 0"));
@@ -197,7 +202,7 @@ TEST(test_disagreement)
 
 /* --- slots --- */
 
-/* The cgroup above keeps what one had, and never has less than those inside of it. */
+/* A removed cgroup keeps its last total. Later counts go to its parent, which never has less than its children. */
 TEST(test_removed)
 {
     begin("include: ['/', '/c*'], linger: 1h");
@@ -208,7 +213,7 @@ TEST(test_removed)
     run(1, 10);
     play_drop(1);
     assert_int_equal(value("/c0001"), 110);
-    run(1, 1000); /* as of a task that exits late */
+    run(1, 1000); /* like a task that exits late */
     assert_counted(110);
     assert_int_equal(value("/"), 1110);
     play_make(1);
@@ -218,7 +223,7 @@ TEST(test_removed)
     play_done();
 }
 
-/* A slot is not given to another cgroup before it is known that nothing goes to it any more. */
+/* A slot is not reused until it is certain that nothing counts for it any more. */
 TEST(test_slot_is_held)
 {
     int *const errors[] = {&calls.withdraw, &calls.flush};
@@ -240,7 +245,7 @@ TEST(test_slot_is_held)
     }
 }
 
-/* Those that there are slots for go on; the others get them once there are more. */
+/* Cgroups that have a slot continue to count. The others get one once a program with more slots is started. */
 TEST(test_growth)
 {
     begin("max_cgroups: 400");
@@ -268,7 +273,7 @@ TEST(test_growth)
     play_done();
 }
 
-/* Without a cgroup to count, the program is detached; what runs meanwhile counts for nobody. */
+/* While no cgroup is watched, the program is detached, and nothing that runs is counted. */
 TEST(test_detached)
 {
     begin("include: ['/c*'], linger: 0s");
@@ -284,7 +289,7 @@ TEST(test_detached)
     run(1, 5);
     play_drop(1);
     for (unsigned i = 0; i < 2; i++)
-        read_all(); /* the first one frees the slot */
+        read_all(); /* the first reading frees the slot */
     assert_false(calls.attached);
     run(1, 1000);
     play_make(2);
@@ -295,7 +300,10 @@ TEST(test_detached)
     play_done();
 }
 
-/* A pause does not attach a program without cgroups; a cgroup that comes in a pause counts from its end on. */
+/*
+ * The end of a pause does not attach the program if no cgroup is watched. A cgroup that is created during a pause
+ * counts from its end on.
+ */
 TEST(test_detached_and_paused)
 {
     begin("include: ['/c*']");
@@ -319,7 +327,7 @@ TEST(test_detached_and_paused)
     play_done();
 }
 
-/* The opener does not answer when the program is to be attached again: the next reading tries once more. */
+/* If the opener does not answer when the program is to be attached again, the next reading retries. */
 TEST(test_attached_late)
 {
     begin("include: ['/c*']");
@@ -341,7 +349,7 @@ static int attach_late(void *owner, bool attached)
     return attach(owner, attached);
 }
 
-/* What runs while a program is started and attached counts, in the program that it replaces. */
+/* While a new program is started and attached, the previous program still counts everything that runs. */
 TEST(test_replaced)
 {
     begin("include: ['/', '/c*'], max_cgroups: 400");
@@ -361,8 +369,7 @@ TEST(test_replaced)
     play_done();
 }
 
-/* Nothing counts any more if the opener does not attach the program: readings say so, until the engine is opened again.
- */
+/* If the opener does not attach the program, nothing is counted, and readings fail until the engine is reopened. */
 TEST(test_attach_fails)
 {
     struct cgroup_set *set = &play.set;
@@ -381,12 +388,15 @@ TEST(test_attach_fails)
     play_done();
 }
 
-/* Another reason than want of room is given, and it is tried again. A CPU that left meanwhile has its totals. */
+/*
+ * If a cgroup cannot be counted for another reason than a lack of slots, that reason is shown, and it is retried. A CPU
+ * that goes offline meanwhile keeps its totals.
+ */
 TEST(test_late)
 {
     struct error error;
     begin("");
-    calls.assign = -EINVAL; /* for good */
+    calls.assign = -EINVAL; /* a permanent error */
     make_directory(1);
     play_dispatch();
     assert_int_equal(play.set.n_dropped, 1);
@@ -415,7 +425,7 @@ TEST(test_late)
 
 /* --- the BPF program as a whole --- */
 
-/* The root alone has what belongs to no known cgroup, and what is in no cgroup that is watched. */
+/* The root alone counts unwatched cgroups, and what the program cannot attribute. */
 TEST(test_root)
 {
     begin("include: ['/', '/c*']");
@@ -441,8 +451,8 @@ static void assert_moved(uint64_t first, uint64_t second, unsigned n_flushes)
 }
 
 /*
- * A running task that another one moved counts for its new cgroup from the next reading on. Each reading flushes at
- * most once, however often tasks are moved; a flush that fails is tried again at the next one.
+ * A running task that is moved by another task counts for its new cgroup from the next reading on. Each reading flushes
+ * at most once, however often tasks are moved; a failed flush is retried by the next reading.
  */
 TEST(test_moved)
 {
@@ -470,7 +480,7 @@ TEST(test_moved)
     assert_moved(110, 7, 1);
     fake_run_cpu(fake, 1, 1);
     assert_moved(111, 7, 0);
-    /* The reading of a single cgroup is no occasion. */
+    /* Reading a single cgroup does not flush. */
     fake_bpf_move(fake, CGROUP_OF(2), 1);
     assert_true(play.set.engine.type->read(play.set.counts[0], &fake->sys) > 0);
     assert_int_equal(calls.n_flushes, 0);
@@ -483,7 +493,7 @@ static bool is_lost(void *owner)
     return true;
 }
 
-/* The opener is gone, and the program with it: what the records say is of the past. */
+/* Without the opener the BPF program is gone as well, so its records are out of date. */
 TEST(test_opener_lost)
 {
     struct error error = {0};
@@ -518,7 +528,7 @@ static void assert_unknown_created(struct rig *rig, const char *expected)
     assert_true(line && strncmp(strchr(line, ' ') + 1, expected, strlen(expected)) == 0);
 }
 
-/* Another engine begins at 0, and says so; the same one goes on. */
+/* A different engine starts at 0 with a new creation time. The same engine continues its totals. */
 TEST(test_engine_changes)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -548,7 +558,10 @@ static int attach_without_opener(void *owner, bool attached)
     return -EPIPE;
 }
 
-/* At once nothing of the cgroups is shown, and the failures say why; a reload cannot bring the old numbers back. */
+/*
+ * Once the engine is lost, no values of cgroups are shown, and the failures say why. A reload does not bring the old
+ * values back.
+ */
 TEST(test_engine_lost)
 {
     const char *engines[] = {ENGINE("bpf"), ENGINE("auto")};

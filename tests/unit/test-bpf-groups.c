@@ -13,7 +13,7 @@
 #include "tests/unit/test.h"
 
 /*
- * The words are the same on all CPUs. An event that one kind of core lacks has no source there; an event that no CPU
+ * All CPUs use the same words. An event that one kind of core lacks has no source there; an event that no CPU
  * has gets no word.
  */
 TEST(test_two_pmus)

@@ -34,8 +34,10 @@
 #define SLOT 7
 #define PAGES 500
 
-/* The BPF program of the current test: a group {task-clock, page-faults} on each CPU, and one cgroup with the slot
- * SLOT. */
+/*
+ * The BPF program of the current test: a group {task-clock, page-faults} on each CPU, and one cgroup with the slot
+ * SLOT.
+ */
 static struct bpf_rig {
     struct sys sys;
     struct bpf_calls bpf;
@@ -153,8 +155,8 @@ static size_t map_size(void)
 }
 
 /*
- * Starts a BPF program, which replaces the previous one once it is attached. The previous maps are only left in a copy
- * of the rig.
+ * Starts a BPF program, which replaces the previous one once it is attached. The caller needs a copy of the rig to read
+ * the previous maps.
  */
 static void start_bpf(void)
 {
@@ -190,8 +192,10 @@ static void assign(void)
     assert_int_equal(rig.bpf.assign(rig.loader, rig.cgroup_fd, SLOT, &rig.id), 0);
 }
 
-/* Starts a BPF program that is not attached, with disabled counters. Skips the test if this machine cannot have a BPF
- * program. */
+/*
+ * Starts a BPF program that is not attached, with disabled counters. Skips the test if this machine cannot have a BPF
+ * program.
+ */
 static void begin(void)
 {
     rig = (struct bpf_rig){
@@ -365,7 +369,7 @@ static const struct {
     bool (*in_prepare)(void);
     struct bpf_shape in_shape;
     int out;                 /* 0: any error */
-    const char *out_message; /* its beginning */
+    const char *out_message; /* the beginning of the message */
 } cases[] = {
     {"as it is", as_it_is, {SHAPE}, 0, ""},
     {"no rights", without_rights, {SHAPE}, -EPERM, "perfcountd may not load its BPF program: it takes "},
@@ -468,7 +472,8 @@ static void unmap_records(const struct bpf_record *records)
     munmap((void *)records, rig.shape.cpus * sizeof(*records));
 }
 
-/* Sets the events of all CPUs, runs a task in the cgroup while the counters are enabled, and flushes the BPF program.
+/*
+ * Sets the events of all CPUs, runs a task in the cgroup while the counters are enabled, and flushes the BPF program.
  */
 static void run_with(const struct bpf_event events[2])
 {
@@ -501,7 +506,7 @@ TEST_OF_BPF(test_none)
 {
     static const struct bpf_event events[2] = {{.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_NONE}};
     run_with(events);
-    attach(false); /* so that the records do not change any more */
+    attach(false); /* the records must not change any more */
     const struct bpf_record *records = map_records();
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
         expect_record(&records[cpu], 1 | 3 << 2);
@@ -781,7 +786,7 @@ TEST_OF_BPF(test_refusals)
     close(root);
 }
 
-/* The BPF program has 9 descriptors, and 2 more while it is attached; without the kernel's types one more each time. */
+/* The BPF program has 9 descriptors, and 2 more while it is attached; on a kernel without BTF, 1 more in each case. */
 TEST_OF_BPF(test_descriptors)
 {
     struct descriptors descriptors;
@@ -1081,7 +1086,7 @@ TEST_WITH(test_by_offsets, NULL, teardown)
 {
     int status;
 
-    if (!has_types()) /* this is that process */
+    if (!has_types()) /* this is already that process */
         return;
     sys_init(&rig.sys);
     make_cgroup();

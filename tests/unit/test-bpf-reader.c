@@ -367,10 +367,10 @@ TEST(test_set_cpu)
     assert_int_equal(read_cpu(0), 0);
     assert_int_equal(p.taken[2][CYCLES], 300);
     assert_int_equal(bpf_reader_running(p.reader, 0), BPF_SLOT_NONE);
-    p.records[0].slot = BPF_SLOT_NONE; /* as in a new epoch */
+    p.records[0].slot = BPF_SLOT_NONE; /* as at the start of an epoch */
     p.records[0].epoch++;
     enter(0, 2, ALL);
-    run(0, 100, 100); /* as much as never reached the entry */
+    run(0, 100, 100); /* the amount that was taken but never reached the entry */
     assert_int_equal(read_cpu(0), 1);
     assert_int_equal(p.taken[2][CYCLES], 600);
     assert_int_equal(bpf_reader_running(p.reader, 0), 2);

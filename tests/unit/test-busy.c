@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long CPUs were busy, and the clock rate that follows from it. */
+/* How long CPUs were busy, and the clock rate that follows from that and their cycles. */
 #include <math.h>
 
 #include "collectors/rates.h"
@@ -10,7 +10,7 @@
 
 #define MS (NSEC_PER_SEC / 1000)
 
-/* Readings of CPU 0 one after the other; idle and stolen seconds, NAN for a reading that does not have the CPU. */
+/* Successive readings of CPU 0: idle and stolen time in seconds; NAN: the reading lacks the CPU. */
 static const struct {
     struct {
         uint64_t ms;
@@ -24,14 +24,17 @@ static const struct {
     {{{5000, 3, 0}, {6000, 3.25, 0}}, 2, true, 750},
     {{{5000, 3, 1}, {6000, 3.25, 1.5}}, 2, true, 250},
     {{{5000, 3, 0}, {6000, 4, 0}}, 2, true, 0},
-    /* Idle by a unit of /proc/stat more than time passed: made up for later, so that an idle CPU stays idle. */
+    /*
+     * /proc/stat may report more idle time than has passed. The excess counts as idle time later, so an idle CPU stays
+     * idle.
+     */
     {{{5000, 3, 0}, {6000, 4.5, 0}, {7000, 5, 0}}, 3, true, 0},
     {{{5000, 3, 0}, {6000, 3.5, 0}, {7000, 5, 0}}, 3, true, 500},
-    /* Time of waiting for I/O may fall a little. */
+    /* Idle time includes I/O wait, which may decrease slightly. */
     {{{5000, 3, 0}, {6000, 2.9375, 0}}, 2, true, 1062},
-    /* Idle time began again at 0. */
+    /* Idle time restarted at 0. */
     {{{5000, 3, 0}, {6000, 0.5, 0}, {7000, 1, 0}}, 3, true, 500},
-    /* Offline, and back: the time in between does not count. */
+    /* A CPU goes offline and returns. The time in between does not count. */
     {{{5000, 3, 0}, {6000, NAN, 0}}, 2, false, 0},
     {{{5000, 3, 0}, {6000, 3.5, 0}, {90000, NAN, 0}, {91000, 4, 0}}, 4, true, 500},
 };
@@ -62,7 +65,10 @@ static void write_stat(struct fake_sys *fake, unsigned idle, unsigned other)
               idle, other);
 }
 
-/* A second later; the frequency of a CPU, NAN where it is not known. */
+/*
+ * Lets a second pass. Returns the clock rate of a CPU, or NAN if it is unknown. `idle` and `other` are the new idle
+ * times of the CPUs 0 and 1 in /proc/stat.
+ */
 static double frequency_after(struct rig *rig, unsigned idle, unsigned other, int cpu)
 {
     struct baseline *baseline = baseline_new(rig_read(rig));
@@ -91,7 +97,7 @@ static void assert_hertz(double is, double expected)
 
 #define BUSY "perfcountd_cpu_busy_seconds_total{cpu=\"0\"}"
 
-/* The machine counts a thousand million cycles a second. */
+/* The machine counts 10^9 cycles per second. */
 RIG_TEST(test_frequency, fake_machine_two_counters,
          "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: cycles}]}}")
 {
@@ -102,15 +108,15 @@ RIG_TEST(test_frequency, fake_machine_two_counters,
     assert_hertz(frequency_after(rig, 1050, 1075, 0), 2e9);
     assert_int_equal(series_value(rig_read(rig), BUSY), NSEC_PER_SEC / 2);
     assert_hertz(frequency_after(rig, 1100, 1150, 1), 4e9);
-    /* Hardly busy. */
+    /* The clock rate of a CPU that is hardly busy is unknown. */
     assert_true(isnan(frequency_after(rig, 1195, 1175, 0)));
-    /* A reading fails, and the next one has what it missed. */
+    /* The reading after a failed one includes the busy time that the failed one missed. */
     fake_file(rig->fake, "/proc/stat", "garbled\n");
     fake_advance(rig->fake, NSEC_PER_SEC);
     assert_int_equal(series_value(rig_read(rig), BUSY), NOT_SHOWN);
     assert_true(isnan(frequency_after(rig, 1295, 1275, 0)));
     assert_int_equal(series_value(rig_read(rig), BUSY), 2 * NSEC_PER_SEC + 50 * MS);
-    /* Without cycles only the history needs it. */
+    /* Without cycles, only the history needs busy times. */
 #define INSTRUCTIONS                                                                                                   \
     "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: instructions}]}}"
     rig_configure(rig, INSTRUCTIONS);
@@ -119,7 +125,7 @@ RIG_TEST(test_frequency, fake_machine_two_counters,
     rig_configure(rig, INSTRUCTIONS "\nhistory: {enabled: false}");
     assert_true(isnan(frequency_after(rig, 1295, 1275, 0)));
     assert_int_equal(series_value(rig_read(rig), BUSY), NOT_SHOWN);
-    /* The total goes on from where it was. */
+    /* The total continues from its previous value. */
     rig_configure(rig, INSTRUCTIONS);
     assert_int_equal(series_value(rig_read(rig), BUSY), 4 * NSEC_PER_SEC + 50 * MS);
     rig_configure(rig, "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {enabled: false}}");
@@ -128,7 +134,7 @@ RIG_TEST(test_frequency, fake_machine_two_counters,
     assert_int_equal(series_value(rig_read(rig), BUSY), 5 * NSEC_PER_SEC + 50 * MS);
 }
 
-/* The share of the time that each CPU was busy, with any counter. */
+/* The utilization of a CPU is known whichever events it counts. */
 RIG_TEST(test_utilization, fake_machine_two_counters,
          "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: page-faults}]}}")
 {
@@ -159,7 +165,7 @@ RIG_TEST(test_utilization, fake_machine_two_counters,
     baseline_free(baseline);
 }
 
-/* The frequency of a kind of core is cycles of all its CPUs over the time that all were busy. */
+/* The clock rate of a PMU is the cycles of all its CPUs divided by the time in which they were busy. */
 RIG_TEST(test_frequency_of_pmu, fake_machine_two_counters,
          "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: cycles}]}}")
 {

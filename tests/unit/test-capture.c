@@ -100,8 +100,8 @@ TEST_WITH(test_one_cpu, sampled_begin, sampled_end)
 }
 
 static struct sys_calls real;
-static unsigned n_mappable; /* rings that fit into the limit of locked memory */
-static size_t mapped[2];    /* their sizes in bytes */
+static unsigned n_mappable; /* the number of rings that fit into the limit of locked memory */
+static size_t mapped[2];    /* the sizes of these rings in bytes */
 
 static int map_few(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What configurations become on machines as their /sys shows them: a line for each group on each PMU and for each
- * failure.
- */
+/* How configurations are applied on captured machines: a line for each group and PMU, and for each failure. */
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "tests/unit/captured.h"
@@ -10,7 +7,7 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
-/* A counted group's line: "cpu core armv8_pmuv3 0-7: cycles instructions". */
+/* The line of a counted group, like "cpu core armv8_pmuv3 0-7: cycles instructions". */
 struct line {
     const struct row *row;
     struct cpuset cpus;
@@ -70,7 +67,7 @@ static void describe_failures(struct buffer *text, const struct registry *regist
     strings_free(sentences, n);
 }
 
-/* The rows and failures that `collectors` becomes on a machine, which is freed. */
+/* Describes the rows and failures of the configuration `collectors` on a machine. Frees the machine. */
 static char *describe(struct fake_sys *fake, const char *collectors)
 {
     _cleanup_(buffer_done) struct buffer text = {0}, yaml = {0};
@@ -184,7 +181,10 @@ TEST(test_configurations)
     }
 }
 
-/* A board whose sysfs is damaged, and one whose CPUs are away: a sentence each, and the rest is served. */
+/*
+ * On a board with a damaged sysfs or offline CPUs, each fault is reported in one sentence, and everything else is
+ * counted.
+ */
 static const struct {
     const char *in_pmu, *in_file, *in_text, *in, *out;
 } damages[] = {
@@ -234,7 +234,7 @@ TEST(test_damaged)
     "}"
 #define PMU_SERIES "perf_pmu_%s_total{cpu=\"%d\",pmu=\"%s\",group=\"%s\"}"
 
-/* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all of them. */
+/* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all totals. */
 TEST(test_values)
 {
     struct rig rig;
@@ -259,12 +259,12 @@ TEST(test_values)
     rig_done(&rig);
 }
 
-/* The PMU is read on another CPU while its own is offline; when that is back, its totals go on. */
+/* A PMU is read on another CPU while its own is offline. When its own CPU returns, the totals of that CPU continue. */
 TEST(test_cpumask_moves)
 {
     static const struct {
         const char *in_cpumask;
-        bool in_online; /* CPU 0 */
+        bool in_online; /* whether CPU 0 is online */
         int out_cpu;
         uint64_t out_value;
     } steps[] = {{"0", true, 0, 100}, {"1", false, 1, 100}, {"1", true, 1, 200}, {"0", true, 0, 200}};

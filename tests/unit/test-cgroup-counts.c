@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counts of a cgroup, on played machines, while CPUs, descriptors and the cgroup come and go. */
+/* The counts of a cgroup on simulated machines, while CPUs, descriptors and the cgroup itself come and go. */
 #include "collectors/cgroup/bpf-engine.h"
 #include "perf/machine.h"
 #include "tests/unit/cgroup-rig.h"
 #include "tests/unit/test.h"
 
-/* The machine of the test that runs, which counts the cgroup "/a". */
+/* The machine of the current test, which counts the cgroup "/a". */
 static struct rig rig;
 static struct cgroup_counts *counts;
 
@@ -43,7 +43,7 @@ static void configure(const char *config)
     config_free(before);
 }
 
-/* Reads all cgroups, which is this one. */
+/* Reads all cgroups through the engine. There is only one. */
 static struct collected collect(void)
 {
     struct cgroup_node node = {.userdata = counts};
@@ -56,13 +56,13 @@ static struct collected collect(void)
     return collected;
 }
 
-/* Whether a group is no longer the one that was opened. */
+/* Returns whether a reading finds a group that must be reopened. */
 static bool is_stale(void)
 {
     return collect().stale;
 }
 
-/* The failures of `n` cgroups; the caller frees them. */
+/* Returns the failures of `n` cgroups; the caller frees them. */
 static struct failures failures_of(struct cgroup_counts *const *of, size_t n)
 {
     struct failures failures = {0};
@@ -78,7 +78,7 @@ static void assert_n_failures(size_t n)
     assert_int_equal(failures.n, n);
 }
 
-/* CGROUP runs on the CPUs from `first` to `last`, and is read. Returns how many groups could be. */
+/* Runs CGROUP on the CPUs from `first` to `last` and reads it. Returns the number of groups that could be read. */
 static size_t run(unsigned first, unsigned last, uint64_t ns)
 {
     for (unsigned cpu = first; cpu <= last; cpu++)
@@ -86,7 +86,7 @@ static size_t run(unsigned first, unsigned last, uint64_t ns)
     return cgroup_counts_read(counts, rig.sys);
 }
 
-/* A value of "/a", on all CPUs or on one; NOT_SHOWN. */
+/* Returns the value of a series of "/a", or NOT_SHOWN. */
 static uint64_t value(const char *metric, const char *pmu, const char *group)
 {
     return series_value(&rig.snapshot, "perf_cgroup_%s_total{cgroup=\"/a\",pmu=\"%s\",group=\"%s\"}", metric, pmu,
@@ -118,7 +118,10 @@ static size_t row_descriptors(void)
     return n;
 }
 
-/* Values are summed over CPUs; the times are those of tasks; no task, no time, and 0 is a value. */
+/*
+ * Values are summed over CPUs. Times only include those in which tasks of the cgroup ran. Without any, all values are
+ * 0.
+ */
 TEST_WITH(test_sums, NULL, end)
 {
     cgroup_rig_start(
@@ -131,7 +134,8 @@ TEST_WITH(test_sums, NULL, end)
     assert_int_equal(rig.fake->n_open, 16);
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_advance(rig.fake, 500);
-    assert_int_equal(cgroup_counts_read(counts, rig.sys), cgroup_rig_uses(ENGINE_PERF) ? 8 : 4); /* groups, CPUs */
+    assert_int_equal(cgroup_counts_read(counts, rig.sys),
+                     cgroup_rig_uses(ENGINE_PERF) ? 8 : 4); /* perf: 2 groups on 4 CPUs; bpf: 4 CPUs */
     assert_int_equal(core("cycles"), 0);
     fake_rate(rig.fake, (struct fake_rate){PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 3, 2});
     fake_cgroup_run(rig.fake, CGROUP, 0, 1000);
@@ -173,7 +177,7 @@ TEST_WITH(test_per_cpu, NULL, end)
     assert_int_equal(value_on(2, "cycles", "cpu"), 34);
 }
 
-/* A row for each PMU; the rows of a group of a kind's event and a software event go by the kind of CPU. */
+/* Each PMU has its own row. A group of hardware and software events has a row for each kind of core. */
 TEST_WITH(test_two_kinds_of_cpu, NULL, end)
 {
     begin(
@@ -198,7 +202,7 @@ TEST_WITH(test_two_kinds_of_cpu, NULL, end)
     assert_string_equal(find_row(&rig.snapshot, "armv8_cortex_a55", "mixed")->counters[1].pmu, "armv8_cortex_a55");
 }
 
-/* Reported once for each event, whatever the number of cgroups. */
+/* A missing PMU is reported once for each event, however many cgroups there are. */
 TEST_WITH(test_no_pmu, NULL, end)
 {
     cgroup_rig_start(&rig, fake_machine_no_pmu(),
@@ -234,7 +238,9 @@ TEST_WITH(test_no_pmu, NULL, end)
     cgroup_counts_free(both[1], &rig.snapshot);
 }
 
-/* Two counters: groups that are the same on each CPU, and deltas scaled by each CPU's own ratio. */
+/*
+ * With two counters, events are split into the same groups on each CPU, and deltas are scaled by the CPU's own times.
+ */
 TEST_WITH(test_split_and_multiplexed, NULL, end)
 {
     begin(fake_machine_two_counters(), GROUPS("[{name: cache, events: 'cycles,instructions,branches'}]"));
@@ -248,33 +254,36 @@ TEST_WITH(test_split_and_multiplexed, NULL, end)
     assert_int_equal(find_row(&rig.snapshot, "cpu", "cache")->counters[0].raw, 2200);
 }
 
-/* The digits behind the point add up as well: two CPUs, each with a half. */
+/* Fractions of counts are summed as well: here a half on each of two CPUs. */
 TEST_WITH(test_remainders, NULL, end)
 {
     struct fake_sys *fake = fake_machine_two_counters();
     fake_rate(fake, (struct fake_rate){PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1, 2});
     begin(fake, GROUPS("[{name: a, events: 'cycles,branches'}, {name: b, events: instructions}]"));
-    /* Of three counters wanted there are two: 3 ns enabled, 2 running, 1 counted: 1.5 on each CPU. */
+    /*
+     * The events need three counters and the PMU has two: in 3 ns each group runs for 2 and counts 1, which is 1.5 per
+     * CPU.
+     */
     fake_cgroup_run(rig.fake, CGROUP, 0, 3);
     run(1, 1, 3);
     assert_int_equal(value("cycles", "cpu", "a"), 3);
     assert_int_equal(find_row(&rig.snapshot, "cpu", "a")->counters[0].raw, 2);
 }
 
-/* Two CPUs were idle, ran for 10 or starved before a reading; each that was not idle had its group enabled for 10. */
+/* Before each reading, each of two CPUs was idle, or its group was enabled for 10 ns in which it ran or starved. */
 static const struct state_step {
-    enum { IDLE, RAN, STARVED } in[2]; /* of two CPUs */
+    enum { IDLE, RAN, STARVED } in[2]; /* for each CPU */
     enum row_state out;
-    uint64_t out_value; /* NOT_SHOWN: left out */
+    uint64_t out_value; /* NOT_SHOWN: the series is left out */
 } state_steps[] = {
     {{IDLE, IDLE}, ROW_COUNTING, 0},
-    {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN}, /* the one that was enabled did not run */
-    {{RAN, IDLE}, ROW_MULTIPLEXED, 20},        /* half of the time since the baseline */
+    {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN}, /* the only enabled group did not run */
+    {{RAN, IDLE}, ROW_MULTIPLEXED, 20},        /* the group ran for half of the time since the baseline */
     {{RAN, RAN}, ROW_COUNTING, 40},
     {{IDLE, IDLE}, ROW_COUNTING, 40},
     {{RAN, STARVED}, ROW_MULTIPLEXED, 50},
     {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN},
-    {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* 0 is still in the dark, 1 has caught up */
+    {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* CPU 0 has not counted since it starved, CPU 1 has */
     {{RAN, RAN}, ROW_MULTIPLEXED, 100},
     {{RAN, RAN}, ROW_COUNTING, 120},
 };
@@ -296,7 +305,7 @@ TEST_WITH(test_states, NULL, end)
     }
 }
 
-/* One group in the error state, of four CPUs: a part of the counts is missing, and the cause is there. */
+/* If the group of one of four CPUs is in the error state, the row is incomplete and shows the cause. */
 TEST_WITH(test_error_on_one_cpu, NULL, end)
 {
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}]"));
@@ -309,7 +318,10 @@ TEST_WITH(test_error_on_one_cpu, NULL, end)
     assert_true(str_starts(core_row()->cause, "it is pinned and found no counter"));
 }
 
-/* An event is missing on one CPU: the row sums the others, and the CPU is reported. No series is there twice. */
+/*
+ * If an event is missing on one CPU, the row sums the other CPUs, and the failure names the CPU. No series appears
+ * twice.
+ */
 TEST_WITH(test_event_missing_on_one_cpu, NULL, end)
 {
     for (int missing_on = 0; missing_on < 4; missing_on += 3)
@@ -320,7 +332,9 @@ TEST_WITH(test_event_missing_on_one_cpu, NULL, end)
                              : GROUPS("[{name: core, events: '{cycles,cs}'}]"));
             run(0, 3, 10);
             assert_int_equal(core("cycles"), 30);
-            /* Without one, its switches are apart from the others until these are known. */
+            /*
+             * Without one, its context switches are in a row of the PMU "software", apart from those of the other CPUs.
+             */
             uint64_t own = value("context_switches", "software", "core"), others = core("context_switches");
             assert_int_equal(own + (others == NOT_SHOWN ? 0 : others), 40);
             if (left) {
@@ -335,7 +349,9 @@ TEST_WITH(test_event_missing_on_one_cpu, NULL, end)
         }
 }
 
-/* A CPU comes with an event that is missing on the others: the time of creation of its kind's series stays. */
+/*
+ * A CPU comes online with an event that the other CPUs lack. The creation time of the existing series stays the same.
+ */
 TEST_WITH(test_created_once, NULL, end)
 {
     static const char instructions[] = "perf_cgroup_instructions_total{cgroup=\"/a\",pmu=\"cpu\",group=\"core\"}";
@@ -357,7 +373,7 @@ TEST_WITH(test_created_once, NULL, end)
     assert_int_equal(core_row()->n_counters, 2);
 }
 
-/* A sum never falls when a CPU leaves: the group stays in it. */
+/* A sum does not fall when a CPU goes offline, since the counts of the CPU remain in it. */
 TEST_WITH(test_cpu_leaves_and_returns, NULL, end)
 {
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: '{cycles,instructions}'}]"));
@@ -383,7 +399,7 @@ TEST_WITH(test_cpu_leaves_and_returns, NULL, end)
     assert_int_equal(core_row()->id, id);
 }
 
-/* Offline at first: the groups join when the CPUs come. A whole cluster too. */
+/* Groups are opened when their CPUs come online, also for a cluster that was offline as a whole. */
 TEST_WITH(test_cpus_come_later, NULL, end)
 {
     struct fake_sys *fake = fake_machine_big_little();
@@ -405,7 +421,10 @@ TEST_WITH(test_cpus_come_later, NULL, end)
     assert_int_equal(value("stall_backend", "armv8_cortex_a76", "big"), 40);
 }
 
-/* Read a last time, closed at once; the rows stay; back under the same name the totals go on. */
+/*
+ * A removed cgroup is read a last time and closed at once. Its rows stay, and when a cgroup of the same name is
+ * created, their totals continue.
+ */
 TEST_WITH(test_ends_and_resumes, NULL, end)
 {
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: '{cycles,instructions}'}]"));
@@ -419,7 +438,10 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
     assert_int_equal(cgroup_counts_read(counts, rig.sys), 0);
     assert_int_equal(core("cycles"), 100);
     assert_int_equal(collect().groups[ROW_COUNTING], 0);
-    /* Not there yet: it stays as it is. Nothing of it is opened with bpf, so that the tree alone reports it. */
+    /*
+     * Resuming a cgroup that does not exist changes nothing. With bpf nothing is opened for the cgroup, so only the
+     * tree notices.
+     */
     if (cgroup_rig_uses(ENGINE_PERF)) {
         assert_int_equal(resume(CGROUP), -ENODEV);
         assert_int_equal(rig.fake->n_open, 0);
@@ -433,10 +455,13 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
     assert_int_equal(core("group_enabled_seconds"), 122);
 }
 
-/* Without its directory nothing of a cgroup is opened. What is open goes on, if it is still configured. */
+/*
+ * If its directory cannot be opened, a cgroup gets no new groups. Open groups that are still configured continue to
+ * count.
+ */
 TEST_WITH(test_no_directory, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}, {name: soft, events: cs}]"));
     struct config *before = rig.config;
     rig.env.config = rig.config = config_of(GROUPS("[{name: core, events: cycles}, {name: other, events: faults}]"));
@@ -455,7 +480,7 @@ TEST_WITH(test_no_directory, NULL, end)
     assert_int_equal(rig.fake->n_open, 0);
 }
 
-/* What no CPU counts is a row of the cgroup. A group of which something is counted is one group in the states. */
+/* Events that no CPU counts have a row without a CPU. A group that counts some of its events is one counting group. */
 TEST_WITH(test_counted_nowhere, NULL, end)
 {
     begin(fake_machine_one_pmu(),
@@ -477,10 +502,10 @@ TEST_WITH(test_counted_nowhere, NULL, end)
     }
 }
 
-/* Also where hardware events are missing anyway: that alone is no removal. */
+/* A cgroup that is removed while it is opened gives ENODEV, also on a machine that lacks hardware events anyway. */
 TEST_WITH(test_removed_while_opening, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
     struct fake_sys *(*const machines[])(void) = {fake_machine_one_pmu, fake_machine_no_pmu};
 
     for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
@@ -492,10 +517,10 @@ TEST_WITH(test_removed_while_opening, NULL, end)
     }
 }
 
-/* A reload that comes before the news of the removal: it is read one last time. */
+/* A reload that notices the removal first reads the cgroup one last time. */
 TEST_WITH(test_removed_before_reload, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* whose cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}]"));
     fake_cgroup_run(rig.fake, CGROUP, 0, 100);
     fake_cgroup_remove(rig.fake, CGROUP);
@@ -504,7 +529,9 @@ TEST_WITH(test_removed_before_reload, NULL, end)
     assert_int_equal(core("cycles"), 100);
 }
 
-/* Out of descriptors in the middle: groups that were opened whole are served, and the rest when there is room. */
+/*
+ * If descriptors run out, the groups that were opened completely are served, and the others once descriptors are free.
+ */
 TEST_WITH(test_out_of_descriptors, NULL, end)
 {
     for (unsigned after = 0; after < 16; after++) {
@@ -530,7 +557,7 @@ TEST_WITH(test_out_of_descriptors, NULL, end)
     }
 }
 
-/* A group that did not change is not touched; series of CPUs instead of sums are others. */
+/* A reload keeps unchanged groups open. With per_cpu, series of CPUs replace the sums. */
 TEST_WITH(test_reload, NULL, end)
 {
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}, {name: software, events: cs}]"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cgroups of samples, and those that a request means, on a played machine. */
+/* The cgroups of samples, and the cgroups that a request selects, on a simulated machine. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -71,7 +71,7 @@ static void set_process(const struct machine *machine, uint32_t pid, const char 
     fake_file(machine->fake, file, "%s", text);
 }
 
-/* The path of a sample's cgroup; "" if it is not known. */
+/* Returns the path of the cgroup of a sample, or "" if it is unknown. */
 static const char *sample(const struct machine *machine, uint64_t id, uint32_t pid)
 {
     const struct record record = {.type = PERF_RECORD_SAMPLE, .id = {.pid = pid}, .sample.cgroup = id};
@@ -94,28 +94,28 @@ TEST(test_ids)
     make(&machine, "/a.slice/web.service");
     make(&machine, "/b");
     uint64_t web = id_of(&machine, "/a.slice/web.service"), b = id_of(&machine, "/b");
-    /* The process says where it is; another one, which has moved on, does not, and all directories are searched. */
+    /* Process 10 is in the first cgroup, so /proc names it. It has left the second, so all directories are searched. */
     set_process(&machine, 10, "0::/a.slice/web.service\n");
     assert_string_equal(sample(&machine, web, 10), "/a.slice/web.service");
     assert_string_equal(sample(&machine, b, 10), "/b");
     assert_string_equal(sample(&machine, id_of(&machine, ""), 0), "/");
-    /* One that is not found is looked for again after a second, and then after two. */
+    /* An id that is not found is searched again after a second, then after two. */
     assert_string_equal(sample(&machine, UINT64_C(0xf0000000), 99), "");
     make(&machine, "/new");
     uint64_t new = id_of(&machine, "/new");
-    assert_string_equal(sample(&machine, new, 99), ""); /* the search was just now */
+    assert_string_equal(sample(&machine, new, 99), ""); /* the last search was less than a second ago */
     fake_advance(machine.fake, 2 * NSEC_PER_SEC);
     assert_string_equal(sample(&machine, new, 99), "/new");
-    /* Those that are removed stay known. */
+    /* A removed cgroup stays known. */
     remove_cgroup(&machine, "/a.slice/web.service");
     assert_string_equal(sample(&machine, web, 99), "/a.slice/web.service");
-    /* The kernel tells of others, which may be gone before anybody looks. */
+    /* The kernel's records name cgroups that may be removed before anybody searches for them. */
     told(&machine, UINT64_C(0xf1000000), "/short");
     assert_string_equal(sample(&machine, UINT64_C(0xf1000000), 99), "/short");
     end(&machine);
 }
 
-/* In a cgroup namespace, paths of the kernel's records begin elsewhere. */
+/* In a cgroup namespace, the paths in the kernel's records are relative to another root, so they are not used. */
 TEST(test_namespace)
 {
     struct machine machine = begin("1 0 0:1 /docker/1 /c rw - cgroup2 none rw\n");
@@ -154,7 +154,10 @@ TEST(test_processes)
     }
 }
 
-/* Without ids, a process is looked at once, and again after exec(2), after some time, and when its pid is reused. */
+/*
+ * Without cgroup ids, the cgroup of a process is read once, and again after exec(2), after 10 seconds, and when its pid
+ * is reused.
+ */
 TEST(test_process_changes)
 {
     struct machine machine = begin(V2);
@@ -176,7 +179,7 @@ TEST(test_process_changes)
     set_process(&machine, 10, "0::/b\n");
     fake_advance(machine.fake, 11 * NSEC_PER_SEC);
     assert_string_equal(sample(&machine, 0, 10), "/b");
-    /* One that has ended stays where it was. */
+    /* A process that has ended keeps its last cgroup. */
     unlink(fake_path(machine.fake, "/proc/10/cgroup"));
     fake_advance(machine.fake, 11 * NSEC_PER_SEC);
     assert_string_equal(sample(&machine, 0, 10), "/b");
@@ -201,14 +204,16 @@ TEST(test_bound)
         }
     assert_string_equal(sample(&machine, UINT64_C(0xf0000000) + 10000, 0), path);
     assert_string_equal(sample(&machine, UINT64_C(0xf0000000), 0), "");
-    assert_string_equal(kept->path, "/kept"); /* who has a reference keeps it */
+    assert_string_equal(kept->path, "/kept"); /* a reference keeps the entry alive */
     found_cgroup_unref(kept);
     end(&machine);
 }
 
-/* --- wishes --- */
+/* --- selecting cgroups by path and name --- */
 
-/* The pod of /k/pod1 is "one" in the namespace "shop", with the containers "web" and "db"; /k/pod2's is "two". */
+/*
+ * Names the cgroups of two pods in the namespace "shop": /k/pod1 is "one" with the container "web", /k/pod2 is "two".
+ */
 static int name(void *userdata, const char *path, struct names *names)
 {
     const char *pod = strstr(path, "/k/pod");
@@ -230,11 +235,11 @@ TEST(test_wishes)
 {
     static const struct {
         struct cgroup_wish in;
-        const char *out; /* paths, or the error */
+        const char *out; /* the paths, or the error */
     } cases[] = {
         {{.cgroup = "web.service"}, "/s.slice/web.service"},
         {{.cgroup = "/s.slice/w*"}, "/s.slice/web.service"},
-        {{.cgroup = "/lit*"}, "/lit*"}, /* not /literal */
+        {{.cgroup = "/lit*"}, "/lit*"}, /* but not /literal */
         {{.cgroup = "*.slice"}, "/s.slice"},
         {{.names[NAME_UNIT] = "web.service"}, "/s.slice/web.service"},
         {{.names[NAME_CONTAINER] = "w*"}, "/k/pod1/web,/k/pod2/web"},
@@ -280,7 +285,7 @@ static int count_id(void *userdata, uint64_t id)
     return 0;
 }
 
-/* Of the past, also those that were removed, and the outermost of them. */
+/* A search that includes the past finds removed cgroups too, but none inside another one that is found. */
 TEST(test_removed)
 {
     struct machine machine = begin(V2);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and labels of a cgroup by its path, as systemd, docker, Kubernetes, podman, LXC, libvirt and ctr make it. */
+/*
+ * The names and labels of a cgroup that follow from its path, as systemd, docker, Kubernetes, podman, LXC, libvirt and
+ * ctr create it.
+ */
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cgroups/path.h"
@@ -14,7 +17,7 @@
 #define NSPAWN "/machine.slice/systemd-nspawn@"
 #define QEMU "/machine.slice/machine-qemu\\x2d1"
 
-/* What a path names: a unit and its slice, and a container by its name, its runtime and its id. */
+/* The names in a path: a unit and its slice, and a container's name, runtime and id. */
 static const struct {
     const char *in, *out_unit, *out_slice, *out_container, *out_runtime, *out_id;
 } cases[] = {
@@ -28,14 +31,14 @@ static const struct {
     {"/system.slice/.service", "", "system.slice", "", "", ""},
     {"/system.slice/home.mount", "home.mount", "system.slice", "", "", ""},
     {"/system.slice/cups.socket", "cups.socket", "system.slice", "", "", ""},
-    {"/system.slice/x.timer", "", "system.slice", "", "", ""}, /* has no processes */
+    {"/system.slice/x.timer", "", "system.slice", "", "", ""}, /* units of this kind have no processes */
     {USER, "user@1000.service", "user-1000.slice", "", "", ""},
     {USER "/app.slice/app-foo.scope", "app-foo.scope", "app.slice", "", "", ""},
     {"/user.slice/user-0.slice/session-3.scope", "session-3.scope", "user-0.slice", "", "", ""},
-    /* escapes */
+    /* escape sequences */
     {"/system.slice/dev-disk-by\\x2duuid-1.swap", "dev-disk-by-uuid-1.swap", "system.slice", "", "", ""},
     {"/a\\x20b.slice/\\xc3\\xA4.service", "\xc3\xa4.service", "a b.slice", "", "", ""},
-    {"/\\x5cx2d.service", "\\x2d.service", "", "", "", ""}, /* once only */
+    {"/\\x5cx2d.service", "\\x2d.service", "", "", "", ""}, /* decoded only once */
     {"/\\x.service", "\\x.service", "", "", "", ""},
     {"/\\x2g\\x00\\y.service", "\\x2g\\x00\\y.service", "", "", "", ""},
     {"/a\\x2fb.service", "a/b.service", "", "", "", ""},
@@ -58,7 +61,7 @@ static const struct {
     {"/default/redis/child", "", "", "redis", "containerd", ""},
     {"/default", "", "", "", "", ""},
     {"/x/default/redis", "", "", "", "", ""},
-    /* cri-o */
+    /* CRI-O */
     {POD "/crio-" ID ".scope/container", "crio-" ID ".scope", POD_SLICE, "", "cri-o", ID},
     {"/kubepods/pod1/crio-" ID, "", "", "", "cri-o", ID},
     {"/x:crio:" ID, "", "", "", "cri-o", ID},
@@ -77,7 +80,7 @@ static const struct {
     {"/lxc/101/ns/init.scope", "init.scope", "", "101", "lxc", ""},
     {"/lxc", "", "", "", "", ""},
     {"/lxc.payload.a\"\n<b>", "", "", "a\"\xef\xbf\xbd<b>", "lxc", ""},
-    {"/lxc.payload.a\\x2db", "", "", "a\\x2db", "lxc", ""}, /* systemd did not write it */
+    {"/lxc.payload.a\\x2db", "", "", "a\\x2db", "lxc", ""}, /* LXC does not escape names as systemd does */
     /* nspawn and libvirt */
     {"/machine.slice/machine-my\\x2dbox.scope", "machine-my-box.scope", "machine.slice", "my-box", "", ""},
     {NSPAWN "my-box.service/payload", "systemd-nspawn@my-box.service", "machine.slice", "my-box", "nspawn", ""},
@@ -90,11 +93,11 @@ static const struct {
      ""},
     {"/machine/qemu-2-vm.libvirt-qemu/emulator", "", "", "vm", "libvirt", ""},
     {"/machine/c1.libvirt-lxc", "", "", "c1", "libvirt", ""},
-    /* the innermost */
+    /* the innermost container counts */
     {"/lxc.payload.a/docker/" ID, "", "", "", "docker", ID},
     {"/docker/" ID "/lxc.payload.a", "", "", "a", "lxc", ""},
     {"/lxc.payload.a/lxc.payload.b/c", "", "", "b", "lxc", ""},
-    /* not quite */
+    /* similar paths that name no container */
     {"/docker/" ID "0", "", "", "", "", ""},
     {"/docker/0123456789abcdef", "", "", "", "", ""},
     {"/docker/0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF", "", "", "", "", ""},
@@ -105,7 +108,7 @@ static const struct {
 };
 
 static const struct {
-    const char *in, *out_unit; /* NULL: none */
+    const char *in, *out_unit; /* NULL: the path has no unit */
     bool of_user, is_last;
 } units[] = {
     {"/", NULL, false, false},
@@ -131,7 +134,7 @@ static const struct {
 
 static const struct {
     const char *in;
-    int64_t out; /* -1: none */
+    int64_t out; /* -1: the path names no user */
 } users[] = {
     {"/", -1},
     {"/user.slice", -1},
@@ -143,7 +146,7 @@ static const struct {
     {"/user.slice/user-1x.slice", -1},
     {"/user.slice/user--1.slice", -1},
     {"/user.slice/user-4294967294.slice", 4294967294},
-    {"/user.slice/user-4294967295.slice", -1}, /* no user: chown(2) */
+    {"/user.slice/user-4294967295.slice", -1}, /* not a valid uid: chown(2) ignores it */
     {"/user.slice/user-18446744073709552616.slice", -1},
     {"/docker/" ID USER, -1},
     {"/system.slice/user-1000.slice", -1},
@@ -236,7 +239,7 @@ static const struct {
     {"/\xc3(", "/" FFFD "(", "/" FFFD "(#c3", true},
     {"/" FFFD, "/" FFFD, "/" FFFD "#--", true},
     {"/" FFFD "#ff", "/" FFFD "#ff", "/" FFFD "#ff#--", true},
-    /* The bytes of U+FFFD, apart: as many marks, in another order. */
+    /* U+FFFD and its separate bytes look the same in a label, so the tail must tell them apart. */
     {FFFD "a\xef"
           "a\xbf"
           "a\xbd",
@@ -261,8 +264,8 @@ TEST(test_labels)
 }
 
 /*
- * All paths of up to four of these pieces: what the tail is made of, what it replaces, bytes that are no UTF-8,
- * controls and their bytes.
+ * Tests all paths that consist of up to four of these pieces: the tail and what it replaces, invalid UTF-8, and control
+ * characters and their bytes.
  */
 static const char *const pieces[] = {"",  "\xff", "\xef", "\xbf", "\xbd",     FFFD,  "#",
                                      "-", "f",    "\033", "\xc2", "\xc2\x9b", "\x9b"};

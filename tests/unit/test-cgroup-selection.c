@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cgroups are counted: by patterns of paths and names, in which order, and for how many there is room. */
+/* Which cgroups are watched: the patterns for paths and names, the order, and the limits. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@
 static const struct {
     const char *in;
     enum name_kind out;
-    const char *out_glob; /* NULL: it is none */
+    const char *out_glob; /* NULL: not a name pattern */
 } name_patterns[] = {
     {"container=grafana-*", NAME_CONTAINER, "grafana-*"},
     {"container_id=0*", NAME_CONTAINER_ID, "0*"},
@@ -59,7 +59,7 @@ static const char *const tree[] = {"/system.slice/b.service",
                                    "/system.slice/a.service/y",
                                    "/system.slice/system-d.slice/d@1.service"};
 
-/* At most 256 cgroups, of 48 descriptors each. */
+/* At most 256 cgroups, and no limit on descriptors; each cgroup takes 48. */
 #define NO_LIMIT 256, UINT64_MAX, 48
 
 static const struct {
@@ -77,7 +77,7 @@ static const struct {
      ""},
     {"no include", {0}, {0}, NO_LIMIT, "", ""},
     {"the root", {"/"}, {0}, NO_LIMIT, "/", ""},
-    {"nothing like it", {"/none/*"}, {0}, NO_LIMIT, "", ""},
+    {"no match", {"/none/*"}, {0}, NO_LIMIT, "", ""},
     {"exclude wins",
      {"/system.slice/*", "/system.slice"},
      {"/**/a.*", "/system.slice"},
@@ -94,7 +94,7 @@ static const struct {
      "/ /system.slice /user.slice /\xff.slice",
      "/system.slice/a.service /system.slice/b.service /system.slice/a.service/y /system.slice/c.service/x "
      "/system.slice/system-d.slice/d@1.service /user.slice/user-0.slice/s.scope"},
-    {"within one depth",
+    {"by name at the same depth",
      {"/system.slice/*"},
      {0},
      1,
@@ -102,7 +102,7 @@ static const struct {
      48,
      "/system.slice/a.service",
      "/system.slice/b.service"},
-    {"what is not wanted takes no room",
+    {"unwanted cgroups do not count towards the limit",
      {"/system.slice/*"},
      {"/**/a.service"},
      1,
@@ -111,11 +111,11 @@ static const struct {
      "/system.slice/b.service",
      ""},
     {"descriptors", {"/*.slice"}, {0}, 256, 96, 48, "/system.slice /user.slice", "/\xff.slice"},
-    {"almost enough of them", {"/*.slice"}, {0}, 256, 143, 48, "/system.slice /user.slice", "/\xff.slice"},
-    {"just enough of them", {"/*.slice"}, {0}, 256, 144, 48, "/system.slice /user.slice /\xff.slice", ""},
-    {"none left", {"/*.slice"}, {0}, 256, 47, 48, "", "/system.slice /user.slice /\xff.slice"},
-    {"the maximum is less", {"/*.slice"}, {0}, 1, 1000, 48, "/system.slice", "/user.slice /\xff.slice"},
-    {"nothing to open", {"/*.slice"}, {0}, 2, 0, 0, "/system.slice /user.slice", "/\xff.slice"},
+    {"one descriptor too few", {"/*.slice"}, {0}, 256, 143, 48, "/system.slice /user.slice", "/\xff.slice"},
+    {"exactly enough descriptors", {"/*.slice"}, {0}, 256, 144, 48, "/system.slice /user.slice /\xff.slice", ""},
+    {"no descriptors left", {"/*.slice"}, {0}, 256, 47, 48, "", "/system.slice /user.slice /\xff.slice"},
+    {"max_cgroups is the lower limit", {"/*.slice"}, {0}, 1, 1000, 48, "/system.slice", "/user.slice /\xff.slice"},
+    {"no descriptors needed", {"/*.slice"}, {0}, 2, 0, 0, "/system.slice /user.slice", "/\xff.slice"},
     {"maximum 0", {"/*.slice"}, {0}, 0, UINT64_MAX, 48, "", "/system.slice /user.slice /\xff.slice"},
 };
 
@@ -190,13 +190,13 @@ TEST(test_select)
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define SCOPE "/system.slice/docker-" ID ".scope"
 
-/* Whether patterns want a cgroup of these names, and whether they might if it had others. */
+/* Whether the patterns want a cgroup with these names, and whether they could want it with other names. */
 static const struct {
     const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX], *in_path, *in_container, *in_image;
     bool out, out_may;
 } named[] = {
     {{"container=grafana"}, {0}, SCOPE, "grafana", NULL, true, true},
-    {{"container=grafana"}, {0}, SCOPE, NULL, NULL, false, true}, /* its name comes later */
+    {{"container=grafana"}, {0}, SCOPE, NULL, NULL, false, true}, /* the name becomes known later */
     {{"container=grafana"}, {0}, SCOPE, "grafana-2", NULL, false, true},
     {{"container=graf*", "/none"}, {0}, SCOPE, "grafana", NULL, true, true},
     {{"image=nginx:*"}, {0}, SCOPE, "web", "docker.io/library/nginx:1.25", true, true},
@@ -206,7 +206,7 @@ static const struct {
     {{"slice=system.slice"}, {0}, "/system.slice/ssh.service", NULL, NULL, true, true},
     {{"namespace=*"}, {0}, SCOPE, "grafana", NULL, false, true},
     {{"nonsense=*"}, {0}, SCOPE, "grafana", NULL, false, false},
-    /* what is inside of a unit or a container is in its counters */
+    /* cgroups inside a unit or container do not match its name, since its counters include them */
     {{"container=grafana"}, {0}, SCOPE "/inner", "grafana", NULL, false, true},
     {{"container=grafana", "/**"}, {0}, SCOPE "/inner", "grafana", NULL, true, true},
     {{"unit=a.service"}, {0}, "/a.service/b.service", NULL, NULL, false, true},
@@ -219,7 +219,7 @@ static const struct {
     {{"container_id=" ID}, {0}, "/docker/" ID "/docker", NULL, NULL, false, true},
     {{"slice=a.slice"}, {0}, "/a.slice", NULL, NULL, true, true},
     {{"slice=a.slice"}, {0}, "/a.slice/x", NULL, NULL, false, true},
-    /* excluded by a name */
+    /* exclude patterns for names */
     {{"/**"}, {"container=grafana"}, SCOPE, "grafana", NULL, false, true},
     {{"/**"}, {"container=grafana"}, SCOPE "/inner", "grafana", NULL, false, true},
     {{"/**"}, {"container=grafana"}, SCOPE, NULL, NULL, true, true},
@@ -247,7 +247,10 @@ TEST(test_names)
 #define USER "/user.slice/user-1000.slice/user@1000.service"
 #define POD "pod0a1b2c3d_1111_2222_3333_444455556666"
 
-/* Where runtimes put containers, and what is beside and inside of them; whether the built-in patterns lead below. */
+/*
+ * Cgroups in which runtimes put containers, and others near them; `out_below`: the built-in patterns may match inside
+ * it.
+ */
 static const struct {
     const char *in;
     bool out, out_below;
@@ -343,10 +346,10 @@ TEST(test_want_below)
         {{"/**"}, {"/a/**"}, "/ab", true},
         {{"/**"}, {"/b", "/a/**"}, "/a", false},
         {{"/**"}, {"/**"}, "/", false},
-        {{"/**"}, {"/a"}, "/a", true}, /* itself is excluded, and what is below is not */
+        {{"/**"}, {"/a"}, "/a", true}, /* excludes only /a itself */
         {{"/**"}, {"/a/*"}, "/a", true},
         {{"/**"}, {"/a/**.skip"}, "/a", true},
-        {{"container=x"}, {0}, "/", true}, /* a container may be anywhere */
+        {{"container=x"}, {0}, "/", true}, /* the container may be anywhere */
         {{"container=x"}, {0}, "/a/b/c", true},
         {{"container=x"}, {"/a/**"}, "/a", false},
         {{"/a"}, {"container=x"}, "/a", false},
@@ -359,7 +362,7 @@ TEST(test_want_below)
     }
 }
 
-/* The limit that leaves room for the fewest. */
+/* The lowest limit determines how many cgroups fit. */
 TEST(test_room)
 {
     static const struct {
@@ -410,7 +413,9 @@ static void write_number(const char *directory, const char *name, uint64_t numbe
     assert_int_equal(fclose(file), 0);
 }
 
-/* Of 20 MB a fifth is kept, and half of the rest is for cgroups; those that are counted keep what they have. */
+/*
+ * Of 20 MB a fifth stays free, and cgroups get half of the remaining free memory. Those that are watched keep theirs.
+ */
 TEST(test_memory)
 {
     static const struct cgroup_engine_type type = {.number = ENGINE_BPF, .needs = needs_nothing};

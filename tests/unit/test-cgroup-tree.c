@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories that come and go, as plain directories and, where the machine permits it, as cgroups. */
+/*
+ * Directories that are created, removed and renamed, as plain directories and, if the machine permits it, as cgroups.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,19 +23,19 @@
 
 #define LOG_SIZE 4096
 
-/* A root to play in, of the test that runs, and what the listener heard: "+/a +/a/b -/a/b". */
+/* The directory of the current test, and a log of the listener's calls like "+/a +/a/b -/a/b". */
 static struct play {
     char root[PATH_MAX];
     int root_fd;
-    bool cgroups, terse; /* terse: counts only */
+    bool cgroups, terse; /* terse: the log stays empty */
     struct cgroup_tree *tree;
     char log[LOG_SIZE];
     size_t n_known, n_added, n_removed;
-    uint64_t n_descriptors;    /* open before */
-    struct cgroup_rules rules; /* those that are wanted; no include: all */
+    uint64_t n_descriptors;    /* open descriptors before the test */
+    struct cgroup_rules rules; /* the wanted directories; without includes, all */
 } play;
 
-/* --- the listener, which checks its contract --- */
+/* --- the listener, which asserts that its calls are consistent --- */
 
 static bool play_knows(const char *path)
 {
@@ -116,9 +118,9 @@ static void removed(void *userdata, struct cgroup_node *node)
 static const struct cgroup_listener listener = {
     .wants = wants, .wants_below = wants_below, .added = added, .removed = removed};
 
-/* --- playing --- */
+/* --- the actions of tests --- */
 
-/* One watch for each directory below which a cgroup may be wanted. */
+/* Asserts that each directory that may contain wanted cgroups has one watch. */
 static void assert_watches(void)
 {
     struct cgroup_node *node;
@@ -141,7 +143,7 @@ static void play_unmake(const char *name)
         fail_msg("rmdir %s: %s", name, strerror(errno));
 }
 
-/* "+a -a/b c>d": makes, removes and renames directories. */
+/* Creates, removes and renames directories: "+a -a/b c>d". */
 static void play_do(const char *what)
 {
     char words[128], *rest = words;
@@ -158,7 +160,7 @@ static void play_do(const char *what)
     }
 }
 
-/* Makes the tree of what is there. */
+/* Opens a tree of the existing directories. */
 static void play_open(void)
 {
     struct error error = {0};
@@ -167,7 +169,7 @@ static void play_open(void)
         fail_msg("%s", error.message);
 }
 
-/* What the listener was told since the last call. */
+/* Compares the log since the last call. */
 static void assert_log(const char *expected)
 {
     assert_string_equal(play.log, expected);
@@ -180,7 +182,7 @@ static void play_start(void)
     assert_log("+/");
 }
 
-/* Takes in all that changed. */
+/* Lets the tree process all changes. */
 static void play_dispatch(void)
 {
     struct pollfd rest = {.fd = cgroup_tree_fd(play.tree), .events = POLLIN};
@@ -198,7 +200,7 @@ static void play_assert_heard(const char *expected)
     assert_null(cgroup_tree_limitation(play.tree));
 }
 
-/* Removes what is below a directory, of any depth. */
+/* Removes everything below a directory, at any depth. */
 static void empty_directory(int fd)
 {
     DIR *directory = fdopendir(fd);
@@ -212,7 +214,7 @@ static void empty_directory(int fd)
             empty_directory(openat(fd, item->d_name, O_RDONLY | O_DIRECTORY));
             assert_int_equal(unlinkat(fd, item->d_name, AT_REMOVEDIR), 0);
         } else {
-            unlinkat(fd, item->d_name, 0); /* not to be done to a cgroup's files */
+            unlinkat(fd, item->d_name, 0); /* fails for the files of a cgroup, which disappear with it */
         }
     }
     closedir(directory);
@@ -261,7 +263,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A test in plain directories, and once more on cgroups. */
+/* Runs a test on plain directories, and again on cgroups. */
 #define TEST_ON_BOTH(name)                                                                                             \
     static void name(void **state);                                                                                    \
     TEST_WITH(name##_in_directories, setup_directory, teardown)                                                        \
@@ -297,15 +299,15 @@ static const struct {
         const char *in, *out;
     } steps[4];
 } changes[] = {
-    {"coming and going",
+    {"created and removed",
      false,
      {{"+a", "+/a"},
       {"+a/b +a/b/c +a/b/c/d", "+/a/b +/a/b/c +/a/b/c/d"},
       {"-a/b/c/d", "-/a/b/c/d"},
       {"-a/b/c -a/b -a", "-/a/b/c -/a/b -/a"}}},
-    {"gone before it was seen", false, {{"+a -a +b +b/c -b/c", "+/b"}}},
-    {"events for directories that went before they were read", false, {{"+a -a +a +a/b -a/b +a/b", "+/a +/a/b"}}},
-    {"renamed, also before the event about the old name is read",
+    {"removed before the tree sees it", false, {{"+a -a +b +b/c -b/c", "+/b"}}},
+    {"removed before the events are read", false, {{"+a -a +a +a/b -a/b +a/b", "+/a +/a/b"}}},
+    {"renamed, also before the event of the old name is read",
      true,
      {{"+a +a/b", "+/a +/a/b"},
       {"a>c", "-/a/b -/a +/c +/c/b"},
@@ -337,12 +339,12 @@ TEST_ON_BOTH(test_back_under_the_same_name)
     play_assert_heard("+/a +/a/b");
     play_do("-a/b -a +a +a/c");
     play_dispatch();
-    if (str_starts(play.log, "-/a/b -/a")) /* else a file system used the inode again */
+    if (str_starts(play.log, "-/a/b -/a")) /* otherwise the file system has reused the inode */
         assert_string_equal(play.log, "-/a/b -/a +/a +/a/c");
     else
         assert_false(play.cgroups);
     play.log[0] = '\0';
-    play_make("a/d"); /* the new one is watched */
+    play_make("a/d"); /* the new directory is watched */
     play_assert_heard("+/a/d");
 }
 
@@ -362,7 +364,7 @@ TEST_ON_BOTH(test_open)
     close(fd);
     play_unmake("a");
     assert_int_equal(cgroup_tree_open(play.tree, node), -ENOENT);
-    play_do("+x +a"); /* x takes the inode, where inodes are used again */
+    play_do("+x +a"); /* x gets a's inode if the file system reuses inodes */
     assert_int_equal(cgroup_tree_open(play.tree, node), -ESTALE);
 }
 
@@ -374,7 +376,8 @@ TEST_ON_BOTH(test_names)
 
     memset(longest, 'x', NAME_MAX);
     play_start();
-    for (size_t i = 0; i < ARRAY_SIZE(names) - play.cgroups; i++) { /* cgroup_mkdir() refuses line breaks */
+    for (size_t i = 0; i < ARRAY_SIZE(names) - play.cgroups;
+         i++) { /* cgroup_mkdir() refuses newlines, which the last name contains */
         play_make(names[i]);
         snprintf(expected, sizeof(expected), "+/%s", names[i]);
         play_assert_heard(expected);
@@ -384,7 +387,7 @@ TEST_ON_BOTH(test_names)
     }
 }
 
-/* Deeper than PATH_MAX: made and removed from the end of a chain of descriptors. */
+/* The path is longer than PATH_MAX, so each directory is created and removed relative to its parent's descriptor. */
 TEST_ON_BOTH(test_deep)
 {
     enum { DEPTH = 30 };
@@ -420,7 +423,7 @@ TEST_ON_BOTH(test_deep)
     assert_int_equal(play.n_known, 1);
 }
 
-/* Directories made and removed by chance, read by chance: in the end the tree is what is there and sought. */
+/* Compares the tree with the wanted directories below `path`, and counts those in `n`. */
 static void compare(int dir_fd, const char *path, size_t *n)
 {
     DIR *directory = fdopendir(dir_fd);
@@ -482,7 +485,7 @@ TEST_ON_BOTH(test_storm)
     play_assert_heard("");
 }
 
-/* Somebody else makes and removes nested directories while they are looked at. */
+/* Creates and removes nested directories in another process while the tree reads them. */
 static void make_trouble(void)
 {
     char path[64];
@@ -562,7 +565,7 @@ TEST_WITH(test_innermost, setup_directory, teardown)
         node->userdata = &play;
 }
 
-/* Directories below which nothing is wanted are not watched, and what is in them is not known. */
+/* Directories that cannot contain wanted cgroups are not watched, and their content is unknown. */
 TEST_WITH(test_wanted, setup_directory, teardown)
 {
     static const char *const include[] = {"/*.slice", "/system.slice/*.service"}, *const all[] = {"/**"};
@@ -578,7 +581,7 @@ TEST_WITH(test_wanted, setup_directory, teardown)
     cgroup_tree_rescan(play.tree);
     play_assert_heard("");
     assert_int_equal(cgroup_tree_watches(play.tree), 2);
-    /* Others are wanted. */
+    /* Now other cgroups are wanted. */
     play.rules = (struct cgroup_rules){
         .include = (char *const *)all, .n_include = 1, .exclude = (char *const *)exclude, .n_exclude = 1};
     cgroup_tree_rescan(play.tree);
@@ -589,7 +592,7 @@ TEST_WITH(test_wanted, setup_directory, teardown)
     play.log[0] = '\0';
     play_do("+system.slice/a.scope/c +user.slice/c");
     play_assert_heard("+/system.slice/a.scope/c");
-    /* And the first again. */
+    /* The first rules again. */
     play.rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
     cgroup_tree_rescan(play.tree);
     assert_int_equal(play.n_known, 4);
@@ -598,7 +601,7 @@ TEST_WITH(test_wanted, setup_directory, teardown)
     assert_int_equal(cgroup_tree_watches(play.tree), 2);
 }
 
-/* A directory that leaves the root and comes back elsewhere. */
+/* A directory leaves the tree and returns under another name. */
 TEST_WITH(test_moved_out_and_back, setup_directory, teardown)
 {
     char outside[PATH_MAX + 8];
@@ -640,7 +643,9 @@ TEST_WITH(test_overflow, setup_directory, teardown)
     play_assert_heard("+/new/er");
 }
 
-/* In a child, since it cannot be undone: a namespace of users has limits of its own. */
+/*
+ * Enters a user namespace, which has its own limits, and sets one of them. This cannot be undone, so it takes a child.
+ */
 static bool enter_namespace(const char *limit, const char *value)
 {
     char path[64];
@@ -656,7 +661,7 @@ static bool enter_namespace(const char *limit, const char *value)
 
 enum { CHILD_WELL = 0, CHILD_CANNOT = 77 };
 
-/* A child reports by its exit status; assertions do not reach over fork(2). */
+/* A child reports failures by its exit status, since cmocka's assertions only work in the parent. */
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
@@ -729,7 +734,7 @@ TEST_IN_CHILD(few_watches)
     cgroup_tree_rescan(play.tree);
     CHECK(play.n_known == 4);
     CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_watches"));
-    /* Room again: the next rescan takes it. */
+    /* Once there are free watches, the next rescan uses them. */
     play_unmake("b/c");
     cgroup_tree_rescan(play.tree);
     play_unmake("a");
@@ -763,13 +768,13 @@ TEST_IN_CHILD(few_descriptors)
     CHECK(play.n_known == 3);
     CHECK(cgroup_tree_watches(play.tree) == 3);
     CHECK(!cgroup_tree_limitation(play.tree));
-    /* Cgroups that are known stay known while they cannot be read. */
+    /* Known cgroups stay known while they cannot be read. */
     setrlimit(RLIMIT_NOFILE, &none);
     cgroup_tree_rescan(play.tree);
     CHECK(play.n_known == 3);
 }
 
-/* Mounts in the tree are no cgroups of their own, and what a bind mount shows twice is one. */
+/* Mounts inside the tree are not cgroups, and a directory that a bind mount shows twice is one cgroup. */
 TEST_IN_CHILD(mounts)
 {
     char from[PATH_MAX + 8], to[PATH_MAX + 8];

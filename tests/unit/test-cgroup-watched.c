@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cgroups that come and go on a simulated machine. The tests create and remove their directories. */
+/* Cgroups that are created and removed on a simulated machine. The tests create and remove the directories. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -287,7 +287,7 @@ TEST(test_renamed)
     play_done();
 }
 
-/* The container's name in any cgroup of the machine; "" if none is known. */
+/* Asserts the container's name in a cgroup, watched or not; "" if none is known. */
 static void assert_found(const char *path, const char *container)
 {
     _cleanup_(names_done) struct names names = {0};
@@ -296,7 +296,7 @@ static void assert_found(const char *path, const char *container)
     assert_string_equal(names.texts[NAME_CONTAINER] ? names.texts[NAME_CONTAINER] : "", container);
 }
 
-/* Samples have the names of counted cgroups, also of those that are gone. What else is inside has other names. */
+/* Samples in watched cgroups have their names, even after removal. Cgroups inside them have names of their own. */
 TEST(test_found)
 {
     begin("max_cgroups: 4");
@@ -323,16 +323,16 @@ static const struct {
         const char *in, *out;
     } steps[8];
 } scenarios[] = {
-    {"one that came back is not the oldest",
+    {"a cgroup that was created again is not the oldest",
      "max_cgroups: 2, linger: 1h",
      {{"+1 t1 -1 +2 t1 -2", "1l 2l"}, {"+1", "1w 2l"}, {"t1 -1 +3 t1 -3", "1l 3l"}, {"t3600", ""}}},
-    {"a name that comes late and is forgotten at once stays",
+    {"a name stays that becomes known late and is soon forgotten",
      "max_cgroups: 4, linger: 1m",
      {{"+1 -1", "1l"}, {"1=brief", "1l=brief"}, {"1=", "1l=brief"}, {"t60", ""}}},
-    {"the next container of a path is another",
+    {"the next container with the same path is different",
      "max_cgroups: 4, linger: 1m",
      {{"1=first +1 -1", "1l=first"}, {"1=second +1", "1w=second"}}},
-    {"wanted by name: opened when it is known, and let go when it is another",
+    {"included by name: opened once the name is known, closed once it changes",
      "include: 'container=shop*', max_cgroups: 4, linger: 1m",
      {{"2=shop-2 +1 +2 +3", "2w=shop-2"},
       {"1=shop-1", "1w=shop-1 2w=shop-2"},
@@ -341,7 +341,7 @@ static const struct {
       {"reload", "1w=shop-1 2w=shop-2"},
       {"-1 -2 -3", "1l=shop-1 2l=shop-2"},
       {"t60", ""}}},
-    {"excluded by name: counted until it is known",
+    {"excluded by name: counted until the name is known",
      "exclude: 'container=noise', max_cgroups: 4, linger: 1m",
      {{"2=noise +1 +2", "1w"}, {"1=noise", "1l=noise"}}},
 };
@@ -581,7 +581,7 @@ static void read_all(void)
                      0);
 }
 
-/* No cgroup has less than the one inside it: /c0001, /c0001/in, /c0001/in/most. */
+/* Asserts that no cgroup has a lower count than its child: /c0001, /c0001/in, /c0001/in/most. */
 static void assert_parent_has_all(void)
 {
     static const char *const cgroups[] = {"/c0001", "/c0001/in", "/c0001/in/most"};
@@ -612,10 +612,10 @@ static void hotplug(bool online)
     cpuset_done(&play.rig.went_offline);
 }
 
-/* In each reading a parent has all that is inside it, whatever happened since the one before. */
+/* In each reading, a parent's count includes that of its children, whatever happened since the previous reading. */
 TEST(test_parents_have_all)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* the other one reads each CPU once */
+    NEEDS_ENGINE(ENGINE_PERF); /* the engine bpf reads each CPU only once */
     char inside[160], most[170];
 
     begin_on(slow_machine(), "max_cgroups: 4, include: ['/c*', '/c*/in', '/c*/in/most']");
@@ -644,7 +644,7 @@ TEST(test_parents_have_all)
     assert_int_equal(rmdir(most), 0);
     play_dispatch();
     assert_parent_has_all();
-    /* All go, and are back under their names. */
+    /* All cgroups are removed and created again under the same names. */
     assert_int_equal(rmdir(inside), 0);
     play_drop(1);
     assert_parent_has_all();

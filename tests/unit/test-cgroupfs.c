@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hierarchy in which perf counts cgroups, by mountinfo, and its directories. */
+/* Finds the cgroup hierarchy that perf uses in mountinfo, and reads its directories. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -181,7 +181,7 @@ static uint64_t inode_of(const struct place *place, const char *name)
     return status.st_ino;
 }
 
-/* The sum of the inodes, and how many. */
+/* The number and the sum of the inodes that were seen. */
 struct seen {
     size_t n;
     uint64_t inodes;
@@ -196,7 +196,10 @@ static void note(void *userdata, const char *name, uint64_t inode)
     seen->inodes += inode;
 }
 
-/* Some other user's: 0 where all is as it should be. Names can be read, and what they are cannot. */
+/*
+ * Runs as another user, who can read the names in the directory but not their types. Returns 0 if all calls fail as
+ * expected.
+ */
 static int look_as_nobody(const struct cgroup_root *root, int fd)
 {
     struct seen seen = {0};
@@ -209,7 +212,7 @@ static int look_as_nobody(const struct cgroup_root *root, int fd)
     return cgroup_directory_list(root, &fd, note, &seen) == -EACCES && seen.n == 0 ? 0 : 3;
 }
 
-/* Where nobody knows whether a name is a cgroup, it is not taken for gone. */
+/* If the type of a name cannot be read, the cgroup is not reported as removed. */
 TEST_WITH(test_unknown, setup, teardown)
 {
     struct place *place = *state;
@@ -229,7 +232,7 @@ TEST_WITH(test_unknown, setup, teardown)
     close(fd);
 }
 
-/* A cgroup is its inode: another in its place is not opened, and neither is what a link shows. */
+/* A cgroup is identified by its inode: a different directory at the same path is not opened, nor is a symbolic link. */
 TEST_WITH(test_open, setup, teardown)
 {
     static const struct {

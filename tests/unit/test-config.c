@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configuration files: tables of refused and accepted ones, and what a table cannot express. */
+/* Configuration files: tables of refused and accepted files, and tests of what such tables cannot express. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ static void check_accepted(const struct fixture_case *test)
     _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2));
     if (!json_equal(json, expected))
         fail_msg("%s gives\n%s\nand not the default with\n%s", test->name, text, test->expected);
-    /* The configuration that is shown can be loaded again and gives the same. */
+    /* The configuration that the daemon shows can be loaded again and is equal to the first. */
     _cleanup_(config_freep) struct config *shown = parse(text);
     _cleanup_(json_decrefp) json_t *again = config_json(shown);
     assert_true(json_equal(again, json));
@@ -114,7 +114,7 @@ static void format_groups(const struct config_groups *groups, bool enabled, stru
     buffer_append_char(text, '\0');
 }
 
-/* Where the events of a flag go. */
+/* The keys and groups in which the events of a flag end up. */
 TEST(test_set_events)
 {
     static const struct {
@@ -319,7 +319,7 @@ TEST_WITH(test_web_config_file, make_directory, remove_directory)
     unlink(path);
 }
 
-/* Size limits, and input that would grow in the parser. */
+/* Limits of sizes, and input that would grow inside the YAML parser. */
 TEST(test_limits)
 {
     static const struct {
@@ -364,7 +364,7 @@ TEST(test_limits)
     }
 }
 
-/* Parsing stops once the list of errors is full: to compare each key with all others would take too long. */
+/* Parsing stops when the list of errors is full, since comparing each key with all others would take too long. */
 TEST(test_full_list)
 {
     _cleanup_(error_list_done) struct error_list errors = {0};

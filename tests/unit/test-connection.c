@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Peers and how many connections each has; the connection that is ended where there is no room, and the times of all:
- * without libmicrohttpd.
+ * Peers and their numbers of connections, which connection is closed when there is no room, and timeouts; without
+ * libmicrohttpd.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ static struct peer parse(const char *text)
     return peer_of((struct sockaddr *)&in6, sizeof(in6));
 }
 
-/* Whether it is on this machine, and the same as another. */
+/* Whether a peer is on this machine, and whether two peers count as the same. */
 static const struct {
     const char *in, *in_other;
     bool out_local, out_same;
@@ -44,7 +44,7 @@ static const struct {
     {"fe80::1", "10.0.0.1", false, false},
     {"10.0.0.1", "10.0.0.2", false, false},
     {"10.0.0.1", "::ffff:10.0.0.1", false, true},
-    {"2001:db8::1", "2001:db8::ffff:2", false, true}, /* one network */
+    {"2001:db8::1", "2001:db8::ffff:2", false, true}, /* in the same IPv6 network */
     {"2001:db8:0:1::1", "2001:db8:0:2::1", false, false},
 };
 
@@ -85,7 +85,7 @@ static const struct {
     {{1000, 1000, NULL, 0}, OWN, GROUP, PEER_ANYBODY},
     {{1000, 0, NULL, 0}, OWN, GROUP, PEER_ANYBODY},
     {{GROUP, OWN, NULL, 0}, OWN, GROUP, PEER_ANYBODY},
-    /* A group that no file shows, and the group "nobody". */
+    /* A group that does not exist, and the group "nobody", have no members. */
     {{1000, 1000, with_group, 3}, OWN, PEER_ID_NOBODY, PEER_ANYBODY},
     {{PEER_ID_NOBODY, PEER_ID_NOBODY, with_nobody, 1}, PEER_ID_NOBODY, PEER_ID_NOBODY, PEER_ANYBODY},
     {{1000, PEER_ID_NOBODY, NULL, 0}, OWN, PEER_ID_NOBODY, PEER_ANYBODY},
@@ -115,7 +115,7 @@ struct fixture {
     sd_event *event;
     struct connections all;
     struct connection *items[MOST];
-    int others[MOST]; /* the clients' ends */
+    int others[MOST]; /* the clients' ends of the socket pairs */
     size_t n;
 };
 
@@ -145,8 +145,8 @@ static void teardown(struct fixture *f)
 }
 
 /*
- * 's': a stranger, 'l': of this machine, 'u': of a unix socket; each stranger and each local one of its own address.
- * 'c': of this machine, and all of one address.
+ * Makes a peer. 's': a stranger, 'l': local, 'u': on a unix socket. Each has its own address; all peers 'c' are local
+ * and share one.
  */
 static struct peer peer_from(char who, size_t number)
 {
@@ -174,8 +174,9 @@ static struct connection *come(struct fixture *f, char who)
 }
 
 /*
- * 'r': its first head is awaited, 'k': between requests, 'h': a refusal is held back, 'a': it is answered, 'w': its
- * answer waits for something; '!' behind: it has shown a password.
+ * Sets the state of a connection. 'r': waits for its first request, 'k': idle between requests, 'h': a refusal is
+ * delayed, 'a': a response is being sent, 'w': the response waits for something. `known`: the client has sent a correct
+ * password.
  */
 static void put(struct connection *connection, char state, bool known)
 {
@@ -204,39 +205,42 @@ static void fill(struct fixture *f, const char *in)
 #define REFUSED (-1)
 #define ROOM (-2)
 
-/* Of eight, at most six for strangers. */
+/*
+ * There may be eight connections, at most six of them of strangers. In `in`, "!" marks a client with a correct
+ * password.
+ */
 static const struct {
     const char *in;
     char newcomer;
-    int out; /* the place of the one that is ended */
+    int out; /* the index of the connection that is closed */
 } rooms[] = {
     {"", 's', ROOM},
     {"lr lr lr lr lr lr lr", 'l', ROOM},
-    /* Those between requests go first, those that have waited longest first among them. */
+    /* Idle connections are closed first, then those that wait for a request, the longest wait first. */
     {"lr lr lr lr lr lr lr lr", 'l', 0},
     {"la lw lr lr lr lr lr lr", 'l', 2},
     {"la lw lr lr lr lr lh lr", 'l', 6},
     {"la lw lr lr lk lr lh lr", 'l', 4},
-    /* Never one that is answered, has shown a password, or comes by a unix socket. */
+    /* A connection is never closed while it is answered, or if it has a correct password or uses a unix socket. */
     {"la la lw lw la la lw lw", 'l', REFUSED},
     {"lk! lk! lk! lk! lk! lk! lk! lk!", 'l', REFUSED},
     {"lk! lk! lk! lk! lk! lk! lr lk!", 'l', 6},
     {"lk! lk! lk! lk! uk lk! lr lk!", 'u', 6},
-    /* Strangers before those of this machine. */
+    /* Connections of strangers are closed before local ones. */
     {"lk lr sr sr sr sr sr sr", 'l', 2},
     {"lk lr sr sk sr sr sr sr", 'u', 3},
     {"lk lr sa sa sa sa sa sa", 'l', 0},
-    /* The last slots are not for strangers: they make room for each other. */
+    /* Strangers cannot use the last slots, so they only replace each other. */
     {"sr sr sr sr sr sr", 's', 0},
     {"sa sa sa sa sa sa", 's', REFUSED},
     {"sa sa sa sa sa sa", 'l', ROOM},
     {"sa sa sa sa sa sa lk", 's', REFUSED},
     {"sa sa sa sa sa", 's', ROOM},
-    /* One that has shown a password is no stranger any more. */
+    /* A client with a correct password is no longer a stranger. */
     {"sk! sk! sk! sk! sk! sk!", 's', ROOM},
     {"sk! sk! sr sr sr sr lr lr", 's', 2},
     {"lr lr lr lk lr lr lr lr", 's', 3},
-    /* A crowd makes room for itself, and for others. */
+    /* If one address has many connections, one of these is closed, for a new connection from any address. */
     {"lk lr cr cr cr ck cr lr", 'c', 5},
     {"lk lr cr cr cr cr cr lr", 'c', 2},
     {"lk lr cr cr cr cr cr lr", 'l', 2},
@@ -281,7 +285,7 @@ TEST(test_idle_time)
         fill(&f, idle[i].in);
         uint64_t end = f.now + idle[i].out_seconds * NSEC_PER_SEC;
         assert_int_equal(f.items[0]->deadline_ns, end);
-        /* Also of one that is there already. */
+        /* This also applies to existing connections. */
         connections_set_asking(&f.all, !idle[i].in_asking);
         connections_set_asking(&f.all, idle[i].in_asking);
         assert_int_equal(f.items[0]->deadline_ns, end);
@@ -289,7 +293,7 @@ TEST(test_idle_time)
     }
 }
 
-/* A wrong password after a right one. */
+/* A wrong password makes a client a stranger, even after a correct one. */
 TEST(test_connection_class)
 {
     struct fixture f;

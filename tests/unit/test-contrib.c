@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each metric that the rules, alerts and dashboards of contrib/ name is one that the collectors have: with the built-in
- * configuration on captured machines with the PMUs that dashboards show, or where everything is counted.
+ * Every metric that the rules, alerts and dashboards of contrib/ name exists: in the collectors of captured machines
+ * with the built-in configuration and the PMUs that dashboards show, or on a machine that counts everything.
  */
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ static struct fake_sys *with_slots(void)
 
 #define POWER "/sys/bus/event_source/devices/power/events/energy-gpu"
 
-/* As one with a GPU has it: arch/x86/events/rapl.c, model_skl, 6.12. */
+/* The PMU of an Intel client with a GPU: arch/x86/events/rapl.c, model_skl, 6.12. */
 static struct fake_sys *intel_client(void)
 {
     struct fake_sys *fake = captured_intel_hybrid();
@@ -51,7 +51,7 @@ static struct fake_sys *intel_client(void)
     return fake;
 }
 
-/* The second counts all that compat.yml names, and is not complete. */
+/* The second machine counts everything that compat.yml names. Its errors are deliberate: they give metrics as well. */
 static const struct {
     struct fake_sys *(*machine)(void);
     const char *configuration;
@@ -113,8 +113,8 @@ static bool is_metric(const char *name, size_t size)
 }
 
 /*
- * The events with a unit that formulas name, and the unit that the driver writes (test-pmu.c has the drivers): so the
- * metric is named as it is where a machine has the PMU.
+ * The events with a unit in formulas, with the unit that the driver writes (test-pmu.c names the drivers). The metric
+ * gets the same name as on a machine that has the PMU.
  */
 static const struct {
     const char *event, *unit;
@@ -128,7 +128,7 @@ static const struct {
     {"write", "MiB"},
 };
 
-/* The unit in the name of the event's metric: "" where it has none. The caller frees it. */
+/* Returns the unit in the name of the event's metric, or "". The caller frees it. */
 static char *unit_of(const char *event)
 {
     const struct event parsed = {.metric = (char *)event};
@@ -151,7 +151,7 @@ static bool is_metric_of(const char *collector, const char *event, const char *n
     return strlen(metric) == size && memcmp(metric, name, size) == 0;
 }
 
-/* Whether a derived metric of the collector has an event of that metric. */
+/* Returns whether a derived metric of the collector is computed from this metric. */
 static bool derives_metric(const struct derived_metric *metric, const char *collector, const char *name, size_t size)
 {
     const char *spelling;
@@ -185,8 +185,8 @@ static bool is_derived_from(const char *name, size_t size)
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"
 
 /*
- * Looks up the names that start as our metrics do, in a line that is no comment and no name of a group. A name with a
- * colon is recorded by a rule; one that ends with _ goes on as a regular expression. Returns the number of names.
+ * Checks all names of this project's metrics in a line, unless it is a comment or the name of a group. Names with a
+ * colon are those of recording rules, and names that end with _ are regular expressions. Returns the number of names.
  */
 static unsigned check_line(const char *file, bool derived, const char *line)
 {
@@ -207,7 +207,10 @@ static unsigned check_line(const char *file, bool derived, const char *line)
     return n;
 }
 
-/* How many names each file has at least, and whether they may be of PMUs that derived metrics know. */
+/*
+ * The minimum number of names in each file, and whether it may name metrics that only the formulas of derived metrics
+ * use.
+ */
 static const struct {
     const char *in;
     unsigned at_least;
@@ -229,7 +232,7 @@ TEST(test_files)
     }
 }
 
-/* The check can fail. */
+/* The check rejects unknown names. */
 TEST(test_lines)
 {
     static const char derived[] = "perf_pmu_energy_pkg_joules_total";

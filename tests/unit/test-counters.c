@@ -77,7 +77,7 @@ TEST(test_document)
     fake_service_done(&fake);
 }
 
-/* Of what a collector had before it failed nothing is shown; an event that could not be opened keeps its reason. */
+/* A collector that has failed shows no values from before. An event that could not be opened keeps its reason. */
 TEST(test_failed)
 {
     struct fake_service fake;

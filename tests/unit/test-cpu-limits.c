@@ -51,12 +51,12 @@ static const struct file raspberry_pi_4[] = {
     {HWMON "hwmon0/name", "cpu_thermal\n"},
     {HWMON "hwmon1/name", "rpi_volt\n"},
     {HWMON "hwmon1/in0_lcrit_alarm", "1\n"},
-    /* Reading it makes the kernel log a warning. */
+    /* Reading this file makes the kernel log a warning. */
     {"/sys/devices/platform/soc/soc:firmware/get_throttled", "50005\n"},
     {NULL, NULL},
 };
 
-/* What must not become a series. */
+/* Malformed or missing files, which give no series. */
 static const struct file odd[] = {
     {POLICY "0/related_cpus", "0 x\n"},
     {POLICY "0/scaling_max_freq", "1500000\n"},
@@ -79,7 +79,7 @@ static void add_files(struct fake_sys *fake, const struct file *files)
         fake_file(fake, files->path, "%s", files->text);
 }
 
-/* The series of this file's metrics that are shown. */
+/* Returns the number of visible series of the limits. */
 static size_t count_limits(const struct snapshot *snapshot)
 {
     static const char *const names[] = {"perfcountd_cpu_frequency_limit_hertz", "perfcountd_cpu_frequency_max_hertz",
@@ -113,7 +113,7 @@ TEST(test_orange_pi_5)
     assert_int_equal(series_value(snapshot, LIMIT, 7), UINT64_C(2256000000));
     assert_int_equal(series_value(snapshot, COOLING, "cooling_device0", "cpufreq-cpu0"), 0);
     assert_int_equal(series_value(snapshot, COOLING, "cooling_device1", "cpufreq-cpu4"), 5000);
-    /* It cools down; a policy whose CPUs are all offline cannot be read. */
+    /* The board cools down. The files of a policy whose CPUs are all offline cannot be read. */
     fake_advance(fake, NSEC_PER_SEC);
     fake_file(fake, POLICY "4/scaling_max_freq", "2256000\n");
     fake_file(fake, THERMAL "cooling_device1/cur_state", "9\n");
@@ -125,7 +125,7 @@ TEST(test_orange_pi_5)
     fake_advance(fake, NSEC_PER_SEC);
     fake_file(fake, POLICY "6/scaling_max_freq", "2256000\n");
     assert_int_equal(series_value(rig_read(&rig), LIMIT, 6), UINT64_C(2256000000));
-    /* A reload has the same series, and none without the collector. */
+    /* A reload keeps the series; without the collector self there are none. */
     rig_configure(&rig, "collectors: {cpu: {groups: []}}");
     assert_int_equal(count_limits(rig_read(&rig)), 8 + 8 + 2);
     rig_configure(&rig, "collectors: {self: {enabled: false}}");
@@ -169,7 +169,7 @@ static int count_and_open(struct sys *sys, const char *path, int flags)
     return before.open_file(sys, path, flags);
 }
 
-/* What a reading costs: no file of /sys is opened again. */
+/* A reading does not open files of /sys again. */
 TEST(test_files_stay_open)
 {
     struct fake_sys *fake = fake_machine_big_little();
@@ -187,7 +187,7 @@ TEST(test_files_stay_open)
     rig_done(&rig);
 }
 
-/* A machine without a PMU counts no cycles, and reads none of the files. */
+/* A machine without a PMU counts no cycles, so it reads none of these files. */
 TEST(test_no_pmu)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -199,7 +199,7 @@ TEST(test_no_pmu)
     rig_done(&rig);
 }
 
-/* The number of files is bounded. */
+/* The number of policies is limited. */
 TEST(test_many_policies)
 {
     struct fake_sys *fake = fake_sys_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Derived metrics: the values, and the machines that have them. */
+/* Derived metrics: their values, and the machines on which they are available. */
 #include <math.h>
 
 #include "base/buffer.h"
@@ -13,7 +13,10 @@
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
-/* Neoverse N2: 1e9 cycles of 5 slots; in 2e9 slots nothing was begun, and of what was begun three quarters retired. */
+/*
+ * Neoverse N2: 10^9 cycles with 5 slots each. In 2 * 10^9 slots nothing was started; three quarters of the rest
+ * retired.
+ */
 #define ARM_SLOTS "cpu_cycles=1e9 stall_slot=2e9 op_retired=3e9 op_spec=4e9"
 #define INTEL_SLOTS "slots=1e10 topdown_retiring=4e9 topdown_bad_spec=1e9 topdown_fe_bound=2e9 topdown_be_bound=3e9"
 #define ZEN_SLOTS                                                                                                      \
@@ -29,9 +32,9 @@ static const struct {
     const char *metric;
     enum derived_target in_target;
     const char *in_pmu;
-    unsigned in_slots; /* of its CPUs */
+    unsigned in_slots; /* slots per cycle of the CPUs */
     double out;
-    const char *in_rates; /* per second */
+    const char *in_rates; /* rates per second */
 } cases[] = {
     {"ipc", DERIVED_CPU, "cpu", 0, 1.5, "cycles=2e9 instructions=3e9"},
     {"ipc", DERIVED_CGROUP, "armv8_cortex_a76", 0, 1.5, "cpu_cycles=2e9 inst_retired=3e9"},
@@ -151,7 +154,7 @@ static const struct {
 
 #define EVENTS_MAX 16
 
-/* "cycles=2e9 instructions=3e9" as events with their rates, each event's name borrowed from `text`. */
+/* The events and rates of "cycles=2e9 instructions=3e9". The names point into `text`. */
 struct played {
     char *text;
     const char *events[EVENTS_MAX];
@@ -176,7 +179,7 @@ static struct played play(const char *rates)
     return played;
 }
 
-/* The value of case `i` for these events; NAN where the metric is absent. */
+/* Returns the value of case `i` for these events, NAN if the metric is absent. */
 static double value_of(size_t i, const char *pmu, const struct played *played, const struct derived_formula **ret)
 {
     const struct metric_set_events events = {cases[i].in_target, pmu, cases[i].in_slots, played->events, played->n};
@@ -207,8 +210,8 @@ static bool formula_has(const struct derived_formula *formula, const char *event
 }
 
 /*
- * The value. An event that is missing, or was counted in another group, takes the metric away; an unknown rate, its
- * value. A formula that belongs to some PMUs has no value on another, and one with slots none where they are not known.
+ * Checks values. If an event is missing or in another group, the metric is absent; if a rate is unknown, so is the
+ * value. A formula for certain PMUs does not apply to others, and one with slots needs a known number of slots.
  */
 TEST(test_values)
 {
@@ -237,8 +240,10 @@ TEST(test_values)
     }
 }
 
-/* How much of the time a group was counted, and a CPU busy; the clock of a CPU, which always runs, gives no
- * utilization. */
+/*
+ * The share of time in which a group was counted, and in which a CPU was busy. The clock of a CPU always runs, so it
+ * gives no utilization.
+ */
 TEST(test_times)
 {
     static const struct {
@@ -272,7 +277,7 @@ TEST(test_times)
     }
 }
 
-/* Each formula has a case. */
+/* Every formula has a case above. */
 TEST(test_every_formula)
 {
     const struct derived_metric *metric;
@@ -292,11 +297,11 @@ TEST(test_every_formula)
         }
 }
 
-/* Captured machines: the derived metrics that their PMUs can have, by the events that /sys lists. */
+/* Captured machines, and the derived metrics that the events in /sys permit for their PMUs */
 
 #define PMU_EVENTS_MAX 64
 
-/* The name that an event of a PMU has in metrics; the caller frees it. */
+/* Returns the name of a PMU's event in metrics; the caller frees it. */
 static const char *name_event(const struct pmu *pmu, const char *name)
 {
     struct event event;
@@ -309,7 +314,10 @@ static const char *name_event(const struct pmu *pmu, const char *name)
     return metric;
 }
 
-/* "armv8_cortex_a76: ipc frontend_stall_ratio", of all events of the PMU in one group; running_ratio is everywhere. */
+/*
+ * Appends "armv8_cortex_a76: ipc frontend_stall_ratio" for a group of all events of the PMU. Leaves out running_ratio,
+ * which is always available.
+ */
 static void describe_pmu(struct buffer *text, const struct pmu *pmu)
 {
     const char *names[PMU_EVENTS_MAX];
@@ -336,7 +344,7 @@ static void describe_pmu(struct buffer *text, const struct pmu *pmu)
         free((char *)names[i]);
 }
 
-/* Of Cortex-A55 and A76, which have no slots: nothing is called top-down. */
+/* Cortex-A55 and A76 have no slots, hence no top-down metrics. */
 #define ARMV8                                                                                                          \
     ": ipc frontend_stall_ratio backend_stall_ratio cpu_frequency_hertz branch_miss_ratio branch_mpki "                \
     "cache_miss_ratio l1d_mpki "                                                                                       \

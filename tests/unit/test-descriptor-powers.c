@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each kind of descriptor has a row for each operation, which says why it is harmless. */
+/* Each kind of descriptor has a row for each operation, with the reason why the operation is harmless. */
 #include <string.h>
 
 #include "tests/impostor/descriptor-powers.h"

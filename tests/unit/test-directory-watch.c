@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories that come, go, are replaced and cannot be trusted, on the real inotify. */
+/* Directories that appear, disappear, are replaced or cannot be trusted, with the kernel's inotify. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,13 +11,13 @@
 #define LOGS "/var/log/containers"
 #define PODS "/var/log/pods"
 
-/* The names that a listener knows, of one letter each. */
+/* The one-letter names that a listener currently knows. */
 struct heard {
     bool names[128];
     size_t n_found;
 };
 
-/* What the test that runs plays with. */
+/* The state of the current test. */
 static struct play {
     struct fake_sys *fake;
     struct directory_watches watches;
@@ -90,13 +90,13 @@ static void assert_heard(const struct heard *heard, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* Dispatches; then the names of the logs are these. */
+/* Dispatches, then compares the names of the logs and the state of the directory. */
 static void assert_logs(enum directory_state state, const char *expected)
 {
     directory_watches_dispatch(&play.watches);
     assert_heard(&play.logs, expected);
     assert_int_equal(play.watches.at[0].state, state);
-    /* And nothing is left to hear. */
+    /* No further events are pending. */
     assert_false(directory_watches_dispatch(&play.watches));
 }
 
@@ -131,10 +131,10 @@ TEST_WITH(test_names, setup, teardown)
     move(LOGS "/b", LOGS "/d");
     unmake(LOGS "/a");
     assert_logs(DIRECTORY_LISTED, "cd");
-    /* Nothing below is watched. */
+    /* Subdirectories are not watched. */
     write_file(LOGS "/c/x");
     assert_false(directory_watches_dispatch(&play.watches));
-    /* Another file of a known name is found again. */
+    /* A different file with a known name is reported again. */
     size_t n = play.logs.n_found;
     write_file(LOGS "/.new");
     move(LOGS "/.new", LOGS "/d");
@@ -169,7 +169,7 @@ TEST_WITH(test_replaced, setup, teardown)
     assert_logs(DIRECTORY_MISSING, "");
     write_file(LOGS "/c");
     assert_logs(DIRECTORY_LISTED, "c");
-    /* In one go. */
+    /* The directory is replaced between two dispatches. */
     write_file("/var/log/new/d");
     move(LOGS, "/var/log/older");
     move("/var/log/new", LOGS);
@@ -177,7 +177,7 @@ TEST_WITH(test_replaced, setup, teardown)
     write_file("/var/log/older/e");
     write_file(LOGS "/f");
     assert_logs(DIRECTORY_LISTED, "df");
-    /* Removed, and with what is above it. */
+    /* The directory is removed, then its parents are renamed. */
     unmake(LOGS "/d");
     unmake(LOGS "/f");
     unmake(LOGS);
@@ -191,7 +191,7 @@ TEST_WITH(test_replaced, setup, teardown)
     assert_false(directory_watches_dispatch(&play.watches));
 }
 
-/* The directory above both has one watch. */
+/* Two directories with the same parent share the watch of the parent. */
 TEST_WITH(test_two, setup, teardown)
 {
     make("/var");
@@ -234,7 +234,7 @@ TEST_WITH(test_refused, setup, teardown)
     assert_logs(DIRECTORY_REFUSED, "");
 }
 
-/* --- with a hand in the opening of files --- */
+/* --- with an intercepted open --- */
 
 static const char *denied;
 static bool moves;
@@ -251,7 +251,7 @@ TEST_WITH(test_unreadable, setup, teardown)
     denied = LOGS;
     add(LOGS, &play.logs);
     assert_logs(DIRECTORY_UNREADABLE, "");
-    /* The directory above reports that the mode changed. */
+    /* The watch of the parent reports that the mode has changed. */
     denied = NULL;
     assert_int_equal(chmod(rooted(LOGS), 0711), 0);
     assert_true(directory_watches_dispatch(&play.watches));
@@ -300,7 +300,7 @@ TEST_WITH(test_overflow, setup, teardown)
     }
     write_file(LOGS "/b");
     unmake(LOGS "/a");
-    /* Much is read in turns. */
+    /* One call does not read all pending events. */
     while (directory_watches_dispatch(&play.watches))
         ;
     assert_logs(DIRECTORY_LISTED, "b");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of C++ and Rust, made readable. */
+/* Demangling of C++ and Rust names. */
 #include "symbols/elf.h"
 #include "tests/unit/test.h"
 
@@ -57,7 +57,7 @@ TEST(test_other_names)
                                         "_",
                                         "_ZN99999999999999999999aE",
                                         "i",
-                                        "_RNvC0crate4main", /* its first part is empty */
+                                        "_RNvC0crate4main", /* the first part of the name is empty */
                                         "_RNvB_",
                                         "_GLOBAL__sub_I_main"};
 
@@ -80,7 +80,10 @@ TEST(test_cut)
     assert_string_equal(text, "m");
 }
 
-/* Nested deeper than the stack of a process may be, were it not limited; and too long to be looked at. */
+/*
+ * Names that nest so deeply that an unlimited demangler would overflow the stack, and names that exceed
+ * DEMANGLE_SIZE_MAX.
+ */
 TEST(test_endless_names)
 {
     static const char *const begins[] = {"_Z1fI", "_Z1f", "_RINv", "_RY", "_RMC"}, *const repeated[] = {"1aI", "P",

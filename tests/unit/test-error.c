@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors: message, place, prefix, and where a message is cut. */
+/* Errors: message, position, prefix, and truncation of long messages. */
 #include <limits.h>
 #include <stdio.h>
 
@@ -26,7 +26,10 @@ TEST(test_set)
     error_prefix(NULL, "x");
 }
 
-/* A name in a message is a stranger's: no control reaches a terminal, and bytes that are not UTF-8 no JSON. */
+/*
+ * Names in messages come from untrusted sources: control characters and invalid UTF-8 must not reach a terminal or
+ * JSON.
+ */
 TEST(test_names)
 {
     static const struct {
@@ -49,7 +52,7 @@ TEST(test_names)
     }
 }
 
-/* A message that is too long ends after a whole character, wherever the cut falls. */
+/* A message that is too long ends with a complete character, wherever it is cut. */
 TEST(test_cut)
 {
     static const char *const characters[] = {"a", "ä", "€", "😀"};
@@ -76,7 +79,7 @@ TEST(test_cut)
         }
 }
 
-/* Each number that libc describes has a name, and each name is one number's. */
+/* Each errno that libc describes has a name. */
 TEST(test_name)
 {
     assert_string_equal(error_name(-EACCES), "EACCES");

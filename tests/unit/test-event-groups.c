@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of events in a configuration: positions and signatures, checks against a machine, visits. */
+/* Groups of events in a configuration: positions and signatures, checks against a machine, and visits of all events. */
 #include <stdio.h>
 
 #include "config/config.h"
@@ -50,7 +50,7 @@ TEST(test_positions)
     }
 }
 
-/* The signature of the group that stands for `%s` in a list of one. */
+/* Returns the signature of `group`, which is the only group of a configuration. */
 static char *signature(const char *group)
 {
     char text[512];
@@ -90,14 +90,14 @@ TEST(test_signatures)
 #define PMU(events) "collectors:\n  pmu:\n    groups:\n    - {name: a, events: '" events "'}\n"
 #define SAMPLER(event) "sampler: {event: " event "}"
 
-/* An event that no machine has is an error in the file; an event that only this machine lacks is not. */
+/* An event that cannot exist on any machine is an error in the file; an event that only this machine lacks is not. */
 static const struct {
     const char *in;
-    const char *out; /* within the error; NULL: no error */
+    const char *out; /* a part of the error; NULL: no error */
     unsigned out_line, out_column;
 } checks[] = {
     {CPU("'{cycles,instructions}'"), NULL, 0, 0},
-    {CPU("l2d_cache_refill"), NULL, 0, 0}, /* a name of sysfs */
+    {CPU("l2d_cache_refill"), NULL, 0, 0}, /* a name that sysfs lists */
     {CPU("no_such_pmu/event=1/"), NULL, 0, 0},
     {CPU("armv8_cortex_a55/no_such_event/"), NULL, 0, 0},
     {CPU("'no_such:tracepoint'"), NULL, 0, 0},
@@ -145,7 +145,7 @@ TEST(test_check_events)
 
 struct visits {
     char text[512];
-    int refusal; /* what the visit of "cpu-clock" returns */
+    int refusal; /* the result of the callback for "cpu-clock" */
 };
 
 static int note_event(void *userdata, const struct event *event, bool samples)
@@ -158,7 +158,7 @@ static int note_event(void *userdata, const struct event *event, bool samples)
     return str_equal(event->text, "cpu-clock") ? visits->refusal : 0;
 }
 
-/* All events of a configuration, and the events that the sampler may open. */
+/* The visits include the events of all collectors, and the events that the sampler may open. */
 TEST(test_each_event)
 {
 #define ONLY_CPU "pmu: {groups: []}, cgroup: {groups: []}}"

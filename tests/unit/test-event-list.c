@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of events on machines that are played. */
+/* The document that lists all events of a simulated machine. */
 #include <jansson.h>
 
 #include "base/cleanup.h"
@@ -10,7 +10,7 @@
 static const char *const tracepoints[] = {"fib:fib_table_lookup", "fib6:fib6_table_lookup", "sched:sched_switch",
                                           "sched:sched_wakeup", "syscalls:sys_enter_openat"};
 
-/* As tracefs has it: in no order. */
+/* tracefs does not sort its list. */
 static void put_tracepoints(struct fake_sys *fake)
 {
     fake_file(fake, "/sys/kernel/tracing/available_events",
@@ -27,7 +27,7 @@ static char *text_of(struct fake_sys *fake)
 
     assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
     assert_int_equal(offered_events_new(&fake->sys, machine, &events), 0);
-    /* It is all that it needs: the machine may go. */
+    /* The list does not need the machine any more. */
     machine_free(machine);
     assert_int_equal(fake->n_open, 0);
     offered_events_write(events, &content);
@@ -45,7 +45,7 @@ static size_t count(const json_t *events, const char *kind)
     return n;
 }
 
-/* Byte for byte as jansson writes it. */
+/* The text is byte for byte what jansson writes. */
 TEST(test_text)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_big_little();
@@ -67,7 +67,7 @@ TEST(test_text)
     json_decref(events);
 }
 
-/* An event that the kernel refuses for a moment is there, since the list is held for long. */
+/* An event that the kernel refuses temporarily is still listed, since the list is cached for a long time. */
 TEST(test_refused_for_a_moment)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_big_little();

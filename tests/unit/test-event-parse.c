@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf's event syntax: kinds, terms, modifiers, groups, errors, and perf's own cases. */
+/* perf's event syntax: kinds, terms, modifiers, groups, errors, and the cases of perf's own tests. */
 #include <inttypes.h>
 
 #include "base/buffer.h"
@@ -35,7 +35,8 @@ static const struct {
     {"skl::UOPS_ISSUED:any:c=2:e=1:k", EVENT_NAME, 0, "skl::UOPS_ISSUED:any:c=2:e=1", "uops_issued_any_c_2_e_1_kernel",
      "skl::UOPS_ISSUED:any:c=2:e=1:k"},
     {"4way", EVENT_NAME, 0, "4way", "event_4way", "4way"},
-    {"L2_LINES_IN:S", EVENT_NAME, 0, "L2_LINES_IN:S", "l2_lines_in_s", "L2_LINES_IN:S"}, /* a unit mask */
+    {"L2_LINES_IN:S", EVENT_NAME, 0, "L2_LINES_IN:S", "l2_lines_in_s",
+     "L2_LINES_IN:S"}, /* S begins a unit mask here, not a modifier */
     {"cycles/config1=1/", EVENT_GENERIC, 0, "cycles", "cycles_config1_1", "cycles/config1=1/"},
     {"r11/config1=0x10,config2/u", EVENT_RAW, 0x11, "r11", "r11_config1_0x10_config2_user",
      "r11/config1=0x10,config2/u"},
@@ -56,7 +57,7 @@ TEST(test_kinds)
     }
 }
 
-/* "event=60 edge=1 func=f": the names of terms, and the values of numbers and texts. */
+/* Returns the terms and their values: "event=60 edge=1 func=f". */
 static char *terms_text(const struct event *event)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -137,7 +138,7 @@ TEST(test_lists)
     }
 }
 
-/* The groups of a text: "NAME=TEXT@OFFSET(METRIC...)", without "NAME=" for a group without a name. */
+/* The groups in a text as "NAME=TEXT@OFFSET(METRIC...)", without "NAME=" if the group has no name. */
 TEST(test_groups)
 {
     static const struct {
@@ -173,7 +174,7 @@ TEST(test_groups)
     }
 }
 
-/* The terms "period" and "freq" of the event that samples: its rate, and no terms of its PMU. */
+/* The terms "period" and "freq" of the sampled event set its rate. They are not terms of its PMU. */
 TEST(test_rates)
 {
     static const struct {
@@ -213,12 +214,12 @@ TEST(test_rates)
     }
 }
 
-/* A clock that samples takes u and k; another clock in its group counts and does not. */
+/* A clock that is sampled takes the modifiers u and k; a clock that is only counted in its group does not. */
 TEST(test_sampled_clocks)
 {
     static const struct {
         const char *in;
-        unsigned out_modifiers; /* those of the first event */
+        unsigned out_modifiers; /* of the first event */
         size_t out_offset;
         const char *out_message; /* NULL: no error */
     } cases[] = {
@@ -250,7 +251,7 @@ TEST(test_sampled_clocks)
     }
 }
 
-/* The result is bounded, however long the input is. */
+/* The size of the result is limited, however long the input is. */
 TEST(test_limits)
 {
     static const struct {
@@ -281,12 +282,12 @@ TEST(test_limits)
     }
 }
 
-/* Errors in perf's event syntax: what each says, and where it points. */
+/* Errors in perf's event syntax: each message and the offset that it points to */
 
 static const struct {
     const char *in;
     size_t out_offset;
-    const char *out_message; /* a part of it */
+    const char *out_message; /* a part of the message */
 } errors[] = {
     {"", 0, "an event is missing at the end"},
     {"{", 1, "an event is missing"},
@@ -365,7 +366,7 @@ TEST(test_errors)
     }
 }
 
-/* Where one event stands, a group in braces does not. */
+/* A group in braces is refused where a single event is expected. */
 TEST(test_one_event)
 {
     static const struct {
@@ -386,18 +387,18 @@ TEST(test_one_event)
 }
 
 /*
- * The events of perf's own test of its parser, tools/perf/tests/parse-events.c of Linux 6.1, and some of what 6.12 has
- * besides: what each opens on an x86 (where it names cpu_core, a hybrid one), or why it is refused. All are parsed as
- * events that are counted; those with terms for sampling also as events that sample.
+ * The events of perf's own parser test, tools/perf/tests/parse-events.c of Linux 6.1, and some that 6.12 adds. Each
+ * case has the event that is opened on an x86 (a hybrid one for cpu_core), or the reason for the refusal. All are
+ * parsed as counted events; those with terms for sampling are also parsed as sampled events.
  */
 
 #define PERIOD "!the term \"period\" applies to sampling, and this event is only counted"
 #define PATTERN "!an event is written by its whole name, without \"*\": \"perfcountd list-events\" lists all events"
 
 /*
- * Each event as METRIC TYPE:CONFIG, then config1=, config2= or bp=ADDRESS/LENGTH:ACCESS, what is excluded behind "-",
- * and the flags p (how precise), D (pinned), e (exclusive), and period=; groups with "|" between them and NAME=
- * before them; "!" before the message of a refusal.
+ * Each event is METRIC TYPE:CONFIG, then config1=, config2= or bp=ADDRESS/LENGTH:ACCESS, excluded contexts after "-",
+ * the flags p (precise_ip), D (pinned), e (exclusive), and period=. "|" separates groups, which may have NAME= in
+ * front. "!" precedes the message of a refusal.
  */
 static const struct {
     const char *in, *out;
@@ -485,7 +486,7 @@ static const struct {
     {"cpu_core/r1a/", "r1a 4:0x1a"},
     {"cpu_core/config=10,config1,config2=3,period=1000/u", PERIOD},
     {"cpu_core/LLC-loads/", "llc_loads 3:0x400000002"},
-    /* some of what 6.12 has besides */
+    /* some that 6.12 adds */
     {"{faults:k,branches}:u,cycles:k",
      "page_faults_user_kernel 1:0x2 -h, branches_user 0:0x4 -kh | cycles_kernel 0:0x0 -uh"},
     {"cycles/name=name/", "name 0:0x0"},
@@ -500,7 +501,7 @@ static const struct {
     {"cpu/cycles,name=name/", "name 0:0x0"},
 };
 
-/* Those with terms for sampling, in a stream of samples. */
+/* Events with terms for sampling, parsed as sampled events. */
 static const struct {
     const char *in, *out;
 } sampled_events[] = {

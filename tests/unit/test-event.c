@@ -5,7 +5,7 @@
 #include "tests/unit/parse-event.h"
 #include "tests/unit/test.h"
 
-/* Metric names and help texts of events. */
+/* Metric names and help texts of events */
 
 TEST(test_metric_name)
 {
@@ -65,7 +65,7 @@ TEST(test_help)
     }
 }
 
-/* Events by the kernel's numbers: the same as by their names, or refused with the reason. */
+/* Events by the kernel's numbers: equal to those with names, or refused with the reason */
 
 TEST(test_same_as_name)
 {

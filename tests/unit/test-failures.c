@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events that could not be opened, on CPUs and in cgroups, and their sentences. */
+/* Events that could not be opened, on CPUs and in cgroups, and the sentences that report them. */
 #include "base/util.h"
 #include "collectors/failures.h"
 #include "perf/sys.h"
@@ -31,7 +31,7 @@ static void assert_sentences(const struct failures *failures, const char *const 
     strings_free(sentences, n);
 }
 
-/* Events of cgroups have one sentence, whatever the number of cgroups, and are not reported as events of CPUs. */
+/* A failure in cgroups is one sentence, however many cgroups there are, and separate from failures on CPUs. */
 TEST(test_cgroups)
 {
     static const char *const alone[] = {"cgroups, on cpu 0-1: cycles, instructions: there is no PMU"};
@@ -56,7 +56,9 @@ TEST(test_cgroups)
     failures_done(&cgroup);
 }
 
-/* An event that is at fault nowhere on a CPU names whose it is; what is missing without an event has no such name. */
+/*
+ * A failure that does not belong to a CPU names the place where it occurred. Without an event only the place is named.
+ */
 TEST(test_elsewhere)
 {
     static const char *const expected[] = {"cpu 0-1 cycles: there is no PMU",
@@ -85,7 +87,9 @@ TEST(test_elsewhere)
     failures_done(&failures);
 }
 
-/* A missing PMU is one fact, whose sentence names each event once and all CPUs; other reasons have their own. */
+/*
+ * A missing PMU is reported in one sentence, with each event once and all CPUs. Other reasons have their own sentences.
+ */
 TEST(test_no_pmu)
 {
     static const char *const expected[] = {
@@ -94,7 +98,7 @@ TEST(test_no_pmu)
         unsigned collector;
         const char *event, *message, *where;
         int cpu;
-    } others[] = {{1, "cycles", "the text of another collector", NULL, 1},
+    } others[] = {{1, "cycles", "the message of another collector", NULL, 1},
                   {2, "instructions", "no PMU (EOPNOTSUPP)", "perfcountd's own thread (own cost)", -1},
                   {0, "branches", "left out with its strict group", NULL, 2}};
     struct failures failures = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the limit of open files is divided. */
+/* How the limit on open files is divided between the daemon, clients, the sampler and counters. */
 #include "daemon/fd-budget.h"
 #include "tests/unit/test.h"
 
@@ -12,26 +12,26 @@ static const struct {
     const char *name;
     uint64_t in_limit;
     const char *in_config;
-    struct fd_budget_terms in;                                   /* limit and config apart */
-    unsigned out_daemon, out_clients, out_sampler, out_counters; /* all 0: it cannot be divided */
+    struct fd_budget_terms in;                                   /* except for `limit` and `config` */
+    unsigned out_daemon, out_clients, out_sampler, out_counters; /* all 0: the limit is too low */
 } cases[] = {
-    {"the fewest", 25, "{}", {SERVES}, 23, 2, 0, 0},
+    {"the minimum", 25, "{}", {SERVES}, 23, 2, 0, 0},
     {"one too few", 24, "{}", {SERVES}, 0, 0, 0, 0},
     {"far too few", 4, "{}", {SERVES}, 0, 0, 0, 0},
     {"28", 28, "{}", {SERVES}, 23, 2, 0, 3},
     {"with an opener", 28, "{}", {SERVES, .has_opener = true}, 25, 2, 0, 1},
     {"as a service", 64, "{}", {SERVES, .has_opener = true, .has_watchdog = true, .has_journal = true}, 27, 16, 0, 21},
-    {"neither cgroups nor itself", 64, ALONE, {SERVES}, 15, 16, 0, 33},
+    {"no collectors cgroup and self", 64, ALONE, {SERVES}, 15, 16, 0, 33},
     {"three addresses", 64, "{web: {listen: [\":1\", \":2\", \":3\"]}}", {SERVES}, 31, 16, 0, 17},
-    {"two sockets that were handed over", 64, "{}", {.inherited = 5, .serves = true, .handed_over = 2}, 29, 16, 0, 19},
-    {"what the parent left open", 64, "{}", {.inherited = 40, .serves = true}, 60, 2, 0, 2},
+    {"two sockets from systemd", 64, "{}", {.inherited = 5, .serves = true, .handed_over = 2}, 29, 16, 0, 19},
+    {"40 inherited descriptors", 64, "{}", {.inherited = 40, .serves = true}, 60, 2, 0, 2},
     {"few connections", 1024, TEN_CLIENTS, {SERVES}, 23, 10, 0, 991},
-    {"a quarter", 1024, "{}", {SERVES}, 23, 256, 0, 745},
-    {"all", 65536, "{}", {SERVES}, 23, 512, 0, 65001},
-    {"a sampler for which there is no room", 96, SAMPLED, {SERVES, .cpus = 2}, 23, 24, 0, 49},
-    {"one for which there is some", 100, SAMPLED, {SERVES, .cpus = 2}, 23, 25, 26, 26},
-    {"one with all it can use", 65536, SAMPLED, {SERVES, .cpus = 8}, 23, 512, 55, 64946},
-    {"a reload with all its counters",
+    {"a quarter for clients", 1024, "{}", {SERVES}, 23, 256, 0, 745},
+    {"all clients", 65536, "{}", {SERVES}, 23, 512, 0, 65001},
+    {"too few descriptors for the sampler", 96, SAMPLED, {SERVES, .cpus = 2}, 23, 24, 0, 49},
+    {"a sampler with few descriptors", 100, SAMPLED, {SERVES, .cpus = 2}, 23, 25, 26, 26},
+    {"a sampler with all that it can use", 65536, SAMPLED, {SERVES, .cpus = 8}, 23, 512, 55, 64946},
+    {"a reload that keeps all counters",
      100,
      SAMPLED,
      {SERVES, .cpus = 2, .counting = 26, .sampling = 3},
@@ -40,9 +40,9 @@ static const struct {
      26,
      26},
     {"a sampler that a reload enables too late", 100, SAMPLED, {SERVES, .cpus = 2, .counting = 46}, 23, 25, 0, 52},
-    {"a reload with more connections than counters leave", 64, "{}", {SERVES, .counting = 37}, 23, 4, 0, 37},
-    {"what only prints", 20, "{}", {.inherited = 3}, 14, 0, 0, 6},
-    {"what only prints, with too few", 6, "{}", {.inherited = 3}, 6, 0, 0, 0},
+    {"a reload whose counters leave too few connections", 64, "{}", {SERVES, .counting = 37}, 23, 4, 0, 37},
+    {"no server", 20, "{}", {.inherited = 3}, 14, 0, 0, 6},
+    {"no server, too few descriptors", 6, "{}", {.inherited = 3}, 6, 0, 0, 0},
 };
 
 static void check(size_t i, const struct fd_budget_terms *terms)
@@ -83,7 +83,7 @@ TEST(test_divides)
     }
 }
 
-/* Clients come before counters, and nothing is given away twice, at any limit. */
+/* At every limit, clients are served before counters, and the shares add up to the limit. */
 TEST(test_every_limit)
 {
     _cleanup_(config_freep) struct config *config = NULL;

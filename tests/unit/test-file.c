@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small files read whole, and the descriptors of a process. */
+/* Reading small files as a whole, and the descriptors of a process. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "tests/unit/test.h"
 
-/* Whole small files: sizes around the limit, and what is no file. */
+/* Small files: sizes around the limit, and paths that are not regular files */
 
 struct fixture {
     char path[32];
@@ -91,7 +91,7 @@ TEST_WITH(test_no_file, setup, teardown)
     free(text);
 }
 
-/* The descriptors of a process that keeps only some. */
+/* A process that closes all descriptors but some */
 
 static bool is_null(int fd)
 {
@@ -100,7 +100,7 @@ static bool is_null(int fd)
     return fstat(fd, &status) == 0 && stat("/dev/null", &null) == 0 && status.st_rdev == null.st_rdev;
 }
 
-/* 0, or which of the expectations is not met. */
+/* Returns 0, or the number of the check that failed. */
 static int keep_two(void)
 {
     const int other = dup(STDERR_FILENO), kept[] = {fcntl(STDERR_FILENO, F_DUPFD, 200), -1, dup(STDERR_FILENO)};
@@ -148,7 +148,7 @@ TEST(test_join)
     assert_false(is_readable(fd));
     assert_int_equal(write(second[1], "x", 1), 1);
     assert_true(is_readable(fd));
-    assert_true(is_readable(fd)); /* for as long as nobody reads */
+    assert_true(is_readable(fd)); /* it stays readable until somebody reads */
     assert_int_equal(read(second[0], &(char){0}, 1), 1);
     assert_false(is_readable(fd));
     close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of other processes, and what a finder gives to a daemon that was taken over. */
+/* Files of other processes, and what a finder gives to a daemon under an attacker's control. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/inotify.h>
@@ -75,7 +75,8 @@ TEST(test_in_maps)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         size_t size = strlen(cases[i].in);
-        _cleanup_(freep) char *text = malloc(MAX(size, 1)); /* exactly that large, for AddressSanitizer */
+        _cleanup_(freep) char *text =
+            malloc(MAX(size, 1)); /* a block of exactly this size, so that AddressSanitizer finds reads behind it */
         assert_non_null(text);
         memcpy(text, cases[i].in, size);
         int r = find_in_maps(text, size, cases[i].start, cases[i].end);
@@ -94,7 +95,7 @@ static int setup(void **state)
     static struct fixture fixture;
 
     memset(&fixture, 0, sizeof(fixture));
-    strcpy(fixture.directory, "/var/tmp/test-finder-XXXXXX"); /* /tmp may be memory */
+    strcpy(fixture.directory, "/var/tmp/test-finder-XXXXXX"); /* /tmp may be a tmpfs */
     if (!mkdtemp(fixture.directory))
         return -1;
     snprintf(fixture.program, sizeof(fixture.program), "%s/program", fixture.directory);
@@ -136,7 +137,7 @@ static void *map_file(const char *path, int protection, struct find_request *req
     return address;
 }
 
-/* The beginning of what is found, "" for an error. */
+/* Opens the requested file and reads the start of its text, which is "" on an error. */
 static int find(const struct find_request *request, bool by_path, char text[8])
 {
     _cleanup_(closep) int fd = -1;
@@ -161,7 +162,7 @@ TEST_WITH(test_mapped, setup, teardown)
         {PROT_READ | PROT_EXEC, 0755, false, 0},
         {PROT_READ | PROT_EXEC, 0711, false, 0},
         {PROT_READ | PROT_EXEC, 0644, false, 0},
-        {PROT_READ | PROT_EXEC, 0755, true, 0}, /* an update has replaced it */
+        {PROT_READ | PROT_EXEC, 0755, true, 0}, /* as when an update has replaced the file */
         {PROT_READ | PROT_EXEC, 0600, false, -EBADRQC},
         {PROT_READ | PROT_EXEC, 0640, true, -EBADRQC},
         {PROT_READ, 0755, false, -EBADRQC},
@@ -193,7 +194,7 @@ TEST_WITH(test_mapped, setup, teardown)
     assert_int_equal(find(request, false, text), -ENOENT);
 }
 
-/* The opener's finder, which has its privileges, opens no path that a taken-over daemon names. */
+/* The opener's finder has the opener's privileges, so it opens no path that the daemon names. */
 TEST_WITH(test_debug_file, setup, teardown)
 {
     struct fixture *fixture = *state;
@@ -210,7 +211,7 @@ TEST_WITH(test_debug_file, setup, teardown)
     assert_int_equal(find(request, true, text), -ENOENT);
 }
 
-/* Memory that processes share is no program, whatever they map it as: a database's buffers are such files. */
+/* Shared memory is not a program, even if it is mapped as executable: it may contain the buffers of a database. */
 TEST(test_shared_memory)
 {
     struct find_request request = {.find = FIND_MAPPED, .pid = (uint32_t)getpid()};
@@ -234,7 +235,7 @@ TEST(test_shared_memory)
     }
 }
 
-/* The path of a process that has ended, for a finder that has the daemon's rights. */
+/* A finder with the rights of the daemon may open a path, for a process that has ended. */
 TEST_WITH(test_path, setup, teardown)
 {
     struct fixture *fixture = *state;
@@ -251,7 +252,7 @@ TEST_WITH(test_path, setup, teardown)
     assert_string_equal(text, "program");
     request->inode++;
     assert_int_equal(find(request, true, text), -ESTALE);
-    request->inode = 0; /* the build id is compared by the reader */
+    request->inode = 0; /* 0: only the reader compares the build id */
     assert_int_equal(find(request, true, text), 0);
     set_path(fixture, "/dev/zero");
     assert_int_equal(find(request, true, text), -EINVAL);
@@ -261,7 +262,7 @@ TEST_WITH(test_path, setup, teardown)
     assert_int_equal(find(request, true, text), -ENOENT);
 }
 
-/* --- lists of functions --- */
+/* --- perf-PID.map files --- */
 
 static int find_map(uint32_t pid)
 {
@@ -289,7 +290,7 @@ TEST_WITH(test_jit_map, setup, teardown)
     char linked[96];
     snprintf(linked, sizeof(linked), "%s.linked", fixture->map);
     assert_int_equal(link(fixture->map, linked), 0);
-    assert_int_equal(find_own_map(), -EPERM); /* any file of the disk may have that name */
+    assert_int_equal(find_own_map(), -EPERM); /* anybody may have linked any file to that name */
     assert_int_equal(unlink(fixture->map), 0);
     assert_int_equal(symlink(linked, fixture->map), 0);
     assert_int_equal(find_own_map(), -EPERM);
@@ -298,7 +299,7 @@ TEST_WITH(test_jit_map, setup, teardown)
     assert_int_equal(mkdir(fixture->map, 0700), 0);
     assert_int_equal(find_own_map(), -EPERM);
     assert_int_equal(rmdir(fixture->map), 0);
-    /* Nothing is opened: that could have an effect. */
+    /* A FIFO must not even be opened, since that can have an effect. */
     char events[256];
     assert_int_equal(mkfifo(fixture->map, 0644), 0);
     _cleanup_(closep) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -317,7 +318,7 @@ TEST_WITH(test_owner, setup, teardown)
     write_file(fixture->map, "abc", 0644);
     assert_int_equal(chown(fixture->map, 1, 1), 0);
     assert_int_equal(find_own_map(), -EPERM);
-    assert_int_equal(seteuid(1), 0); /* the owner */
+    assert_int_equal(seteuid(1), 0); /* the owner of the file */
     int own = find_own_map();
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(chown(fixture->map, 0, 0), 0);
@@ -328,9 +329,9 @@ TEST_WITH(test_owner, setup, teardown)
     assert_int_equal(roots, -EPERM);
 }
 
-/* --- the chain --- */
+/* --- the finder as a process --- */
 
-/* Packets that are no requests end the finder; a request that brings its file, or whose file is not found, goes on. */
+/* A malformed packet ends the finder. A request that already has its file, or whose file is not found, is passed on. */
 TEST_WITH(test_serve, setup, teardown)
 {
     struct fixture *fixture = *state;

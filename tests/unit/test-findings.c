@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each rule against a played hour in which it has something to find, and against hours in which nothing is wrong. */
+/* Each rule, with a simulated hour in which it finds something, and with hours in which nothing is wrong. */
 #include "collectors/findings.h"
 
 #include <math.h>
@@ -16,17 +16,17 @@ DEFINE_CLEANUP(struct history *, history_free);
 
 enum { INTERVAL = 10, FRAMES = 360, N_CPUS = 8, CPU = 0, CGROUP = 2, N_EVENTS = 3 };
 
-/* --- a played board: four little CPUs, four big ones, and services that run on the big ones --- */
+/* --- a simulated board: four little CPUs, four big ones, and services that run on the big ones --- */
 
 static const char *const collectors[] = {"cpu", "pmu", "cgroup", "self", NULL};
 static const char *const events[N_EVENTS] = {"cycles", "instructions", "stall_backend"};
 
 /* What a target does in each second. */
 struct pace {
-    double used;  /* CPUs */
-    double hertz; /* cycles in a second of CPU time */
+    double used;  /* busy CPUs */
+    double hertz; /* cycles per second of CPU time */
     double ipc, stalls;
-    double share; /* of the time in which it is counted */
+    double share; /* share of the enabled time in which the group runs */
     bool starved;
 };
 
@@ -48,7 +48,7 @@ struct board {
     uint64_t random;
 };
 
-/* Between 1 - spread and 1 + spread. */
+/* Returns a random number between 1 - spread and 1 + spread. */
 static double around(struct board *board, double spread)
 {
     board->random = board->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -141,7 +141,7 @@ static void run_interval(struct board *board)
     snapshot->realtime_ns += INTERVAL * SECOND;
 }
 
-/* --- hours --- */
+/* --- simulated hours --- */
 
 static void limit_big(struct board *board, uint64_t hz, unsigned causes)
 {
@@ -152,7 +152,7 @@ static void limit_big(struct board *board, uint64_t hz, unsigned causes)
     board->snapshot.clock_limits.causes = causes;
 }
 
-/* Each function is called before frame `i` begins. */
+/* The functions are called before each frame `i`. */
 
 static void be_quiet(struct board *board, size_t i)
 {
@@ -227,7 +227,7 @@ static void slow_down_unused(struct board *board, size_t i)
 
 static void slow_down_at_once(struct board *board, size_t i)
 {
-    board->targets[DB].pace.ipc = i >= 30 ? 0.4 : 1; /* after 300 s, half of what must be known */
+    board->targets[DB].pace.ipc = i >= 30 ? 0.4 : 1; /* until then 300 s are known, half of what the rule needs */
 }
 
 static void be_uneven(struct board *board, size_t i)
@@ -265,14 +265,14 @@ static void multiplex_a_little(struct board *board, size_t i)
         board->targets[k].pace.share = 0.8;
 }
 
-/* A time in frames; NOW: it is still so. */
+/* Times are numbers of frames; NOW: the finding still holds at the end. */
 #define NOW 0
 
 static const struct hour {
     void (*play)(struct board *board, size_t i);
     enum finding_rule rule;
-    const char *title; /* NULL: nothing stands out */
-    const char *text;  /* a part of it */
+    const char *title; /* NULL: there is no finding */
+    const char *text;  /* a part of the text */
     size_t since, until;
     const char *cpus, *cgroup;
 } hours[] = {
@@ -302,7 +302,7 @@ static const struct hour {
     {multiplex_a_little, 0, NULL, NULL, 0, 0, NULL, NULL},
 };
 
-/* Plays an hour. `block` is the memory of the history. */
+/* Simulates an hour and records it in `history`. */
 static void play(const struct hour *hour, struct board *board, struct history *history)
 {
     board_init(board);
@@ -320,7 +320,7 @@ static void expect_time(uint64_t ns, size_t frame)
 
     if (frame == NOW)
         assert_int_equal(ns, 0);
-    else /* a step has two frames */
+    else /* times are rounded to steps of two frames */
         assert_true(ns >= expected - 2 * INTERVAL * SECOND && ns <= expected + 2 * INTERVAL * SECOND);
 }
 
@@ -372,7 +372,7 @@ TEST(test_hours)
     }
 }
 
-/* Evidence is a request whose patterns match the cgroup alone. */
+/* The evidence is the URL of a request that selects only this cgroup. */
 TEST(test_evidence)
 {
     static const size_t size = 2 << 20;
@@ -452,12 +452,12 @@ TEST(test_missing_and_failed)
     }
 }
 
-/* --- changes --- */
+/* --- level changes --- */
 
 TEST(test_change)
 {
     static const struct {
-        const char *values; /* a digit each; '-': not known */
+        const char *values; /* one digit per value; '-': unknown */
         bool found;
         size_t begin, end;
         double before, after;
@@ -466,18 +466,18 @@ TEST(test_change)
         {"5555555555", false, 0, 0, 0, 0},
         {"5555551111", true, 6, 10, 5, 1},
         {"5555559999", true, 6, 10, 5, 9},
-        {"55555511", false, 0, 0, 0, 0},          /* too short */
-        {"5555511555", false, 0, 0, 0, 0},        /* too short, and over */
-        {"5555111", false, 0, 0, 0, 0},           /* too little is known of before */
-        {"55555515151515", false, 0, 0, 0, 0},    /* back in between */
-        {"5555551-1-1-", true, 6, 11, 5, 1},      /* what is not known does not end it */
-        {"-5-5-5-5-5-1-1-1", true, 11, 16, 5, 1}, /* and does not count */
-        {"5-5-5-5-1-1-1", false, 0, 0, 0, 0},     /* nor before */
-        {"1951951951111", false, 0, 0, 0, 0},     /* within its spread */
+        {"55555511", false, 0, 0, 0, 0},          /* the new level is too short */
+        {"5555511555", false, 0, 0, 0, 0},        /* the new level is too short and has ended */
+        {"5555111", false, 0, 0, 0, 0},           /* the old level is too short */
+        {"55555515151515", false, 0, 0, 0, 0},    /* returns to the old level in between */
+        {"5555551-1-1-", true, 6, 11, 5, 1},      /* unknown values do not end a level */
+        {"-5-5-5-5-5-1-1-1", true, 11, 16, 5, 1}, /* unknown values do not count */
+        {"5-5-5-5-1-1-1", false, 0, 0, 0, 0},     /* nor do they in the old level */
+        {"1951951951111", false, 0, 0, 0, 0},     /* within the spread of the old level */
         {"5555551115555", true, 6, 9, 5, 1},
-        {"55555511155559995", true, 13, 16, 5, 9}, /* the last one */
-        {"555555444", false, 0, 0, 0, 0},          /* less than a quarter */
-        {"5555551919199", false, 0, 0, 0, 0},      /* up and down is no level */
+        {"55555511155559995", true, 13, 16, 5, 9}, /* the last of two changes is found */
+        {"555555444", false, 0, 0, 0, 0},          /* a change of less than a quarter */
+        {"5555551919199", false, 0, 0, 0, 0},      /* alternating values are not a level */
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

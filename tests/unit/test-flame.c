@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flame graphs: what is drawn of folded stacks, whoever wrote them. tests/page has the script and a browser. */
+/* Flame graphs that are drawn from folded stacks of any origin. tests/page tests the script in a browser. */
 #include "formats/flame.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct drawn {
     unsigned y;
 };
 
-/* Reads the next frame behind `*text`. */
+/* Reads the next frame after `*text`. */
 static bool next_frame(const char **text, struct drawn *ret)
 {
     const char *frame = strstr(*text, "<g class=\"");
@@ -43,7 +43,7 @@ static bool next_frame(const char **text, struct drawn *ret)
     return true;
 }
 
-/* A stack may look as a sentence does, but ends with a number. */
+/* A comment is the note if it does not end with a number, since then it is a stack. */
 TEST(test_note)
 {
     static const char text[] = "# a;b 1\n# they end\nc 2\n";
@@ -54,7 +54,7 @@ TEST(test_note)
     assert_int_equal(flame.samples, 3);
 }
 
-/* Frames are as wide as their samples, and stand below their callers; lines that are no stacks are left out. */
+/* Frames are as wide as their samples and placed below their callers. Lines that are not stacks are ignored. */
 TEST(test_frames)
 {
     static const struct {
@@ -67,7 +67,7 @@ TEST(test_frames)
         {"user", "main: 6 samples, 66.67 %", 1, 6, 2},
         {"user", "leaf: 3 samples, 33.33 %", 4, 3, 3},
         {"kernel", "sys_read: 1 sample, 11.11 %", 6, 1, 4},
-        {"user", "main x: 1 sample, 11.11 %", 7, 1, 2}, /* behind "main" and all that it calls */
+        {"user", "main x: 1 sample, 11.11 %", 7, 1, 2}, /* placed after "main" with all its callees */
         {"process", "b: 1 sample, 11.11 %", 8, 1, 1},
         {"user", "[libc.so.6]: 1 sample, 11.11 %", 8, 1, 2},
     };
@@ -144,7 +144,7 @@ TEST(test_hostile)
     for (rest = text; next_frame(&rest, &drawn); n++)
         assert_null(strchr(drawn.title, '>'));
     assert_int_equal(n, 1 + 2 * ARRAY_SIZE(names));
-    /* The markup of this module alone. */
+    /* All markup comes from the writer. */
     char *script = strstr(text, "<script>");
     assert_non_null(script);
     assert_ptr_equal(strstr(text, "<script"), script);
@@ -159,7 +159,7 @@ TEST(test_hostile)
     flame_done(&flame);
 }
 
-/* A stack of any depth is drawn down to a limit; a name of any length is cut. */
+/* Stacks are drawn down to a maximum depth, and long names are cut. */
 TEST(test_large)
 {
     _cleanup_(buffer_done) struct buffer folded = {0};
@@ -181,7 +181,7 @@ TEST(test_large)
     flame_done(&flame);
 }
 
-/* A frame that is too narrow to be seen is left out, with all frames that it calls. Its caller stays. */
+/* A frame that is too narrow to be visible is left out together with its callees. Its caller stays. */
 TEST(test_narrow)
 {
     struct flame flame;

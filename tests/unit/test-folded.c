@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks, as flame graphs are drawn from. */
+/* Folded stacks, the input of flame graphs. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -46,7 +46,7 @@ static char *end(struct written *written)
     return buffer_string(&written->out);
 }
 
-/* Docker's cgroup is the container "web". */
+/* Names the container "web" in all cgroups that belong to a container. */
 static int name_web(void *userdata, const char *path, struct names *names)
 {
     (void)userdata;
@@ -84,7 +84,7 @@ TEST(test_lines)
                               "my_app;main;operator()(a: b);entry_[k];sys_read_[k] 1\n");
 }
 
-/* The line is printable UTF-8, whatever a program has named the file that it maps. */
+/* A line is printable UTF-8, even if a program has mapped a file with an arbitrary name. */
 TEST(test_file_names)
 {
     static const struct fake_mapping mappings[] = {
@@ -102,7 +102,7 @@ TEST(test_file_names)
     assert_string_equal(text, "my_app;[a\xef\xbf\xbd];[a\xef\xbf\xbd:b\xef\xbf\xbd] 1\n");
 }
 
-/* What stacks begin with; a label cannot end a frame or a line. */
+/* The first frame names the process, thread, cgroup or container. No label can end a frame or a line. */
 TEST(test_first_frames)
 {
     static const uint64_t chain[] = {PERF_CONTEXT_USER, 0x10210};
@@ -168,7 +168,7 @@ TEST(test_no_samples)
     assert_string_equal(text ?: "", "");
 }
 
-/* Samples that the profile had no room for are counted, and those whose lines would be too long. */
+/* Samples that exceed the memory of the profile, or whose lines would be too long, are counted as truncated. */
 TEST(test_truncated)
 {
     static const struct {

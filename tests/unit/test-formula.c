@@ -4,7 +4,7 @@
 #include "metrics/formula.h"
 #include "tests/unit/test.h"
 
-/* Operands are 1, 2, 3, ... in the order of their names. */
+/* The operands are 1, 2, 3, ... in the order of their names. */
 static const struct {
     const char *in;
     size_t out_names;

@@ -45,7 +45,7 @@ TEST(test_find)
 static const struct {
     const char *in;
     uint64_t out_config;
-    const char *out_metric; /* NULL: no cache event */
+    const char *out_metric; /* NULL: not a cache event */
 } caches[] = {
     {"L1-dcache-loads", 0x000000, "l1_dcache_loads"},
     {"L1-dcache-load-misses", 0x010000, "l1_dcache_load_misses"},
@@ -89,7 +89,7 @@ TEST(test_cache)
     }
 }
 
-/* Every name in the list is parsed as the same event, and the list has all that can exist. */
+/* Every listed name is parsed as the same event, and the list is complete. */
 TEST(test_cache_names)
 {
     char name[64] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Path patterns: what each matches, there and below, and what is refused and where. */
+/* Path patterns: what each matches, whether it may match below a path, and the errors of invalid ones. */
 #include <stdio.h>
 
 #include "base/glob.h"
@@ -27,7 +27,7 @@ static const struct {
     {"/a*b*c", "/abbcbc", true},
     {"/a*b/c", "/axb/b/c", false},
     {"*", "/", false},
-    /* any number of them */
+    /* any number of components */
     {"/**", "/", true},
     {"/**", "/a/b/c", true},
     {"**", "/a/b", true},
@@ -42,18 +42,18 @@ static const struct {
     {"/**/**/**/a", "/b/c/d/e/a", true},
     {"/**/**/**", "/", true},
     {"/a**/b", "/a/b", true},
-    {"/a**/b", "/ab", false}, /* the slash is only left out with a whole component */
+    {"/a**/b", "/ab", false}, /* the slash may only be missing together with a whole component */
     {"/x/**b", "/xb", false},
-    {"**/a", "a", false}, /* a path starts with a slash */
+    {"**/a", "a", false}, /* paths start with a slash */
     /* one character */
     {"/?", "/a", true},
     {"/?", "/", false},
     {"/a?b", "/a/b", false},
-    {"/\?\?", "/\xc3\xa4", true}, /* bytes */
+    {"/\?\?", "/\xc3\xa4", true}, /* one byte */
     {"/[a-c]", "/d", false},
     {"/[!a-c]", "/b", false},
     {"/a[!x]b", "/a/b", false},
-    {"/a[.-0]b", "/a/b", false}, /* neither does a range that has it */
+    {"/a[.-0]b", "/a/b", false}, /* a range that contains the slash does not match it either */
     {"/[]]", "/]", true},
     {"/[!]]", "/]", false},
     {"/[]a]", "/a", true},
@@ -62,7 +62,7 @@ static const struct {
     {"/[\\]]", "/]", true},
     {"/[\\a-\\c]x", "/bx", true},
     {"/[\x80-\xff]", "/\xc3", true},
-    /* as it is */
+    /* literal characters */
     {"/\\*", "/*", true},
     {"/\\*", "/a", false},
     {"/\\\\", "/\\", true},
@@ -71,7 +71,7 @@ static const struct {
     {"/]", "/]", true},
     {"/*", "/\xff\xfe \"", true},
     {"/A", "/a", false},
-    /* what is refused matches nothing */
+    /* invalid patterns match nothing */
     {"/[a", "/a", false},
     {"/*\\", "/\\", false},
     {"/[c-a]", "/b", false},
@@ -130,11 +130,11 @@ static const struct {
     {"/a/**/b", "/a/x/y", true, false},
     {"/a/**.skip", "/a/x", true, false},
     {"/*/**", "/a", true, true},
-    {"/**/*", "/", true, false}, /* it does, and is not seen to */
+    {"/**/*", "/", true, false}, /* it does match all below, but this is not detected */
     {"/a\\*b/c", "/a*b", true, false},
     {"/a\\*b/c", "/axb", false, false},
     {"/[a-c]/x", "/d", false, false},
-    {"/a/[", "/a", true, false}, /* is refused, and matches nothing */
+    {"/a/[", "/a", true, false}, /* invalid, so it matches nothing */
     {"", "/", false, false},
 };
 
@@ -162,7 +162,10 @@ static void chance_text(char *text, const char *const *pieces, size_t n_pieces, 
     text[used] = '\0';
 }
 
-/* Random patterns and paths: each ancestor of a path that matches says so; where all match below, the path does. */
+/*
+ * For random patterns and paths: if a path matches, each ancestor reports a possible match below; if an ancestor
+ * reports that all below it match, the path matches.
+ */
 TEST(test_below_by_chance)
 {
     static const char *const pieces[] = {"/", "/", "*", "**", "?", "a", "b", "/a", "/b", "[ab]", "[!a]", "/**/", "\\a"};
@@ -211,7 +214,10 @@ TEST(test_check)
         assert_int_equal(glob_check(cases[i].in_pattern, NULL), 0);
 }
 
-/* The longest pattern of stars on the longest path, where the last character decides: backtracking would never end. */
+/*
+ * The longest possible pattern of stars and path, which only differ in the last character. Backtracking would take
+ * forever.
+ */
 TEST(test_longest)
 {
     static const char *const pieces[] = {"*a", "**a", "**/", "**/?", "?*", "[a-c]**", "*?*?"};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The groups that configured groups become, while CPUs, PMUs and counters come and go on machines that tests play. */
+/* How configured groups are opened and counted, while CPUs, PMUs and counters come and go on simulated machines. */
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
 #define CORE CPU_GROUPS("[{name: core, events: cycles}]")
 
-/* Reads, and gives a count of a CPU in the group core. */
+/* Reads all collectors and returns a value of the group "core" on a CPU. */
 static uint64_t core_on(struct rig *rig, const char *metric, int cpu)
 {
     return series_value(rig_read(rig), CPU_SERIES, metric, cpu, "cpu", "core");
@@ -37,7 +37,7 @@ RIG_TEST(test_no_pmu, fake_machine_no_pmu,
     fake_advance(rig->fake, 10);
     const struct snapshot *snapshot = rig_read(rig);
     assert_int_equal(registry_failures(rig->registry)->n, 3);
-    assert_int_equal(registry_retry_span(rig->registry), REASON_LASTS); /* not tried again */
+    assert_int_equal(registry_retry_span(rig->registry), REASON_LASTS); /* will not be retried */
     assert_int_equal(failures_sentences(registry_failures(rig->registry), &sentences, &n), 0);
     assert_int_equal(n, 2);
     assert_true(str_starts(sentences[0], "cpu 0-1 cycles, instructions: this machine offers no hardware PMU: "));
@@ -56,7 +56,7 @@ RIG_TEST(test_no_pmu, fake_machine_no_pmu,
     assert_int_equal(unavailable, 6);
 }
 
-/* What no CPU counts is listed once, and not on each CPU. */
+/* An event that no CPU counts is listed once, not once per CPU. */
 RIG_TEST(test_counted_nowhere, fake_machine_one_pmu,
          CPU_GROUPS("[{name: mixed, events: 'cs,power/event=2/'}, {name: none, events: power/event=3/}]"))
 {
@@ -106,7 +106,7 @@ RIG_TEST(test_strict, fake_machine_two_counters,
     assert_null(find_series(rig_read(rig), CPU_SERIES, "cycles", 0, "cpu", "all"));
 }
 
-/* Of an event that the kernel refuses by itself too, the others say that it is the cause. */
+/* If the kernel refuses one event of a strict group, the other events name it as the cause. */
 RIG_TEST(test_strict_refused, fake_machine_one_pmu, CPU_GROUPS("[]"))
 {
     struct rig *rig = *state;
@@ -121,7 +121,7 @@ RIG_TEST(test_strict_refused, fake_machine_one_pmu, CPU_GROUPS("[]"))
     assert_non_null(strstr(failures->items[1].message, "the kernel refuses these attributes (EINVAL)"));
 }
 
-/* Six counters: a weak group of seven is divided, and all of it counts. */
+/* A weak group of seven events is split on a PMU with six counters, and all events are counted. */
 RIG_TEST(test_arm, fake_machine_big_little, CPU_GROUPS("[{name: all, events: '{cycles,instructions,r1,r2,r3,r4,r5}'}]"))
 {
     struct rig *rig = *state;
@@ -132,7 +132,7 @@ RIG_TEST(test_arm, fake_machine_big_little, CPU_GROUPS("[{name: all, events: '{c
     assert_int_not_equal(series_value(snapshot, CPU_SERIES, "r5", 0, "armv8_cortex_a55", "all-2"), NOT_SHOWN);
 }
 
-/* An event that is not there keeps a strict group closed. */
+/* A strict group with a missing event is not opened. */
 RIG_TEST(test_strict_left_out, fake_machine_one_pmu,
          CPU_GROUPS("[{name: core, strict: true, events: 'cycles,late/event=1,name=ticks/'}]"))
 {
@@ -144,7 +144,7 @@ RIG_TEST(test_strict_left_out, fake_machine_one_pmu,
     assert_non_null(strstr(failures->items[1].message, "left out with its strict group"));
 }
 
-/* Starved: counters are left out, times stay, and the next reading covers the gap. */
+/* While a group starves, its counters are left out and its times are shown. The next reading includes the gap. */
 RIG_TEST(test_starved, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
@@ -166,8 +166,8 @@ RIG_TEST(test_starved, fake_machine_one_pmu, CORE)
 }
 
 /*
- * A pinned group that found no counter reads as nothing; it is enabled again after a second, then later and later. It
- * says nothing until it has run, as while no task of its cgroup is on the CPU.
+ * A pinned group that finds no counter reads as 0 bytes. It is enabled again after a second, then at growing intervals.
+ * Its values are unknown until it has run.
  */
 RIG_TEST(test_error_state, fake_machine_no_pmu, CPU_GROUPS("[{name: soft, events: cs}]"))
 {
@@ -190,7 +190,7 @@ RIG_TEST(test_error_state, fake_machine_no_pmu, CPU_GROUPS("[{name: soft, events
         assert_non_null(strstr(snapshot->rows[0]->cause, "pinned"));
         fake_advance(rig->fake, NSEC_PER_SEC);
     }
-    /* On two CPUs, later and later. */
+    /* four times on each of two CPUs */
     assert_int_equal(rig->fake->calls[FAKE_IOCTL], before + 8);
     fake_fail_no_more(rig->fake);
     assert_int_equal(rig_read(rig)->rows[0]->state, ROW_COUNTING);
@@ -198,9 +198,12 @@ RIG_TEST(test_error_state, fake_machine_no_pmu, CPU_GROUPS("[{name: soft, events
 
 #define CORE_PAIR CPU_GROUPS("[{name: core, events: '{cycles,instructions}'}]")
 
-/* --- events that are tried again --- */
+/* --- retried events --- */
 
-/* An event that another profiler held counts after a reload, as the remedies say; the rest of the group goes on. */
+/*
+ * An event that another profiler occupied is counted after a reload, as its remedy says. The rest of the group is not
+ * reopened.
+ */
 TEST(test_reload_tries_again)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
@@ -222,7 +225,7 @@ TEST(test_reload_tries_again)
     rig_done(&rig);
 }
 
-/* Descriptors were short at the first opening: a group that is tried again by itself stays one group. */
+/* If descriptors are short at first, the retry opens the group as one group. */
 TEST(test_retry)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
@@ -249,7 +252,7 @@ TEST(test_retry)
     rig_done(&rig);
 }
 
-/* A module was loaded: its event was missing in a group that is counted otherwise. */
+/* After a kernel module is loaded, its event is counted. The other event of the group was counted before. */
 RIG_TEST(test_pmu_comes_later, fake_machine_one_pmu,
          CPU_GROUPS("[{name: mixed, events: 'cs,late/event=1,name=ticks/'}]"))
 {
@@ -264,16 +267,16 @@ RIG_TEST(test_pmu_comes_later, fake_machine_one_pmu,
     assert_int_equal(series_value(rig_read(rig), CPU_SERIES, "ticks", 2, "late", "mixed-2"), 10);
 }
 
-/* --- CPUs that leave and return --- */
+/* --- CPUs that go offline and return --- */
 
 enum change { NOTHING, LEAVES, RETURNS, BLINKS };
 
 struct step {
-    enum change change;  /* of CPU 3 */
-    uint64_t unread_ns;  /* that pass then */
-    const char *rescan;  /* NULL: none; else the CPUs that the kernel's messages name */
-    uint64_t ns;         /* that pass before the reading */
-    uint64_t out_cycles; /* of CPU 3, and the same enabled time */
+    enum change change;  /* what happens to CPU 3 first */
+    uint64_t unread_ns;  /* the time that passes after the change */
+    const char *rescan;  /* the CPUs that were offline according to the kernel's messages; NULL: no rescan */
+    uint64_t ns;         /* the time that passes before the reading */
+    uint64_t out_cycles; /* of CPU 3; its enabled time must be the same */
     unsigned out_n_open;
     bool out_absent, out_stale;
 };
@@ -286,12 +289,12 @@ static const struct {
      {{NOTHING, 0, NULL, 100, 100, 8, false, false},
       {LEAVES, 0, "3", 1000, NOT_SHOWN, 6, true, false},
       {RETURNS, 0, "", 10, 110, 8, false, false}}},
-    /* Back before anybody looked: the messages still say that it was away, and its groups are dead. */
+    /* The CPU is back before the rescan: the messages report that it was offline, and its groups are dead. */
     {"blinks", {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {BLINKS, 0, "3", 10, 110, 8, false, false}}},
-    /* Messages that were lost may have been about any CPU: a group that was not away has counted up to now. */
+    /* Lost messages may have been about any CPU. A group whose CPU was never offline includes everything up to now. */
     {"messages lost",
      {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {NOTHING, 1000, "0-3", 10, 1110, 8, false, false}}},
-    /* A suspend sends no message: the reading is enough. */
+    /* A suspend sends no messages, so the reading must notice it. */
     {"suspend",
      {{NOTHING, 0, NULL, 100, 100, 8, false, false},
       {BLINKS, 0, NULL, 0, NOT_SHOWN, 8, false, true},
@@ -361,14 +364,16 @@ static const struct {
     enum fake_call in_call;
     int in_error;
     enum reason_span out_span;
-    size_t out_failures; /* a CPU that is not there yet is no failure that an operator can fix */
+    size_t out_failures; /* a CPU that is not online yet is not a failure that an operator could fix */
 } refusals[] = {
     {FAKE_OPEN, EMFILE, REASON_PASSES, 2}, {FAKE_OPEN, ENFILE, REASON_PASSES, 2}, {FAKE_OPEN, ENOMEM, REASON_PASSES, 2},
     {FAKE_OPEN, EBUSY, REASON_PASSES, 2},  {FAKE_OPEN, EINTR, REASON_BRIEF, 2},   {FAKE_OPEN, ENODEV, REASON_BRIEF, 0},
     {FAKE_OPEN, EACCES, REASON_LASTS, 2},  {FAKE_IOCTL, ENODEV, REASON_BRIEF, 0},
 };
 
-/* A CPU came back, and the kernel did not let it be counted yet: no further message comes. */
+/*
+ * When a CPU returns, the kernel refuses to open its groups. Retries must open them, since no further message follows.
+ */
 TEST(test_cpu_returns_and_is_refused)
 {
     for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
@@ -398,7 +403,7 @@ TEST(test_cpu_returns_and_is_refused)
     }
 }
 
-/* A PMU that is read on the lowest CPU: the totals of that CPU go on when it is back. */
+/* A PMU is read on its lowest online CPU. When a lower CPU returns, the totals of that CPU continue. */
 TEST(test_lowest_cpu_leaves_and_returns)
 {
     static const char ticks[] = "perf_pmu_ticks_total{cpu=\"%d\",pmu=\"lone\",group=\"p\"}";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event with a unit is served with the same name, unit and value in every format. */
+/* An event with a unit has the same name, unit and value in every format. */
 #include "base/cleanup.h"
 #include "formats/counters.h"
 #include "metrics/metrics.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of events. How events are parted into groups is in test-group-counts.c. */
+/* Groups of events. test-group-counts.c tests how events are divided into groups. */
 #include "perf/group.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/fake-sys.h"
@@ -34,7 +34,7 @@ TEST(test_counts)
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_one_pmu();
     struct group_reading reading;
 
-    /* Only the leader is opened pinned: the kernel refuses that of a sibling. */
+    /* The kernel refuses a pinned sibling, so only the leader is opened as pinned. */
     attrs[0].kernel.pinned = attrs[1].kernel.pinned = 1;
     _cleanup_(group_freep) struct group *group = open_whole(fake, attrs, 3);
     assert_true(fake_attr(fake, group_fd(group, 0))->pinned);
@@ -105,10 +105,13 @@ TEST(test_too_many)
     assert_null(group);
     group = open_whole(fake, attrs, GROUP_MEMBERS_MAX);
     assert_int_equal(group_size(group), GROUP_MEMBERS_MAX);
-    assert_true(group_always_runs(group)); /* of software events alone */
+    assert_true(group_always_runs(group)); /* it has only software events */
 }
 
-/* The first that opens leads; `whole` takes all or none, and tries nothing behind the first that fails. */
+/*
+ * The first event that can be opened is the leader. With `whole`, one failure closes the group, and no further event is
+ * tried.
+ */
 TEST(test_many)
 {
     const struct attr attrs[] = {HARDWARE(2), HARDWARE(0), HARDWARE(2), SOFTWARE(3)};
@@ -168,7 +171,7 @@ TEST(test_capacity)
     }
 }
 
-/* A part has some of the members in an order of its own, and a clock that is no member; it keeps the group open. */
+/* A subgroup has some members in its own order, and may have clocks that are not members. It keeps the group open. */
 TEST(test_part)
 {
     const struct attr attrs[] = {HARDWARE(0), HARDWARE(1), SOFTWARE(3)};

@@ -13,7 +13,7 @@ static void fill_text(struct buffer *content, size_t size)
         buffer_append_char(content, (char)('0' + k * k % 77 % 10));
 }
 
-/* Random bytes cannot be compressed. */
+/* Fills in random bytes, which cannot be compressed. */
 static void fill_noise(struct buffer *content, size_t size)
 {
     uint64_t random = 1;
@@ -24,7 +24,7 @@ static void fill_noise(struct buffer *content, size_t size)
     }
 }
 
-/* Like a page of metrics, the series have constant labels and random values. */
+/* Fills in text like a page of metrics: series with constant labels and random values. */
 static void fill_page(struct buffer *content, size_t size)
 {
     uint64_t random = 1;
@@ -97,7 +97,7 @@ TEST(test_decode_garbled)
     assert_int_equal(gzip_decode(&decoded, content.data, content.size, 999), -EBADMSG);
     assert_int_equal(gzip_decode(&decoded, content.data, content.size, 1001), -EBADMSG);
     assert_int_equal(gzip_decode(&decoded, content.data, content.size - 1, 1000), -EBADMSG);
-    content.data[content.size - 8]++; /* the CRC */
+    content.data[content.size - 8]++; /* a byte of the CRC */
     assert_int_equal(gzip_decode(&decoded, content.data, content.size, 1000), -EBADMSG);
     assert_int_equal(decoded.size, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The document of /api/v1/history, of a history that is recorded by hand, and the parameters of its requests. */
+/* The document of /api/v1/history for a recorded history, and the parameters of its requests. */
 #include <jansson.h>
 #include <stdalign.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 static const char *const names[] = {"cpu", "pmu", "cgroup", NULL};
 
-/* Readings ten seconds apart, of a busy and an idle cgroup with one inside of it, and of a CPU. */
+/* Readings ten seconds apart of a CPU and two cgroups, one of which has rows for two PMUs. */
 struct recorded {
     alignas(8) char coarse[HISTORY_SIZE_MIN], fine[HISTORY_SIZE_MIN];
     struct readings readings;
@@ -33,7 +33,7 @@ static void read_once(struct recorded *recorded, unsigned i, uint64_t seconds)
     assert_int_equal(history_record(recorded->histories.coarse, snapshot), 0);
 }
 
-/* Three frames; between the last two, 90 seconds are missing. */
+/* Records three frames, a gap of 90 seconds, and one more frame. */
 static void record(struct recorded *recorded)
 {
     const struct history_settings settings = {INTERVAL_S * NSEC_PER_SEC, 100 * NSEC_PER_SEC};
@@ -61,7 +61,7 @@ static void forget(struct recorded *recorded)
     readings_done(&recorded->readings);
 }
 
-/* Asks by "name=value&..."; returns the document, or NULL with the sentence. */
+/* Takes a query like "name=value&...". Returns the document, or NULL and the error. */
 static json_t *ask(const struct recorded *recorded, const char *query, struct error *error)
 {
     _cleanup_(history_question_done) struct history_question question = {0};
@@ -86,7 +86,7 @@ static json_t *ask(const struct recorded *recorded, const char *query, struct er
     return document;
 }
 
-/* The answer to a question, or a part of it: "rows/0/events/cycles". */
+/* Compares a part of the document that answers a query; `path` is like "rows/0/events/cycles". */
 static void assert_answer(const struct recorded *recorded, const char *query, const char *path, const char *expected)
 {
     struct error error = {0};
@@ -132,7 +132,7 @@ TEST(test_document)
         {"cgroup=/b&totals=cgroup", "totals/0/pmu", "missing"},
         {"cgroup=/b&totals=pmu", "totals/1/pmu", "\"big\""},
         {"", "others", "[]"},
-        {"step=1s", "rows", "[]"}, /* nobody has read in between: the fine history is empty */
+        {"step=1s", "rows", "[]"}, /* the fine history is empty, since it was never read */
     };
     struct recorded *recorded = test_malloc(sizeof(*recorded));
 
@@ -150,7 +150,7 @@ TEST(test_refused)
     } cases[] = {
         {"since=yesterday", "parameter \"since\": expected seconds"},
         {"since=2023-11-14", "parameter \"since\": expected seconds"},
-        {"since=2023-11-14T23:13:40", "parameter \"since\": expected seconds"}, /* where? */
+        {"since=2023-11-14T23:13:40", "parameter \"since\": expected seconds"}, /* the time zone is missing */
         {"since=-1", "parameter \"since\": expected seconds"},
         {"until=99999999999999999999", "parameter \"until\": expected seconds"},
         {"since=2100-01-01T00:00:00Z", "parameter \"since\": 2100-01-01T00:00:00Z is in the future"},
@@ -174,14 +174,14 @@ TEST(test_refused)
     test_free(recorded);
 }
 
-/* More steps than a document may have. */
+/* A request for more steps than a document may have is refused. */
 TEST(test_too_many_steps)
 {
     struct recorded *recorded = test_malloc(sizeof(*recorded));
     struct error error = {0};
 
     record(recorded);
-    read_once(recorded, 10000000, INTERVAL_S); /* the clock was set */
+    read_once(recorded, 10000000, INTERVAL_S); /* as if the clock had been set */
     assert_null(ask(recorded, "step=10s", &error));
     assert_true(str_starts(error.message, "parameter \"step\": this is too much at once"));
     forget(recorded);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The growth that history keeps, against a played machine that knows the truth of each interval. */
+/* The growth of counters that the history keeps, compared with a simulated machine that knows the true values. */
 #include "collectors/history.h"
 
 #include <malloc.h>
@@ -16,22 +16,22 @@ DEFINE_CLEANUP(struct history *, history_free);
 #define YEAR (365 * 24 * HOUR)
 #define START (55 * YEAR)
 
-/* --- a played machine --- */
+/* --- a simulated machine --- */
 
 enum { EVENTS_MAX = 7, SLOTS_MAX = 192, CPU = 0, UNCORE = 1, CGROUP = 2 };
 
 static const char *const collectors[] = {"cpu", "pmu", "cgroup", NULL};
 
-/* A row of the played machine: its state at the last reading, and what it has counted since. */
+/* A row of the simulated machine: its state at the last reading, and what it has counted since then. */
 struct slot {
     struct row row;
     struct counter counters[EVENTS_MAX];
     bool exists;
-    /* At the last reading. */
+    /* State at the last reading. */
     bool existed, was_absent, was_unknown, was_known[EVENTS_MAX];
-    /* Since then. */
+    /* Growth since then. */
     uint64_t grown[EVENTS_MAX], enabled_ns, running_ns;
-    bool started_before; /* a new row whose totals are older than it is */
+    bool started_before; /* a new row whose totals include counts from before it existed */
 };
 
 struct played {
@@ -48,7 +48,7 @@ static uint64_t draw(struct played *machine, uint64_t below)
     return (machine->random >> 33) % below;
 }
 
-/* True once in `n` times. */
+/* Returns true in one of `n` cases. */
 static bool once_in(struct played *machine, uint64_t n)
 {
     return draw(machine, n) == 0;
@@ -105,7 +105,7 @@ static int compare_rows(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A removed row stays in the list when it is drawn so, as if removals were held. */
+/* Lists the rows. A removed row stays in the list at random, as while removals are delayed. */
 static void list_rows(struct played *machine)
 {
     struct snapshot *snapshot = &machine->snapshot;
@@ -167,7 +167,7 @@ struct true_frame {
 };
 
 struct log {
-    struct true_frame *frames; /* of number % FRAMES_KEPT */
+    struct true_frame *frames; /* indexed by number % FRAMES_KEPT */
     size_t n;
 };
 
@@ -189,7 +189,7 @@ static struct truth truth_of(const struct played *machine, const struct slot *sl
     return truth;
 }
 
-/* Makes the frame of the reading that follows. */
+/* Logs the frame that the next reading should produce. */
 static void log_frame(struct log *log, const struct played *machine, bool gap_before)
 {
     struct true_frame *frame = &log->frames[log->n++ % FRAMES_KEPT];
@@ -219,9 +219,9 @@ static void begin_interval(struct played *machine)
     }
 }
 
-/* --- what history has, against it --- */
+/* --- comparing the history with the log --- */
 
-/* The sum of the cgroups that a frame leaves out: of a group, and of even or uneven rows. */
+/* The sum of the cgroups that a frame leaves out, for one group and either its even or its uneven rows. */
 struct left_out {
     size_t n;
     struct truth sum;
@@ -249,9 +249,9 @@ static bool same_texts(const struct history_row *line, const struct row *row)
     return same;
 }
 
-/* The lines of a table by slot, and the sums of cgroups that had no room. */
+/* The lines of a table by slot, and the sums of the cgroups that did not fit. */
 struct lines {
-    const struct history_line *of[2][SLOTS_MAX]; /* even, uneven */
+    const struct history_line *of[2][SLOTS_MAX]; /* for even and for uneven rows */
     const struct history_line *others[N_OTHERS];
 };
 
@@ -285,7 +285,7 @@ static enum history_state state_at(const struct history_line *line, size_t step)
     return line ? line->cells[step].state : HISTORY_ABSENT;
 }
 
-/* How often a test saw each state of a row, and rows that were left out. */
+/* How often a test saw each state of a row, and how many rows were left out. */
 static size_t seen[HISTORY_UNKNOWN + 1], seen_left_out;
 
 static void check_cell(const struct history_line *line, size_t step, const struct truth *truth)
@@ -368,7 +368,7 @@ static void check_frame(const struct played *machine, const struct true_frame *f
 
 static const struct history_range always = {.until_ns = UINT64_MAX};
 
-/* Adds up the frames of a line as a step of all of them does. */
+/* Adds up all frames of a line, as a single step does. */
 static struct truth sum_line(const struct history_line *line, size_t n_steps)
 {
     struct truth sum = {.known = true};
@@ -393,7 +393,7 @@ static struct truth sum_line(const struct history_line *line, size_t n_steps)
     return sum.known ? sum : (struct truth){0};
 }
 
-/* One step of all frames has the sum of them. */
+/* A single step over all frames must have the sums of the frames. */
 static void check_sums(const struct history *history, const struct history_table *frames)
 {
     const struct history_range range = {0, UINT64_MAX, UINT64_MAX};
@@ -408,7 +408,7 @@ static void check_sums(const struct history *history, const struct history_table
     }
 }
 
-/* Compares every frame in the ring with the last ones of the log. Returns their number. */
+/* Compares every frame in the ring with the newest ones of the log. Returns the number of frames. */
 static size_t check_history(const struct played *machine, const struct log *log, const struct history *history)
 {
     _cleanup_(history_table_done) struct history_table table;
@@ -436,7 +436,7 @@ static size_t check_history(const struct played *machine, const struct log *log,
     return n;
 }
 
-/* --- the machine plays --- */
+/* --- running the machine --- */
 
 static void happen_to(struct played *machine, struct slot *slot)
 {
@@ -454,7 +454,7 @@ static void happen_to(struct played *machine, struct slot *slot)
         row->removed = once_in(machine, 2);
         return;
     }
-    if (comes_and_goes && once_in(machine, 300)) { /* removed and made again in one interval */
+    if (comes_and_goes && once_in(machine, 300)) { /* removed and created again in one interval */
         make_row(machine, slot);
         slot->started_before = once_in(machine, 2);
     }
@@ -483,7 +483,7 @@ static void run_slot(struct played *machine, struct slot *slot, uint64_t duratio
         slot->started_before = false;
 }
 
-/* An interval passes. Returns by how much the clock was set meanwhile. */
+/* Simulates an interval. Returns by how much the clock was set in it. */
 static int64_t play(struct played *machine)
 {
     struct snapshot *snapshot = &machine->snapshot;
@@ -525,11 +525,11 @@ static void make_machine(struct played *machine)
     }
 }
 
-/* AddressSanitizer makes each ten times as slow. */
+/* AddressSanitizer makes each frame ten times slower. */
 enum { PLAYED_FRAMES = HAS_ASAN ? 10000 : 100000, PLAYED_SIZE = 24 * 1024 };
 static const struct history_settings played_settings = {SECOND, 80 * SECOND};
 
-/* The head of a block, as history.c has it: magic, version, size, begin, end. */
+/* The words of a block's header in history.c: magic, version, size, begin, end. */
 enum { HEAD_BYTES = 48, HEAD_VERSION = 1, HEAD_SIZE, HEAD_BEGIN, HEAD_END };
 
 TEST(test_every_value_of_a_played_machine)
@@ -539,7 +539,7 @@ TEST(test_every_value_of_a_played_machine)
     struct log log = {.frames = calloc(FRAMES_KEPT, sizeof(log.frames[0]))};
     _cleanup_(history_freep) struct history *history = NULL;
     size_t until_check = 1, n_restarts = 0;
-    int64_t missing = 0; /* time since the last frame that the next one does not have */
+    int64_t missing = 0; /* the time between the last recorded frame and the next one */
     bool recorded = false;
 
     make_machine(machine);
@@ -578,7 +578,7 @@ TEST(test_every_value_of_a_played_machine)
 
 /* --- steps --- */
 
-/* A CPU whose counter grows by 1 in the first interval, by 2 in the next one, ...; all take 10 s. */
+/* A CPU whose counter grows by 1 in the first interval of 10 s, by 2 in the second one, and so on. */
 struct counter_play {
     uint64_t block[HISTORY_SIZE_MIN / sizeof(uint64_t)];
     struct played machine;
@@ -601,7 +601,7 @@ static void pass(struct counter_play *play)
     assert_int_equal(history_record(play->history, &play->machine.snapshot), 0);
 }
 
-/* The first reading is at START, and frame i ends i intervals after it. */
+/* Frame i ends i intervals after START, where the first reading takes place. */
 static int begin_play(void **state)
 {
     struct counter_play *play = calloc(1, sizeof(*play));
@@ -634,8 +634,8 @@ static struct history_range range_of(double since, double until, double step)
 
 static const struct {
     const char *name;
-    double in_since, in_until, in_step; /* in intervals since START */
-    const char *out; /* for each step: its end, its frames, and the growth ("-" absent, "?" unknown) */
+    double in_since, in_until, in_step; /* in intervals after START */
+    const char *out; /* for each step its end, its number of frames, and the growth ("-": absent, "?": unknown) */
 } steps_cases[] = {
     {"each frame", 0, 4, 0, "1:1:1 2:1:2 3:1:3 4:1:4"},
     {"after since, until until", 1, 3, 0, "2:1:2 3:1:3"},
@@ -698,7 +698,7 @@ TEST_WITH(test_steps, begin_play, end_play)
     }
 }
 
-/* A busy machine may delay a reading between its two clocks. That is not a gap. */
+/* A busy machine may delay a reading between the reads of its two clocks, which is not a gap. */
 TEST_WITH(test_clocks_that_are_read_apart, begin_play, end_play)
 {
     struct counter_play *play = *state;
@@ -715,7 +715,7 @@ TEST_WITH(test_clocks_that_are_read_apart, begin_play, end_play)
     assert_int_equal(table.n_steps, 8);
 }
 
-/* The times of CPUs are behind the events, and must not be taken for those of the next row. */
+/* The busy times of CPUs are stored after the events, and must not be mistaken for the next row. */
 TEST_WITH(test_busy_and_limited, begin_play, end_play)
 {
     struct counter_play *play = *state;
@@ -742,7 +742,7 @@ TEST_WITH(test_busy_and_limited, begin_play, end_play)
     assert_int_equal(table.n_steps, 4);
     for (size_t i = 0; i < 4; i++) {
         const struct history_cell *cell = &table.lines[0].cells[i];
-        assert_int_equal(cell->has_busy, i == 0 || i == 3); /* from a reading that knows it to the next */
+        assert_int_equal(cell->has_busy, i == 0 || i == 3); /* busy time needs two readings that know it */
         assert_int_equal(cell->busy_ns, cell->has_busy ? 3 * SECOND : 0);
         assert_int_equal(cell->limited_ns, i == 3 ? 2 * SECOND : 0);
         assert_int_equal(table.steps[i].limited_by, i == 3 ? CLOCK_COOLING : 0);
@@ -819,7 +819,7 @@ TEST_WITH(test_when_a_frame_is_due, begin_play, end_play)
     assert_true(history_is_due(play->history, snapshot->monotonic_ns + INTERVAL * SECOND));
     history_span(play->history, &begin, &end);
     assert_true(begin == 0 && end == 0);
-    /* A reading at the same time is none; what was counted is in the next frame. */
+    /* A second reading at the same time adds no frame. Its counts are part of the next frame. */
     play->machine.slots[0].counters[0].value += 100;
     assert_int_equal(history_record(play->history, snapshot), 0);
     pass(play);
@@ -855,7 +855,7 @@ TEST_WITH(test_only_some_rows, begin_play, end_play)
     history_table_done(&table);
 }
 
-/* --- blocks that are not trusted --- */
+/* --- untrusted blocks --- */
 
 static size_t count_frames(const struct history *history)
 {
@@ -865,7 +865,7 @@ static size_t count_frames(const struct history *history)
     return table.n_steps;
 }
 
-/* A copy of the block, in memory of exactly its size. */
+/* Returns a copy of the block in a heap block of exactly its size. */
 static uint64_t *copy_block(const struct counter_play *play)
 {
     uint64_t *copy = malloc(sizeof(play->block));
@@ -934,7 +934,7 @@ TEST_WITH(test_a_block_of_another_size, begin_play, end_play)
     assert_memory_equal(small, play->block, sizeof(play->block));
 }
 
-/* A played machine with a block that somebody else writes to, at any time. */
+/* Records a simulated machine while somebody else writes to the block at any time. */
 TEST(test_a_block_that_changes)
 {
     enum { ROUNDS = 1500 };
@@ -977,7 +977,7 @@ TEST(test_a_block_that_changes)
 
 /* --- memory --- */
 
-/* Bytes on the heap. */
+/* Returns the number of allocated bytes on the heap. */
 static size_t heap_bytes(void)
 {
     extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
@@ -988,7 +988,7 @@ static size_t heap_bytes(void)
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 #else
     skip_because("this C library does not say how much is allocated");
-    return 0; /* gcc 10 does not see that nothing returns */
+    return 0; /* gcc 10 does not know that skip_because() never returns */
 #endif
 }
 
@@ -1003,7 +1003,7 @@ struct crowd {
 
 static const char *const bpf_events[] = {"cycles", "instructions", "cache_misses"};
 
-/* New cgroups in the place of all old ones; of each counter's values, i in `at`. */
+/* Replaces all cgroups by `n` new ones; `generation` makes their names unique. */
 static void replace_crowd(struct crowd *crowd, size_t n, unsigned generation)
 {
     for (size_t i = 0; i < n; i++) {
@@ -1040,7 +1040,7 @@ static void run_crowd(struct crowd *crowd, struct history *history, uint64_t int
     assert_int_equal(history_record(history, &crowd->snapshot), 0);
 }
 
-/* The rows of a frame with a line of their own; all others are in one sum. */
+/* Asserts that the lines of the last frame add up to all rows. Returns the number of rows with a line of their own. */
 static size_t check_crowd(const struct crowd *crowd, const struct history *history)
 {
     _cleanup_(history_table_done) struct history_table table;
@@ -1068,7 +1068,7 @@ static size_t heap_of(struct history **history, void *block, size_t size, const 
     return bytes;
 }
 
-/* A third of an hour, in which all are replaced as often as in an hour where each lives for six frames. */
+/* In 120 frames, the cgroups are replaced as often as in an hour in which each of them lives for six frames. */
 TEST(test_memory_with_4096_cgroups_that_are_replaced)
 {
     enum { SIZE = 128 * 1024, FRAMES = 120 };
@@ -1099,7 +1099,7 @@ TEST(test_memory_with_4096_cgroups_that_are_replaced)
         assert_true(memory[i] == 0x5a && memory[GUARD + SIZE + i] == 0x5a);
 }
 
-/* A while after many cgroups came and went, there is room for the names of new ones. */
+/* Some time after many short-lived cgroups, there is space for the names of new ones. */
 TEST(test_names_find_room_again)
 {
     enum { SIZE = 64 * 1024, FEW = 20 };
@@ -1124,7 +1124,7 @@ TEST(test_names_find_room_again)
     assert_int_equal(table.n_lines, FEW);
 }
 
-/* CPUs that have no room are left out, and are no part of a sum of cgroups. */
+/* CPUs that do not fit are left out, and are not added to the sum of cgroups. */
 TEST(test_a_block_that_is_too_small)
 {
     static const char *const long_names[] = {"an_event_with_a_long_name", "another_event_with_a_long_name"};

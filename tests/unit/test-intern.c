@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interned strings, and tables of numbered strings. */
+/* Interned strings and tables of numbered strings. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "tests/unit/test.h"
 
-/* Each text is held once. */
+/* Equal texts are stored once. */
 
 TEST(test_same)
 {
@@ -26,7 +26,7 @@ TEST(test_same)
     assert_false(intern_is_plain(intern_text(&intern, "a \"name\"")));
 }
 
-/* Texts have one number each, and keep it. */
+/* Equal texts get the same number, and the number never changes. */
 
 #define STRINGS_MAX 24576
 #define BYTES_MAX ((size_t)512 << 10)
@@ -59,7 +59,7 @@ TEST(test_numbers)
     assert_int_equal(strings.n, 5);
 }
 
-/* By number, and by size. */
+/* A table is bounded by the number of its texts and by their total size. */
 TEST(test_bound)
 {
     for (int width = 1; width <= 1000; width += 999) {

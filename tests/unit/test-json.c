@@ -95,7 +95,7 @@ TEST(test_reals)
     buffer_done(&out);
 }
 
-/* As jansson writes the same with an indent of two. */
+/* The output equals jansson's with an indent of two. */
 TEST(test_document)
 {
     struct buffer out = {0};

@@ -32,7 +32,7 @@ static const struct machine {
      "ffff800080000000-ffff800084000000 [kernel.kallsyms]_text\n"
      "ffff800084000000-ffff800084002000 [near]\n"},
     {arm, arm_modules, "c0008000-c4008000 [kernel.kallsyms]_text\nc4008000-c400a000 [low]\n"},
-    {"0000000000000000 T _text\n", NULL, ""}, /* the opener does not see them either */
+    {"0000000000000000 T _text\n", NULL, ""}, /* the opener cannot see the addresses either */
     {NULL, NULL, ""},
 };
 
@@ -92,7 +92,7 @@ static const struct {
     {0, true, 0xffffffffa33fffff, KERNEL_VIEW_UNKNOWN},
     {0, true, 0xffffffffc0a21010, 0xffffffff85000010},
     {0, true, 0xffffffffc0a00010, 0xffffffff850f8010},
-    {0, true, 0xffffffffc0a22010, 0xffffffff850fa010}, /* which is in the text of its own, of two that have it */
+    {0, true, 0xffffffffc0a22010, 0xffffffff850fa010}, /* within two modules: the inner one is used */
     {0, true, 0xfffffe0000001000, KERNEL_VIEW_UNKNOWN},
     {0, true, 0xffff888100000000, KERNEL_VIEW_UNKNOWN},
     {0, true, 0x401000, KERNEL_VIEW_UNKNOWN_32},

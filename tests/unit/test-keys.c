@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual page documents each key of the tables with its default, and its examples are accepted. */
+/* perfcountd.yaml(5) documents every key with its default, and every example in it is a valid configuration. */
 #include <stdio.h>
 
 #include "base/buffer.h"
@@ -15,7 +15,7 @@
 
 static const struct option_table *const tables[] = {&config_options, &group_options, &event_options, &web_options};
 
-/* The default as mdoc writes it: quotes are escaped. */
+/* Returns a default as mdoc writes it, with escaped quotes. */
 static char *as_manual(const char *fallback)
 {
     struct buffer text = {0};
@@ -42,7 +42,7 @@ TEST(test_manual_has_each_key)
             const char *entry = strstr(manual, heading);
             if (!entry)
                 fail_msg("perfcountd.yaml.5 has no \".It Ic %s\"", row->path);
-            /* Long lists are shown as blocks. */
+            /* The page shows long lists as literal blocks. */
             if (!row->default_yaml || row->type == &option_groups || strlen(row->default_yaml) > 120)
                 continue;
             const char *end = strstr(entry + strlen(heading), "\n.Sh ");
@@ -57,7 +57,7 @@ TEST(test_manual_has_each_key)
         }
 }
 
-/* The block of the default has its patterns, a line each, and no other. */
+/* The literal block of the default lists each default pattern on a line of its own, and nothing else. */
 TEST(test_manual_has_default_cgroups)
 {
     _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.yaml.5");
@@ -75,7 +75,7 @@ TEST(test_manual_has_default_cgroups)
     assert_non_null(strstr(entry, text));
 }
 
-/* Each literal block of the page that starts with a section is a configuration that is accepted. */
+/* Each literal block that starts with a top-level section is a valid configuration. */
 TEST(test_manual_examples)
 {
     static const char begin[] = "\n.Bd -literal -offset indent\n", end[] = "\n.Ed\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names by the kubelet's links and directories. */
+/* Names from the kubelet's log links and directories. */
 #include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
     "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1a2b3c4d_0000_4000_8000_00000000000f.slice"
 #define PLAIN "/kubepods/burstable/pod" UID
 
-/* What the test that runs plays with. */
+/* State of the running test. */
 static struct play {
     struct fake_sys *fake;
     void *state;
@@ -63,7 +63,7 @@ static const char *text_of(const struct names *names, enum name_kind kind)
     return names->texts[kind] ? names->texts[kind] : "";
 }
 
-/* "NAMESPACE/POD/CONTAINER" */
+/* `expected` has the form "NAMESPACE/POD/CONTAINER". */
 static void assert_found(const char *path, const char *expected)
 {
     _cleanup_(names_done) struct names names = play_find(path);
@@ -75,7 +75,7 @@ static void assert_found(const char *path, const char *expected)
     assert_string_equal(names.source ? names.source : "", names.texts[NAME_CONTAINER] ? "kubernetes" : "");
 }
 
-/* Why the container has no name; "" where that is not said. */
+/* Checks the reason why the container has no name. An empty `words` means that no reason is given. */
 static void assert_unnamed(const char *path, const char *words)
 {
     _cleanup_(names_done) struct names names = play_find(path);
@@ -94,7 +94,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* The directory of links is there. */
+/* The directory of log links exists. */
 static int setup_links(void **state)
 {
     setup(state);
@@ -119,7 +119,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The cgroupfs and systemd drivers, each with every runtime. */
+/* Cgroup paths of the cgroupfs and systemd drivers with every container runtime are recognized. */
 TEST_WITH(test_found, setup_kubelet, teardown)
 {
     static const char *const paths[] = {SYSTEMD "/cri-containerd-" ID ".scope", SYSTEMD "/crio-" ID ".scope/container",
@@ -130,11 +130,11 @@ TEST_WITH(test_found, setup_kubelet, teardown)
         assert_found(paths[i], "kube-system/coredns-5d78c9869d-x2l8p/coredns");
     assert_found(PLAIN "/" OTHER, "//");
     assert_found("/system.slice/ssh.service", "//");
-    /* A container may make a cgroup of any name. */
+    /* A container can create cgroups with any name; these must not be mistaken for containers. */
     assert_found(PLAIN "/" OTHER "/docker/" ID, "//");
     assert_found("/docker/" OTHER "/kubelet/kubepods/pod1/" ID, "//");
     assert_found("/lxc.payload.web" PLAIN "/" ID, "//");
-    /* So may a user. */
+    /* So can an unprivileged user. */
     assert_found("/user.slice/user-1000.slice/user@1000.service/docker-" ID ".scope", "//");
     assert_unnamed("/user.slice/user-1000.slice/user@1000.service/docker-" OTHER ".scope", "");
 }
@@ -154,7 +154,7 @@ TEST_WITH(test_comes_and_goes, setup, teardown)
     assert_false(play_dispatch());
     assert_found(PLAIN "/" ID, "kube-system/coredns-5d78c9869d-x2l8p/coredns");
     assert_unnamed(PLAIN "/" ID, "");
-    /* A container that is started again has another id; the old link stays for a while. */
+    /* A restarted container has a new id; its old link remains for a while. */
     play_link(LINKS "coredns-5d78c9869d-x2l8p_kube-system_coredns-" OTHER ".log");
     assert_true(play_dispatch());
     assert_found(PLAIN "/" OTHER, "kube-system/coredns-5d78c9869d-x2l8p/coredns");
@@ -165,7 +165,7 @@ TEST_WITH(test_comes_and_goes, setup, teardown)
 }
 
 static const struct {
-    const char *link, *out; /* `out` is "//" if the kubelet makes no such link */
+    const char *link, *out; /* `out` is "//" if the kubelet never creates such a link */
 } links[] = {
     {"a_b_c-" ID ".log", "b/a/c"},
     {"a.b_c_d-e-f-" ID ".log", "c/a.b/d-e-f"},
@@ -207,7 +207,7 @@ TEST_WITH(test_names_of_links, setup_links, teardown)
     }
 }
 
-/* The kubelet's logSymlink() truncates a name to 255 bytes, and the id is at its end. */
+/* The kubelet's logSymlink() truncates names to 255 bytes, which cuts off the id at the end. */
 TEST_WITH(test_cut_link, setup_links, teardown)
 {
     char whole[600], path[600], found[600], pod[600];
@@ -229,7 +229,7 @@ TEST_WITH(test_cut_link, setup_links, teardown)
     }
 }
 
-/* The pause container, and the pod's own cgroup, have no link; the directory of the pod's logs names the pod. */
+/* The pause container and the pod's own cgroup have no log link. The pod's log directory names the pod instead. */
 TEST_WITH(test_pods, setup, teardown)
 {
     play_open();
@@ -245,7 +245,7 @@ TEST_WITH(test_pods, setup, teardown)
     assert_found(SYSTEMD "/cri-containerd-" ID ".scope", "kube-system/coredns/");
     assert_found("/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" STATIC ".slice/cri-" ID,
                  "kube-system/etcd-node1/");
-    /* A container may make a cgroup of any name. */
+    /* A container can create cgroups with any name; these must not be mistaken for pods. */
     assert_found("/docker/" ID PLAIN, "//");
     assert_found("/system.slice/docker-" ID ".scope/x" SYSTEMD, "//");
     assert_found(PLAIN "/" ID "/pod" STATIC, "kube-system/coredns/");
@@ -275,7 +275,7 @@ static void name_of(size_t i, const char *directory, char path[256])
     snprintf(path, 256, "%spod-%zu_space_name-%08" PRIx32 "%.56s.log", directory, i, (uint32_t)i * 2654435761u, ID);
 }
 
-/* Links that are left behind: found before, and as they come and go. */
+/* The number of stale links is bounded, whether they exist at startup or come and go later. */
 TEST_WITH(test_many, setup, teardown)
 {
     const size_t n = NAME_LIST_MAX + 10;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that are there, that are missing, and without a function that is asked for: with libm. */
+/*
+ * Loads libraries with dlopen(): one that exists, one that is missing, and one that lacks a function. libm is the
+ * example.
+ */
 #include "base/library.h"
 #include "tests/unit/test.h"
 

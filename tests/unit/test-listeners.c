@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addresses that the HTTP server listens on, and how they change; sockets that are handed over, by a service
- * manager from descriptor 3 on (sd_listen_fds(3)). The operators among clients are tests/e2e/local-user.sh's.
+ * The addresses that the HTTP server listens on, how they change, and sockets that a service manager passes from
+ * descriptor 3 on (sd_listen_fds(3)). tests/e2e/local-user.sh covers which local users are operators.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
-/* --- sockets that are handed over */
+/* --- sockets passed by the service manager */
 
 static int listening(const char *host)
 {
@@ -79,7 +79,7 @@ static const struct {
     {closed, -EBADF, "is not a socket"},
 };
 
-/* The sentence has the command that finds the process which has the address. */
+/* If an address is in use, the message contains the command that finds the process that holds it. */
 TEST(test_busy)
 {
     char directory[] = "/tmp/test-socket-XXXXXX", local[64], any[64], path[64], of_port[128], of_path[128];
@@ -113,11 +113,11 @@ TEST(test_busy)
 
 static const struct {
     int (*in[4])(void);
-    bool in_other_pid; /* handed over to somebody else */
+    bool in_other_pid; /* LISTEN_PID is that of another process */
     int out;
     size_t out_n;
-    const char *in_names; /* LISTEN_FDNAMES; NULL: systemd before 227 */
-    int out_stored;       /* the descriptor that was stored; 0: none */
+    const char *in_names; /* LISTEN_FDNAMES; NULL: unset, as by systemd before 227 */
+    int out_stored;       /* the stored descriptor; 0: none */
 } handed[] = {
     {{NULL}, false, 0, 0, NULL, 0},
     {{listening_anywhere}, false, 0, 1, NULL, 0},
@@ -130,7 +130,7 @@ static const struct {
     {{listening_anywhere, a_file}, false, -EINVAL, 0, "perfcountd.socket:other", 0},
 };
 
-/* In a process of its own, since the numbers of descriptors matter. Exits with 0 if all is as expected. */
+/* Runs in a child process, since the descriptor numbers matter. Exits with 0 if all results are as expected. */
 static void play(size_t i)
 {
     struct sockets sockets = {.stored = -1};
@@ -180,7 +180,7 @@ TEST(test_handed_over)
 
 /* --- listeners */
 
-/* They are served, addresses do not matter any more, and wrong ones change nothing. */
+/* Requests on passed sockets are served, configured addresses are ignored, and invalid sockets change nothing. */
 SERVED_TEST(test_adopted)
 {
     struct served *f = *state;
@@ -216,7 +216,7 @@ SERVED_TEST(test_listeners)
     assert_null(server_url(f->server, 2));
     for (size_t i = 0; i < 2; i++)
         served_expect_answer(f, i, HEALTHY, "", OK);
-    /* A failure changes nothing. */
+    /* A failure leaves the listeners unchanged. */
     getsockname(holder, (struct sockaddr *)&in, &size);
     snprintf(taken, sizeof(taken), "127.0.0.1:%u", ntohs(in.sin_port));
     one_bad[1] = taken;
@@ -230,7 +230,7 @@ SERVED_TEST(test_listeners)
 
 #define USER "basic_auth_users: {alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}\n"
 
-/* The log says from where an address can be reached, and whether anybody may ask there. */
+/* The log says from where an address is reachable, and whether a password is required. */
 SERVED_TEST(test_described)
 {
     static const struct {
@@ -268,7 +268,7 @@ SERVED_TEST(test_described)
     unlink(file);
 }
 
-/* A listener that is taken away answers open requests, and ends its idle connections. */
+/* A removed listener finishes the requests in progress and closes its idle connections. */
 SERVED_TEST(test_retired_listener)
 {
     char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"};
@@ -301,7 +301,7 @@ static int move(struct fake_service *fake)
     return served_listen(fake->reload_userdata, "127.0.0.2:0", &error);
 }
 
-/* A reload that takes away the address it was asked on is answered all the same. */
+/* A reload that removes the address on which it was requested is still answered. */
 SERVED_TEST(test_reload_retires_its_listener)
 {
     struct served *f = *state;
@@ -333,12 +333,12 @@ SERVED_TEST(test_unix_socket)
     assert_int_equal(stat(un.sun_path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0660);
     served_expect_answer(&f, 0, "POST /-/reload", "", OK);
-    /* That of a living one is not. */
+    /* The socket of a live process is not replaced. */
     assert_int_equal(served_listen(second, address, &error), -EADDRINUSE);
     assert_has(error.message, un.sun_path);
     served_done(&f);
     assert_int_equal(stat(un.sun_path, &status), -1);
-    /* And a file that is no socket is not touched. */
+    /* A file that is not a socket is left untouched. */
     fclose(fopen(un.sun_path, "w"));
     assert_int_equal(served_listen(second, address, &error), -ENOTSOCK);
     assert_int_equal(unlink(un.sun_path), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines on standard error, which the test redirects into a file; how many there may be; and the kinds of entries, which
- * the manual and the journal's catalog have.
+ * Log lines on standard error, which the test redirects into a file; their rate limit; and the kinds of entries, which
+ * the manual and the journal's catalog document.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static unsigned take(struct log_quota *quota, uint64_t now_ns, unsigned n, unsig
     return logged;
 }
 
-/* A hundred lines, then one a minute, and those left out are counted. */
+/* A hundred lines are logged at once, then one per minute; suppressed lines are counted. */
 TEST(test_quota)
 {
     struct log_quota quota = {.left_out = 0};
@@ -39,7 +39,7 @@ TEST(test_quota)
     assert_int_equal(take(&quota, now_ns + 180 * NSEC_PER_SEC, 10, &left_out), 2);
     assert_int_equal(left_out, 0);
     assert_int_equal(quota.left_out, 8);
-    /* After a long silence it is as at first. */
+    /* After a long silence the full burst is available again. */
     assert_int_equal(take(&quota, now_ns + 86400 * NSEC_PER_SEC, 500, &left_out), 100);
 }
 
@@ -116,7 +116,7 @@ TEST(test_text)
 {
     char level[16], message[16], time[64];
 
-    log_configure(LOG_LEVEL_INFO, LOG_FORMAT_AUTO); /* a file is no terminal and no journal */
+    log_configure(LOG_LEVEL_INFO, LOG_FORMAT_AUTO); /* a file is neither a terminal nor the journal */
     _cleanup_(freep) char *text = written_by(write_three);
     assert_int_equal(sscanf(text, "%63s %15s %15[^\n]", time, level, message), 3);
     assert_int_equal(strlen(time), strlen("2026-11-21T14:42:37.123Z"));
@@ -134,13 +134,13 @@ static void have_troubles(void)
     for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
         trouble_set(&of_cpus, TROUBLE_CPUS_UNREAD, results[i], "no CPUs %zu", i);
         assert_int_equal(of_cpus.now[TROUBLE_CPUS_UNREAD], results[i] < 0);
-        assert_false(troubles_need_retry(&of_cpus)); /* a reading tries it again, not a retry */
+        assert_false(troubles_need_retry(&of_cpus)); /* retried by the next read of the CPUs, not by the retry timer */
         trouble_set(&of_retry, TROUBLE_RETRY_FAILED, results[i], "no retry %zu", i);
         assert_int_equal(troubles_need_retry(&of_retry), results[i] < 0);
     }
 }
 
-/* A trouble is logged when it begins, and again when it comes back. */
+/* A trouble is logged when it begins, and again when it recurs. */
 TEST(test_troubles)
 {
     log_configure(LOG_LEVEL_INFO, LOG_FORMAT_JSON);
@@ -162,12 +162,12 @@ static void write_many(void)
     log_info("no warning");
 }
 
-/* Messages that a loop causes do not fill the log, and keep no other kind out of it. */
+/* Messages repeated in a loop do not flood the log and do not suppress messages of other kinds. */
 TEST(test_loop)
 {
     log_configure(LOG_LEVEL_INFO, LOG_FORMAT_AUTO);
     _cleanup_(freep) char *text = written_by(write_many);
-    /* Another one each minute, which may be over at any time. */
+    /* The quota grows by one line per minute, and a minute may end at any time. */
     assert_in_range(count(text, " r "), 90, 200);
     assert_int_equal(count(text, " another kind\n"), 1);
     assert_in_range(count(text, " w "), 90, 200);
@@ -179,7 +179,7 @@ static void write_event(void)
     log_event(LOG_KIND_COLLECTOR_FAILED, fields, ARRAY_SIZE(fields), "b \"%s\": /etc/p\xe4th.yaml\n", "2");
 }
 
-/* A path may be any bytes, and a line without its message says nothing. */
+/* A message with invalid UTF-8, for example from a path, is still logged. */
 TEST(test_json)
 {
     const char *level, *kind, *message, *collector, *reason, *time;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines: their CPUs and PMUs, hotplug messages, idle times. */
+/* Machines: their CPUs and PMUs, hotplug messages, and idle times. */
 #include <limits.h>
 
 #include "base/buffer.h"
@@ -17,7 +17,7 @@ static struct fake_sys *garbled(void)
     return fake;
 }
 
-/* A device tree that describes one cluster only, and a cluster whose CPUs are all offline. */
+/* The device tree describes only one cluster, and all CPUs of another cluster are offline. */
 static struct fake_sys *partly_covered(void)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -29,7 +29,7 @@ static struct fake_sys *partly_covered(void)
     return fake;
 }
 
-/* The least that a machine can show. */
+/* The least that a machine can report. */
 static struct fake_sys *bare(void)
 {
     struct fake_sys *fake = fake_sys_new();
@@ -39,7 +39,7 @@ static struct fake_sys *bare(void)
     return fake;
 }
 
-/* "cpu power: cpu 0-3": the PMUs, and which of them counts the generic events of which CPUs. */
+/* Describes the PMUs, and which of them counts the generic events of which CPUs: "cpu power: cpu 0-3". */
 static char *describe(const struct machine *machine)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -95,7 +95,7 @@ static int open_but_list(struct sys *sys, const char *path, int flags)
     return str_equal(path, "/sys/bus/event_source/devices") ? list_error : before.open_file(sys, path, flags);
 }
 
-/* A list that cannot be read is a failure, and so is one that existed before. */
+/* A machine without a readable PMU list is accepted at startup, but a list that was read once must stay readable. */
 TEST(test_unread_pmus)
 {
     static const struct {
@@ -146,7 +146,9 @@ TEST(test_bad_online)
     assert_null(machine_free(NULL));
 }
 
-/* With fewer than there are, the totals of a CPU that is away would end. */
+/*
+ * If the possible CPUs cannot be read, loading fails: with a shorter list the totals of an offline CPU would disappear.
+ */
 TEST(test_possible_unread)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_sys_new();
@@ -194,7 +196,7 @@ TEST(test_tracefs)
     fake_sys_free(older);
 }
 
-/* Messages of the kernel about CPUs and about other things. */
+/* Kernel messages about CPUs and about other devices. */
 
 #define MESSAGE(text) text, sizeof(text)
 
@@ -216,7 +218,7 @@ static const struct {
     {MESSAGE("add@/devices/system/cpu/cpu99999999999999999999"), -ENOENT, 0, 0},
     {MESSAGE("add@/devices/virtual/net/veth0"), -ENOENT, 0, 0},
     {MESSAGE("libudev\0\xfe\xed\xca\xfe"), -ENOENT, 0, 0},
-    {"online@/devices/system/cpu/cpu12", 31, -ENOENT, 0, 0}, /* not terminated */
+    {"online@/devices/system/cpu/cpu12", 31, -ENOENT, 0, 0}, /* not NUL-terminated */
     {"", 0, -ENOENT, 0, 0},
 };
 
@@ -244,7 +246,7 @@ TEST(test_nothing_waits)
     assert_int_equal(uevent_receive(fd, &change, &cpu), -EAGAIN);
 }
 
-/* The idle time of each CPU: /proc/stat as kernels write it, and as they do not. */
+/* The idle time of each CPU from /proc/stat, both well-formed and malformed. */
 
 #define SUM "cpu  9 0 9 900 90 0 9 0 0 0\n"
 #define REST "intr 123 4 5\nctxt 99\nbtime 1700000000\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory that cgroups leave, and the limit of a process. */
+/* The memory that cgroup limits leave to a process, and the resource limit set from it. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #define V2 "/sys/fs/cgroup"
 #define V1 "/sys/fs/cgroup/memory"
 #define NONE UINT64_MAX
-#define SKIPPED 77 /* exit status of a child */
+#define SKIPPED 77 /* exit status of a child that skips */
 
 static char root[] = "/tmp/perfcountd-memory.XXXXXX";
 
@@ -24,7 +24,7 @@ struct file {
 static const struct {
     const char *name;
     struct file in[12];
-    const char *out_path; /* NULL: none */
+    const char *out_path; /* NULL: no limit applies */
     uint64_t out_room;
 } cases[] = {
     {"no /proc", {{0}}, NULL, NONE},
@@ -33,24 +33,24 @@ static const struct {
      {{"/proc/self/cgroup", "0::/a\n"}, {V2 "/a/memory.max", "max\n"}, {V2 "/a/memory.current", "4096\n"}},
      V2 "/a",
      NONE},
-    {"a service with a limit: a fifth is kept",
+    {"a service with a limit: a fifth of the memory is kept free",
      {{"/proc/self/cgroup", "0::/s.slice/a.service\n"},
       {V2 "/s.slice/a.service/memory.max", "8000\n"},
       {V2 "/s.slice/a.service/memory.current", "3000\n"}},
      V2 "/s.slice/a.service",
      3400},
-    {"pages of files come back, but not those in use",
+    {"file pages count as free, unless they are mapped",
      {{"/proc/self/cgroup", "0::/a\n"},
       {V2 "/a/memory.max", "8000\n"},
       {V2 "/a/memory.current", "6000\n"},
       {V2 "/a/memory.stat", "anon 10\nfile 3000\nfile_mapped 1000\ninactive_file 2000\nactive_file 500\n"}},
      V2 "/a",
      1900},
-    {"more is used than there should be",
+    {"the usage already exceeds the bound",
      {{"/proc/self/cgroup", "0::/a\n"}, {V2 "/a/memory.max", "8000\n"}, {V2 "/a/memory.current", "7500\n"}},
      V2 "/a",
      0},
-    {"the slice has less than the service",
+    {"the slice has less room than the service",
      {{"/proc/self/cgroup", "0::/s.slice/a\n"},
       {V2 "/s.slice/memory.max", "800\n"},
       {V2 "/s.slice/memory.current", "300\n"},
@@ -65,15 +65,15 @@ static const struct {
       {V2 "/s.slice/t.slice/a/memory.max", "max\n"}},
      V2 "/s.slice/t.slice/a",
      340},
-    {"a container in a namespace",
+    {"a container in a cgroup namespace",
      {{"/proc/self/cgroup", "0::/\n"}, {V2 "/memory.max", "800\n"}, {V2 "/memory.current", "300\n"}},
      V2,
      340},
-    {"a container without one",
+    {"a container without a cgroup namespace",
      {{"/proc/self/cgroup", "0::/docker/1\n"}, {V2 "/memory.max", "800\n"}, {V2 "/memory.current", "300\n"}},
      V2,
      340},
-    {"version 1, beside version 2",
+    {"cgroup v1 mounted beside v2",
      {{"/proc/self/cgroup", "12:cpu,memory:/a\n1:name=systemd:/b\n0::/b\n"},
       {V1 "/a/memory.limit_in_bytes", "8000\n"},
       {V1 "/a/memory.usage_in_bytes", "4000\n"},
@@ -81,7 +81,7 @@ static const struct {
        "inactive_file 9999\ntotal_inactive_file 600\ntotal_active_file 500\ntotal_mapped_file 100\n"}},
      V1 "/a",
      3400},
-    {"version 1 without a limit",
+    {"cgroup v1 without a limit",
      {{"/proc/self/cgroup", "4:memory:/a\n"},
       {V1 "/a/memory.limit_in_bytes", "9223372036854771712\n"},
       {V1 "/a/memory.usage_in_bytes", "4000\n"}},
@@ -140,7 +140,7 @@ TEST(test_room)
     }
 }
 
-/* qemu-user takes the limit of its own process for none of the emulated one's, and sets none. */
+/* False under qemu-user, which ignores an RLIMIT_DATA that the emulated process sets. */
 static bool limits_are_set(void)
 {
     const struct rlimit some = {1 << 30, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
@@ -150,7 +150,7 @@ static bool limits_are_set(void)
            limit.rlim_cur == some.rlim_cur && setrlimit(RLIMIT_DATA, &none) == 0;
 }
 
-/* In a child: 64 MB fit, 256 MB do not, and do when the limit is gone. */
+/* Runs in a child: allocating 64 MB succeeds, 256 MB fails, and succeeds once the limit is removed. */
 static void run_limited(const char *path)
 {
     struct memory_limit limit = {0};
@@ -187,7 +187,7 @@ TEST(test_apply)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
         remove_all();
-        skip_because("limits of data");
+        skip_because("RLIMIT_DATA");
     }
     assert_int_equal(status, 0);
     remove_all();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics, and the exposition against golden text; that promtool and prometheus_client take it is
- * tests/e2e/exposition.sh's.
+ * Metrics, and their exposition compared with golden text. tests/e2e/exposition.sh checks that promtool and
+ * prometheus_client accept it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ TEST(test_what_is_left_out)
     assert_string_equal(all, "# HELP c_total C.\n# TYPE c_total counter\nc_total{n=\"2\"} 22\nc_total{n=\"3\"} 33\n");
     _cleanup_(freep) char *one = render(&metrics, 2, EXPOSITION_OPENMETRICS);
     assert_string_equal(one, "# TYPE c counter\n# HELP c C.\nc_total{n=\"2\"} 22\n# EOF\n");
-    /* A part takes memory for that part alone. */
+    /* Rendering some of the collectors allocates memory for those only. */
     assert_int_equal(metrics_text_size(&metrics, UINT32_MAX, false), metrics_text_size(&metrics, 3, false));
     assert_true(metrics_text_size(&metrics, 2, false) < metrics_text_size(&metrics, 1, false));
     _cleanup_(freep) char *none = render(&metrics, 4, EXPOSITION_TEXT);
@@ -110,7 +110,7 @@ TEST(test_created)
     series_set(metrics_add(&metrics, &counter, 0, 0, &labels[1], 1), 6);
     series_set(metrics_add_created(&metrics, &counter, 0, 9, NULL, 0, created + 999999), 7);
     size_t before = metrics.created_text_size;
-    struct series *last = metrics_add_created(&metrics, &counter, 0, 0, &labels[1], 1, created); /* invisible */
+    struct series *last = metrics_add_created(&metrics, &counter, 0, 0, &labels[1], 1, created); /* not shown */
     series_set(metrics_add_created(&metrics, &gauge, 0, 0, NULL, 0, created), 8);
     series_set(metrics_add_created(&metrics, &unknown, 0, 0, NULL, 0, created), 9);
     _cleanup_(freep) char *openmetrics = render(&metrics, 1, EXPOSITION_OPENMETRICS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that reads state files: its records, the files that it refuses, what it may reach, and its end. */
+/* The process that reads state files: its records, the files that it refuses, its sandbox, and how it ends. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ static struct {
 
 #define DOCUMENT "{\"Name\":\"/grafana\",\"Config\":{\"Env\":[\"PASSWORD=secret\"],\"Image\":\"grafana\"}}"
 
-/* The machine has the directory of docker, and nothing else. */
+/* The machine has Docker's state directory and no other. */
 static int setup(void **state)
 {
     char command[128];
@@ -65,7 +65,7 @@ static void ask(uint64_t ticket, uint32_t place, int file)
     assert_int_equal(fd_socket_send_one(rig.reader.files, &request, sizeof(request), file), 0);
 }
 
-/* The next packet. Its size; 0 at the end of the reader. */
+/* Receives the next packet and returns its size, or 0 once the reader has closed the socket. */
 static size_t hear(struct names_packet *ret)
 {
     char packet[NAMES_PACKET_MAX];
@@ -93,7 +93,7 @@ static void hear_last(uint64_t ticket, int error)
     assert_string_equal(record.header.id, "");
 }
 
-/* A file without a name. */
+/* Returns a file without a name. */
 static int make_file(const char *content, size_t size)
 {
     int fd = memfd_create("test", MFD_CLOEXEC);
@@ -111,7 +111,7 @@ static uint64_t version_of(int fd)
     return state_file_version(&status);
 }
 
-/* The names leave, with the version of the file. */
+/* The reader returns the names in a file together with the file's version. */
 static void assert_reads(uint64_t ticket)
 {
     _cleanup_(closep) int file = make_file(DOCUMENT, strlen(DOCUMENT));
@@ -139,7 +139,7 @@ static uint32_t place_of_store(void)
     return i;
 }
 
-/* A store of `n` containers "c0", "c1" and so on. */
+/* Returns a store of `n` containers "c0", "c1" and so on. */
 static int make_store(size_t n)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -165,7 +165,7 @@ static struct buffer write_record(const struct names_packet *record)
     return packet;
 }
 
-/* The largest fits; and whoever has taken the reader over writes no control characters into a label. */
+/* The longest names fit into a packet, and control characters from a compromised reader never reach a label. */
 TEST(test_any_text)
 {
     char text[NAME_SIZE_MAX + 1];
@@ -213,7 +213,7 @@ TEST(test_headers)
     }
 }
 
-/* Each prefix of a packet, more than it, and an id that does not end. */
+/* Truncated packets, packets with trailing bytes, and an unterminated id are refused. */
 TEST(test_sizes)
 {
     _cleanup_(names_packet_done) struct names_packet in = {.header.id = ID}, out = {0};
@@ -222,7 +222,7 @@ TEST(test_sizes)
     set_text(&in.names, NAME_RUNTIME, "podman");
     _cleanup_(buffer_done) struct buffer packet = write_record(&in);
     for (size_t size = 0; size < packet.size; size++) {
-        _cleanup_(freep) char *copy = malloc(size ? size : 1); /* exactly that large, for AddressSanitizer */
+        _cleanup_(freep) char *copy = malloc(size ? size : 1); /* of exactly this size, for AddressSanitizer */
         memcpy(copy, packet.data, size);
         assert_int_equal(names_packet_parse(copy, size, &out), -EBADMSG);
     }
@@ -240,7 +240,7 @@ TEST(test_sizes)
     assert_int_equal(names_packet_parse(packet.data, packet.size, &out), -EBADMSG);
 }
 
-/* A packet that is no request changes nothing. */
+/* A malformed request is ignored. */
 TEST_WITH(test_no_request, setup, teardown)
 {
     struct state_request request = {.ticket = 7};
@@ -270,7 +270,7 @@ TEST_WITH(test_files_refused, setup, teardown)
     assert_refuses(0, open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), -EBADMSG);
     assert_refuses(0, open("/dev/zero", O_RDONLY | O_CLOEXEC), -EBADMSG);
     assert_refuses(0, open("/dev/null", O_WRONLY | O_CLOEXEC), -EBADMSG);
-    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0); /* nobody ever writes into it */
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0); /* the pipe never has data */
     assert_refuses(0, pipes[0], -EBADMSG);
     close(pipes[1]);
     assert_int_equal(ftruncate(large, 100 << 20), 0);
@@ -278,15 +278,15 @@ TEST_WITH(test_files_refused, setup, teardown)
     assert_reads(9);
 }
 
-/* 4 MB of empty arrays need hundreds of megabytes: the process that reads them may not have those. */
+/* 4 MB of empty arrays need hundreds of megabytes when parsed, which exceeds the memory limit of the child. */
 TEST_WITH(test_memory, setup, teardown)
 {
     struct buffer text = {0};
 
     if (HAS_ASAN)
-        skip_because("a limit of memory under AddressSanitizer");
+        skip_because("a memory limit under AddressSanitizer");
     if (runs_emulated())
-        skip_because("a limit of memory under qemu");
+        skip_because("a memory limit under qemu");
     buffer_append_text(&text, "[");
     while (text.size < STATE_FILE_MAX - 4)
         buffer_append_text(&text, "[],");
@@ -296,7 +296,7 @@ TEST_WITH(test_memory, setup, teardown)
     assert_reads(10);
 }
 
-/* --- the time for parsing --- */
+/* --- the time limit of parsing --- */
 
 #define TICKET_OF_TIMERS 77
 
@@ -306,8 +306,8 @@ int __wrap_state_document_read(const struct state_request *request, const char *
                                void *userdata);
 
 /*
- * Runs in the child, in the place of the parser. With TICKET_OF_TIMERS: fails if a clock runs that other work on the
- * machine does not stop. Then shortens the limit of CPU time, and uses more than that.
+ * Replaces the parser in the child. With TICKET_OF_TIMERS it fails if a wall-clock timer runs, as such a timer would
+ * expire on a busy machine. Then it shortens the CPU time limit and exceeds it.
  */
 int __wrap_state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
                                void *userdata)
@@ -333,7 +333,7 @@ TEST_WITH(test_parsing_is_limited_by_cpu_time, setup, teardown)
     assert_reads(16);
 }
 
-/* More records than the socket holds: the reader waits for the daemon. */
+/* If there are more records than the socket holds, the reader waits for the daemon. */
 TEST_WITH(test_many_containers, setup, teardown)
 {
     _cleanup_(closep) int file = make_store(5000);
@@ -350,7 +350,7 @@ TEST_WITH(test_many_containers, setup, teardown)
     hear_last(11, 0);
 }
 
-/* Sends a request for a file of `user`. The ticket is the user's number. */
+/* Sends a request for a file of `user`. The user's number is also the ticket. */
 static void ask_for(uint32_t user, int file)
 {
     const struct state_request request = {.ticket = user, .user = user, .id = ID};
@@ -387,9 +387,9 @@ static bool is_read(uint32_t user)
 }
 
 /*
- * Reading this file blocks, as a file of a user's file system may: it belongs to a trace buffer of the test's own,
- * which stays empty. More users have such a file than there may be stragglers. Once the children that were killed have
- * ended, other files of these users are read. In tests/e2e/hang-names.sh SIGKILL does not end the children.
+ * Reading this file blocks, as a file on a user's own file system can: it belongs to an empty trace buffer of this
+ * test. There are more such users than stragglers are allowed. Once the killed children have ended, other files of
+ * these users are read. tests/e2e/hang-names.sh covers children that SIGKILL does not end.
  */
 TEST_WITH(test_file_hangs, setup, teardown)
 {
@@ -411,12 +411,12 @@ TEST_WITH(test_file_hangs, setup, teardown)
         heard[user] = true;
     }
     for (user = 0; user <= ARRAY_SIZE(heard); user++)
-        eventually(is_read(user), "a file of that user is read");
+        eventually(is_read(user), "a file of that user to be read");
     close(file);
     eventually(rmdir(buffer) == 0, "the kernel to remove the trace buffer");
 }
 
-/* The child that reads the file, once it has filled the socket. */
+/* Returns the child that reads the file. Call this once the child has filled the socket. */
 static pid_t find_process_of_file(pid_t reader)
 {
     _cleanup_(freep) char *text = NULL;
@@ -442,7 +442,7 @@ static char *read_status(pid_t pid)
     return status;
 }
 
-/* How many filters of system calls a process has: counted since Linux 5.9, and -1 before. */
+/* Returns the number of seccomp filters of a process, or -1 before Linux 5.9, which does not report it. */
 static long filters_in(const char *status)
 {
     static const char key[] = "\nSeccomp_filters:\t";
@@ -451,7 +451,7 @@ static long filters_in(const char *status)
     return line ? strtol(line + strlen(key), NULL, 10) : -1;
 }
 
-/* With that many filters more than this process has. */
+/* The process has no privileges, and `filters` seccomp filters more than this process. */
 static void assert_jailed(pid_t pid, long filters)
 {
     _cleanup_(freep) char *status = read_status(pid), *own = read_status(getpid());
@@ -484,7 +484,10 @@ static size_t count_descriptors(pid_t pid, const char *type)
     return n;
 }
 
-/* A process that ends over its file costs the names in that file. It could not have taken another file. */
+/*
+ * If the child that reads a file ends early, only the names in that file are lost. The child has no access to other
+ * files.
+ */
 TEST_WITH(test_process_of_file_ends, setup, teardown)
 {
     _cleanup_(closep) int file = make_store(5000);
@@ -496,7 +499,7 @@ TEST_WITH(test_process_of_file_ends, setup, teardown)
     pid_t pid = find_process_of_file(rig.reader.child.pid);
     assert_true(pid > 0);
     if (geteuid() == 0) {
-        assert_int_equal(count_descriptors(rig.reader.child.pid, "/"), 0); /* the reader never holds a file */
+        assert_int_equal(count_descriptors(rig.reader.child.pid, "/"), 0); /* the reader holds no file */
         assert_int_equal(count_descriptors(rig.reader.child.pid, "socket:"), 4);
         assert_int_equal(count_descriptors(pid, ""), 1);
     } else {
@@ -516,7 +519,7 @@ TEST_WITH(test_process_of_file_ends, setup, teardown)
     assert_reads(13);
 }
 
-/* Of signals that reach all processes of a service, none ends it. */
+/* The reader survives signals that are sent to all processes of a service. */
 TEST_WITH(test_signals, setup, teardown)
 {
     static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGPIPE};
@@ -526,7 +529,7 @@ TEST_WITH(test_signals, setup, teardown)
     assert_reads(14);
 }
 
-/* It lives as long as somebody may send files, and then it has ended. */
+/* The reader lives until all senders of files have closed their socket, then it exits. */
 TEST_WITH(test_end, setup, teardown)
 {
     struct names_packet record;

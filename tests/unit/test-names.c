@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of what runs in a cgroup: hostile ones, those of two sources, the best of them. */
+/* Names of what runs in a cgroup: hostile names, names from two sources, and the choice of the best name. */
 #include "cgroups/names.h"
 #include "cgroups/resolver.h"
 #include "tests/unit/fake-sys.h"
@@ -18,7 +18,7 @@ TEST(test_cleans)
         const char *in, *out;
     } cases[] = {
         {"shop-db-1", "shop-db-1"},
-        {"<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"}, /* who writes HTML escapes it */
+        {"<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"}, /* escaped only where HTML is written */
         {"", NULL},
         {"a\nb\"c", "a" FFFD "b\"c"},
         {"\x1b[31m", FFFD "[31m"},
@@ -39,7 +39,7 @@ TEST(test_cleans)
     names_done(&names);
 }
 
-/* At the end of a character. */
+/* A name that is too long is cut between two characters, never inside one. */
 TEST(test_cuts)
 {
     char text[4096];
@@ -112,7 +112,7 @@ TEST(test_best)
     }
 }
 
-/* Three of the longest names. */
+/* The best name has room for three names of the maximum length. */
 TEST(test_best_has_room)
 {
     char text[NAME_SIZE_MAX + 1] = "", room[NAMES_BEST_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of two events as NDJSON: exact lines, which jansson as an independent parser reads, too. */
+/* A stream of two events as NDJSON: the lines are exact, and jansson parses them independently. */
 #include <stdio.h>
 #include <sys/utsname.h>
 
@@ -19,7 +19,7 @@
      PERF_SAMPLE_PERIOD)
 #define READ_FORMAT                                                                                                    \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-#define TIME UINT64_C(2000000007) /* at 1700000001.000000007 */
+#define TIME UINT64_C(2000000007) /* 1700000001.000000007 in Unix time */
 
 static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
 
@@ -32,7 +32,7 @@ struct stream {
     void *state;
 };
 
-/* Begins a stream with these bits besides the usual ones; its first lines are in `out`. */
+/* Begins a stream with these bits in addition to the usual ones; its first lines are in `out`. */
 static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_format)
 {
     *stream = (struct stream){
@@ -49,7 +49,7 @@ static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_for
         .events = stream->events,
         .n_events = 2,
         .n_ids = 2,
-        .n_cpus = 1, /* of two threads */
+        .n_cpus = 1, /* two threads, one id each */
         .layout = record_layout_of(&stream->attr),
         .read = sample_type & PERF_SAMPLE_READ,
         .kernel = &stream->kernel,
@@ -67,7 +67,7 @@ static void finish(struct stream *stream)
     buffer_done(&stream->out);
 }
 
-/* Each line by itself is an object with a type. */
+/* Each line is a JSON object with a type. */
 static void check_lines(const struct buffer *out)
 {
     const char *at = out->data, *end = at + out->size;
@@ -129,9 +129,9 @@ static void start_sample(struct built *built, uint16_t misc, uint64_t ip)
 #define PERIOD ",\"period\":12345"
 
 /*
- * Markers name the address space of the addresses that follow, and are not addresses themselves. The first address is
- * where the sample was taken; the others are of callers, behind their calls. If addresses of the kernel are hidden, its
- * functions have names and offsets, and nothing else has a number.
+ * Context markers tell the address space of the addresses that follow; they are not addresses themselves. The first
+ * address is that of the sample, the others are return addresses. If kernel addresses are hidden, kernel functions are
+ * shown by name and offset, without any number from which an address could be derived.
  */
 static const struct {
     uint16_t in_misc;
@@ -187,7 +187,10 @@ TEST(test_samples)
     }
 }
 
-/* The cgroup, whatever its name is; and what the end says of stacks with one function. */
+/*
+ * A sample names its cgroup, whatever bytes the name contains, and the last line counts the stacks of a single
+ * function.
+ */
 TEST(test_cgroups)
 {
     static const uint64_t chain[] = {PERF_CONTEXT_USER, FAKE_IP}, ids[] = {7, 8};
@@ -241,8 +244,8 @@ static void put_read(struct built *built, uint64_t read_format, const uint64_t *
 }
 
 /*
- * If values have ids, they are found by id in any order; a value with an unknown id is left out. `in_changed`: CPUs
- * came and left, and with those the only event of a PMU.
+ * Values with ids are matched by id in any order; a value with an unknown id is omitted. `in_changed`: after a hotplug,
+ * the only event of a PMU has been replaced.
  */
 TEST(test_read)
 {
@@ -306,7 +309,7 @@ struct field {
     {                                                                                                                  \
         8, 100                                                                                                         \
     }
-#define WHO "\"pid\":901,\"tid\":902" /* of put_trailer() */
+#define WHO "\"pid\":901,\"tid\":902" /* as put_trailer() writes them */
 #define SWITCH_OUT PERF_RECORD_MISC_SWITCH_OUT
 #define NEXT WHO ",\"out\":true,\"next_pid\":20,\"next_tid\":21"
 #define PREVIOUS WHO ",\"out\":false,\"previous_pid\":20,\"previous_tid\":21"
@@ -329,9 +332,9 @@ static const struct {
     uint32_t in_type;
     struct field in[17];
     const char *out, *out_type;
-    const char *in_text; /* behind the fields */
+    const char *in_text; /* follows the fields */
     uint16_t in_misc;
-    bool in_hidden; /* addresses of the kernel */
+    bool in_hidden; /* kernel addresses are hidden */
 } records[] = {
     {PERF_RECORD_MMAP, {MAPPING_FIELDS}, MAPPING "\"/lib/\xef\xbf\xbd.so\"", "mmap", .in_text = "/lib/\xff.so"},
     {PERF_RECORD_MMAP2,
@@ -412,7 +415,7 @@ TEST(test_end)
 
     begin(&stream, 0, 0);
     buffer_clear(&stream.out);
-    for (uint32_t type = 60; type < 63; type++) { /* unknown */
+    for (uint32_t type = 60; type < 63; type++) { /* unknown types */
         start_record(&built, type, 0);
         put_trailer(&built, stream.source.layout.sample_type);
         assert_false(take(&stream, &built));
@@ -430,7 +433,10 @@ TEST(test_end)
     finish(&stream);
 }
 
-/* The header, then lines without a time about processes that run already; the latter again behind a pause. */
+/*
+ * A stream begins with a header and with lines without a time, which describe the running processes. After a pause the
+ * processes are described again.
+ */
 TEST(test_begin_and_pause)
 {
     static const char known[] =

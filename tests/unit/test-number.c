@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers as text, and muldiv(), which multiplies and divides without overflow or rounding in between. */
+/* Numbers as text, and muldiv(), which multiplies and divides without overflow or intermediate rounding. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/number.h"
 #include "tests/unit/test.h"
-
-/* Parsing and writing numbers. */
 
 TEST(test_parse_u64)
 {
@@ -149,7 +147,7 @@ TEST(test_size)
         const char *in;
         int out;
         uint64_t out_bytes;
-        const char *out_text; /* how it is written again; NULL: like `in` */
+        const char *out_text; /* the same size as text; NULL: equal to `in` */
     } cases[] = {
         {"2MiB", 0, 2 << 20, NULL},
         {"1.5KiB", 0, 1536, "1536B"},
@@ -210,7 +208,7 @@ static void check_u64(uint64_t value)
     assert_string_equal(text, expected);
 }
 
-/* Writes values around every power of ten. */
+/* Values around every power of ten are written correctly. */
 TEST(test_write_u64)
 {
     for (uint64_t power = 1; power < UINT64_C(10000000000000000000); power *= 10)
@@ -247,7 +245,7 @@ TEST(test_write_fixed)
     }
 }
 
-/* muldiv() and muldiv_portable(): known results, and both agree around powers of two. */
+/* muldiv() and muldiv_portable() return known results, and agree around powers of two. */
 
 static const struct {
     uint64_t a, b, divisor;

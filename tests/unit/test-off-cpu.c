@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of off-CPU time: what the BPF program wrote to a ring becomes a sample that other events could have. */
+/* Off-CPU samples: a record that the BPF program wrote to a ring buffer becomes a sample like those of other events. */
 #include "sampler/off-cpu.h"
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #define KALLSYMS                                                                                                       \
     "ffffffff81001000 t __schedule_bug\nffffffff81002000 t __schedule.isra.0\nffffffff81003000 T schedule\n"
 
-/* --- a machine that has BPF programs, and a list of symbols --- */
+/* --- a machine with BPF programs and kernel symbols --- */
 
 static struct rig {
     struct sys sys;
@@ -25,8 +25,8 @@ static struct rig {
     struct machine machine;
     struct record_options options;
     struct rings rings;
-    const char *symbols; /* of /proc/kallsyms; NULL: it cannot be opened */
-    size_t padding;      /* bytes of other symbols before them */
+    const char *symbols; /* content of /proc/kallsyms; NULL: cannot be opened */
+    size_t padding;      /* bytes of other symbols before these */
     unsigned n_started, n_stopped;
     uint64_t threshold_ns;
 } rig;
@@ -96,7 +96,7 @@ static struct off_cpu *measure(const char *symbols, unsigned states)
 
 #define CHAIN_MAX 8
 
-/* A sample as the kernel writes it. */
+/* A sample record in the kernel's format. */
 struct written {
     uint64_t words[64];
     size_t n;
@@ -178,7 +178,7 @@ TEST(test_sample)
     assert_int_equal(rig.n_stopped, 1);
 }
 
-/* Where the functions of the interrupt cannot be told from others, all are kept. */
+/* If the functions of the interrupt cannot be identified, the whole callchain is kept. */
 TEST(test_chains)
 {
     static const struct {
@@ -240,7 +240,7 @@ TEST(test_states)
         {BLOCKED, {9, 9, OFF_CPU_RUNNABLE, 0}, {0}},
         {1U << OFF_CPU_UNINTERRUPTIBLE, {9, 4, OFF_CPU_SLEEPING, 0}, {0}},
         {1U << OFF_CPU_UNINTERRUPTIBLE, {9, 4, OFF_CPU_UNINTERRUPTIBLE, 0}, {5, 0, OFF_CPU_UNINTERRUPTIBLE, 0}},
-        {0, {9, 10, OFF_CPU_SLEEPING, 0}, {0}}, /* not what the program writes */
+        {0, {9, 10, OFF_CPU_SLEEPING, 0}, {0}}, /* the BPF program never writes this */
         {0, {9, 4, N_OFF_CPU_STATES, 0}, {0}},
     };
 
@@ -263,7 +263,7 @@ TEST(test_other_records)
     struct written written = write_sample(usual, ARRAY_SIZE(usual), &wait, 20);
     const struct record lost = {.type = PERF_RECORD_LOST};
 
-    assert_null(translate(off_cpu, &written)); /* its data is too short */
+    assert_null(translate(off_cpu, &written)); /* the raw data is too short */
     assert_ptr_equal(off_cpu_translate(off_cpu, &lost), &lost);
     off_cpu_free(off_cpu);
 }

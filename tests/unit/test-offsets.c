@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for the offsets of kernel structs, in a played memory of a kernel. */
+/* The search for offsets of kernel struct members, on simulated kernel memory. */
 #include "base/util.h"
 #include "bpf/offsets.h"
 #include "tests/unit/test.h"
@@ -9,7 +9,7 @@
 #define TASK_SIZE 0x4000
 #define OTHER_SIZE 0x800
 
-/* The struct of a kernel that the tests play, in bytes. */
+/* Offsets of struct members in the simulated kernel, in bytes. */
 #define CGROUPS 0x950
 #define DFL_CGRP 0x80
 #define KN 0xf8
@@ -18,9 +18,9 @@
 
 static struct {
     uint64_t words[WORDS];
-    uint64_t end; /* of what is in use */
+    uint64_t end; /* end of the memory in use */
     uint64_t cgroups[4];
-    struct peeked_task tasks[3]; /* of this process, and of two CPUs */
+    struct peeked_task tasks[3]; /* of this process and of two CPUs */
     uint64_t root;
 } kernel;
 
@@ -45,7 +45,7 @@ static uint64_t make_cgroup(uint64_t id, uint64_t parent)
     put(cgroup, cgroup);
     put(cgroup + KN, node);
     put(cgroup + PARENT, parent);
-    put(cgroup + 0x180, kernel.root); /* every cgroup also has a pointer to the root, as cgroup.dom_cgrp may be */
+    put(cgroup + 0x180, kernel.root); /* every cgroup also points to the root elsewhere, as cgroup.dom_cgrp may do */
     put(node + ID, id);
     return cgroup;
 }
@@ -72,7 +72,7 @@ static void make_kernel(void)
     kernel.cgroups[2] = make_cgroup(57, kernel.cgroups[1]);
     kernel.cgroups[3] = make_cgroup(8812, kernel.root);
     kernel.tasks[0] = make_task(kernel.cgroups[2], 57);
-    /* If a css_set has one task, the list of its tasks leads from the task back into the css_set. */
+    /* If a css_set has a single task, the list of its tasks points from the task back into the css_set. */
     put(kernel.tasks[0].address + 0x100, kernel.words[(kernel.tasks[0].address + CGROUPS - BASE) / 8] + 8);
     kernel.tasks[1] = make_task(kernel.root, 1);
     kernel.tasks[2] = make_task(kernel.cgroups[3], 8812);
@@ -109,7 +109,10 @@ static void idle_otherwise(void)
     kernel.tasks[2] = (struct peeked_task){0};
 }
 
-/* As bpf_get_current_task() returns it on 32-bit ARM: with 3 GB for processes, as usual, and with 1 GB. */
+/*
+ * The address that bpf_get_current_task() returns on 32-bit ARM with the usual split of 3 GB for user space. The second
+ * function uses a split of 1 GB.
+ */
 static void of_32_bits(void)
 {
     kernel.tasks[0].address = UINT64_C(0xffffffffc1234560);
@@ -130,7 +133,7 @@ static void only_root(void)
     kernel.tasks[0] = kernel.tasks[2] = kernel.tasks[1];
 }
 
-/* Behind each task_struct there is another one, of a task in the same cgroup. */
+/* Each task_struct is followed by another one in the same cgroup. */
 static void neighbours(void)
 {
     for (size_t i = 0; i < 3; i++)
@@ -143,7 +146,7 @@ static void two_ways(void)
         put(kernel.cgroups[i] + KN + 8, kernel.words[(kernel.cgroups[i] + KN - BASE) / 8]);
 }
 
-/* The id is also elsewhere, but only of this task's cgroup. */
+/* The cgroup id is also found at another offset, but only in this task's cgroup. */
 static void by_chance(void)
 {
     put(kernel.cgroups[2] + KN + 8, kernel.words[(kernel.cgroups[2] + KN - BASE) / 8]);
@@ -161,7 +164,7 @@ static void no_parent(void)
     put(kernel.cgroups[1] + PARENT, 0);
 }
 
-/* Another task than the one whose id was given. */
+/* The sampled task is not the one whose cgroup id was reported. */
 static void ended(void)
 {
     kernel.tasks[1].cgroup = 4711;
@@ -172,20 +175,21 @@ TEST(test_search)
     static const struct {
         const char *name;
         void (*in_change)(void);
-        const char *out_message; /* NULL: it succeeds */
+        const char *out_message; /* NULL: the search succeeds */
     } cases[] = {
-        {"as it is", as_it_is, NULL},
-        {"this process in the root", alone_in_root, NULL},
+        {"an unchanged kernel", as_it_is, NULL},
+        {"this process is in the root cgroup", alone_in_root, NULL},
         {"only this process and the idle task", idle_otherwise, NULL},
-        {"the id twice, by chance", by_chance, NULL},
-        {"a task that has ended", ended, NULL},
-        {"neighbours", neighbours, NULL},
+        {"the id appears twice by chance", by_chance, NULL},
+        {"a task that has exited", ended, NULL},
+        {"neighbouring task_structs", neighbours, NULL},
         {"32 bits", of_32_bits, "needs a 64-bit kernel (arm64, amd64)"},
-        {"32 bits, by another division of memory", of_32_bits_below, "needs a 64-bit kernel (arm64, amd64)"},
+        {"32 bits with another memory split", of_32_bits_below, "needs a 64-bit kernel (arm64, amd64)"},
         {"one cgroup", one_cgroup, "needs tasks of two cgroups; it saw only those of one"},
-        {"only the root", only_root, "needs a task that runs in a cgroup below the root: run perfcountd as a service"},
-        {"two ways", two_ways, "found 2 ways from a task to its cgroup"},
-        {"two parents", two_parents, "found 2 ways from a cgroup to its parent"},
+        {"all tasks in the root cgroup", only_root,
+         "needs a task that runs in a cgroup below the root: run perfcountd as a service"},
+        {"two offsets lead to the cgroup", two_ways, "found 2 ways from a task to its cgroup"},
+        {"two offsets lead to the parent", two_parents, "found 2 ways from a cgroup to its parent"},
         {"no parent", no_parent, "found 0 ways from a cgroup to its parent"},
     };
     const struct peek peek = {NULL, 2, played_task, played_words};

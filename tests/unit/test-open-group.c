@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Honest totals, on the readings that break naive scaling. */
+/* Scaled totals for readings that break naive scaling. */
 #include "base/cleanup.h"
 #include "perf/open-group.h"
 #include "tests/unit/fake-event.h"
@@ -20,37 +20,39 @@ struct history {
 
 static const struct history histories[] = {
     {"never multiplexed", 2, {{100, 100, 7, 0, SCALE_COUNTING, 7, 7}, {200, 200, 9, 0, SCALE_COUNTING, 9, 9}}},
-    {"the first read is a delta from zero", 1, {{100, 50, 7, 0, SCALE_MULTIPLEXED, 14, 7}}},
+    {"the first reading is a delta from zero", 1, {{100, 50, 7, 0, SCALE_MULTIPLEXED, 14, 7}}},
     {"naive scaling would fall from 1000 to 600: the ratio went from 1/10 to 5.5/10",
      2,
      {{100, 10, 100, 0, SCALE_MULTIPLEXED, 1000, 100}, {200, 110, 330, 0, SCALE_COUNTING, 1230, 330}}},
-    {"starved, then the next delta covers the gap",
+    {"after starvation the next delta covers the gap",
      4,
      {{100, 100, 50, 0, SCALE_COUNTING, 50, 50},
       {200, 100, 50, 0, SCALE_STARVED, 50, 50},
       {300, 100, 50, 0, SCALE_STARVED, 50, 50},
       {400, 200, 150, 0, SCALE_MULTIPLEXED, 350, 150}}},
     {"never ran", 2, {{100, 0, 0, 0, SCALE_STARVED, 0, 0}, {200, 0, 0, 0, SCALE_STARVED, 0, 0}}},
-    {"enabled and running both zero: nothing happened",
+    {"no time has passed: enabled and running are zero",
      3,
      {{0, 0, 0, 0, SCALE_COUNTING, 0, 0}, {50, 50, 5, 0, SCALE_COUNTING, 5, 5}, {50, 50, 5, 0, SCALE_COUNTING, 5, 5}}},
-    {"running that was above enabled does not shorten the next interval",
+    {"a running time above the enabled time does not shorten the next interval",
      2,
      {{100, 130, 7, 0, SCALE_COUNTING, 7, 7}, {200, 200, 14, 0, SCALE_COUNTING, 14, 14}}},
-    {"a counter passes 2^64",
+    {"a counter reaches 2^64",
      3,
      {{100, 100, INT64_MAX, 0, SCALE_COUNTING, INT64_MAX, INT64_MAX},
       {200, 200, UINT64_MAX - 1, 0, SCALE_COUNTING, UINT64_MAX - 1, UINT64_MAX - 1},
       {300, 300, 0, 0, SCALE_COUNTING, UINT64_MAX, 0}}},
-    {"the whole of a total saturates and does not wrap",
+    {"the integer part of a total saturates and does not wrap",
      2,
      {{UINT64_C(1) << 40, 1, INT64_MAX, 0, SCALE_MULTIPLEXED, UINT64_MAX, INT64_MAX},
       {UINT64_C(1) << 41, 2, INT64_MAX, 0, SCALE_MULTIPLEXED, UINT64_MAX, INT64_MAX}}},
-    {"time went back: not the group that was read before",
+    {"enabled time decreases: it is another group",
      2,
      {{200, 200, 9, 0, SCALE_COUNTING, 9, 9}, {100, 100, 10, -ESTALE, SCALE_COUNTING, 9, 9}}},
-    {"running went back", 2, {{200, 200, 9, 0, SCALE_COUNTING, 9, 9}, {300, 100, 10, -ESTALE, SCALE_COUNTING, 9, 9}}},
-    {"a counter went back", 2, {{200, 200, 9, 0, SCALE_COUNTING, 9, 9}, {300, 300, 8, -ESTALE, SCALE_COUNTING, 9, 9}}},
+    {"running time decreases",
+     2,
+     {{200, 200, 9, 0, SCALE_COUNTING, 9, 9}, {300, 100, 10, -ESTALE, SCALE_COUNTING, 9, 9}}},
+    {"a counter decreases", 2, {{200, 200, 9, 0, SCALE_COUNTING, 9, 9}, {300, 300, 8, -ESTALE, SCALE_COUNTING, 9, 9}}},
 };
 
 TEST(test_histories)
@@ -69,7 +71,10 @@ TEST(test_histories)
     }
 }
 
-/* One event in a thousand readings, a third of the time: without the carried remainder each delta would be cut. */
+/*
+ * The counter counts one event per thousand readings and runs 70 % of the time. Unless the remainder is carried over,
+ * the fraction of each delta is lost.
+ */
 TEST(test_slow_counter)
 {
     _cleanup_(freep) struct scale *scale = scale_new(1);
@@ -81,7 +86,7 @@ TEST(test_slow_counter)
         value += i % 1000 == 0;
         assert_int_equal(scale_add(scale, enabled, running, &value), 0);
     }
-    /* 1,000 events at a ratio of (1000000 + 0..6)/700000: 1428.57, with nothing lost. */
+    /* 1,000 events times (1000000 + 0..6)/700000 are about 1428.57; no fraction is lost. */
     assert_int_equal(scale->counters[0].total.whole, 1428);
     assert_true(scale->counters[0].total.fraction > UINT64_MAX / 100 * 57);
 }
@@ -99,7 +104,7 @@ TEST(test_reopen)
     assert_int_equal(scale_times(scale).running, 60);
 }
 
-/* The running time that the kernel gives for software events may be short; they have counted all the time. */
+/* The kernel may report too short a running time for software events, although they count all the time. */
 TEST(test_always_runs)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's side of the opener: files, a reply that is late, an opener that has ended. */
+/* The daemon's side of the opener: files, late replies, and an opener that has exited. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/wrap-calls.h"
 
-/* The reply is sent before the request, so that nothing else opens or closes descriptors meanwhile. */
+/* The reply is sent before the request, so that no other code opens or closes descriptors in between. */
 TEST(test_no_room)
 {
     struct perf_event_attr attrs[] = {opener_rig_event(1), opener_rig_event(2), opener_rig_event(3),
@@ -58,12 +58,12 @@ TEST_WITH_OPENER(test_files)
     struct fd_list none = {0}, given;
     struct opener_reply reply;
 
-    /* The daemon reads the files that it may read, and does not ask for files that no rule permits. */
+    /* The daemon opens files that it may read itself, and does not ask for files that no rule permits. */
     int fd = sys_open_file(&rig.daemon, "/proc/self/stat", 0);
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(sys_open_file(&rig.daemon, "/does/not/exist", 0), -ENOENT);
-    /* The opener refuses a request for one as well. */
+    /* The opener refuses a request for such a file, too. */
     _cleanup_(buffer_done) struct buffer packet = {0};
     assert_int_equal(opener_request_write_file("/etc/shadow", &packet), 0);
     assert_int_equal(fd_socket_send(rig.client.socket, packet.data, packet.size, &none), 0);
@@ -78,7 +78,10 @@ static int fake_open_file(struct sys *sys, const char *path, int flags)
     return sys_own_open_file(sys, path, flags);
 }
 
-/* With samples the opener is asked first for files that it can read more of. The daemon opens them if that fails. */
+/*
+ * With sampling, the daemon first asks the opener for files that show more to a privileged reader, and falls back to
+ * opening them itself.
+ */
 TEST_WITH_OPENER(test_asks_opener_first)
 {
     wrap_calls(&rig.kernel, (struct sys_calls){.open_file = fake_open_file});
@@ -112,13 +115,16 @@ TEST_WITH_OPENER(test_lost)
     }
 }
 
-/* An opener that hangs is waited for once. When it goes on, its late descriptors are closed and requests work again. */
+/*
+ * The client waits only once for an opener that hangs. When the opener resumes, its late descriptors are closed and
+ * requests work again.
+ */
 TEST_WITH_OPENER(test_late)
 {
     assert_int_equal(pipe2(rig.gate, O_CLOEXEC), 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(opener_rig_open(SLOW), -ETIMEDOUT);
-        /* Each would take as long as the first one, and all of them more than a minute. */
+        /* Were each request to wait like the first one, the loop would take more than a minute. */
         alarm(60);
         for (int k = 0; k < 100; k++)
             assert_int_equal(opener_rig_open(1), -ETIMEDOUT);
@@ -143,13 +149,13 @@ TEST_WITH_OPENER(test_late)
 TEST_WITH_OPENER(test_unrequested_reply)
 {
     assert_int_equal(opener_client_take_late_reply(&rig.client), 0);
-    /* The client has not asked for the reply to this packet. */
+    /* The server replies to this packet, but the client has made no request. */
     assert_int_equal(fd_socket_send(rig.client.socket, "?", 1, &(struct fd_list){0}), 0);
     struct pollfd answer = {.fd = rig.client.socket, .events = POLLIN};
     assert_int_equal(poll(&answer, 1, 60000), 1);
     assert_int_equal(opener_client_take_late_reply(&rig.client), -EPIPE);
     assert_int_equal(opener_rig_open(1), -EPIPE);
-    /* The server gets an error where the other end is closed with unread data. */
+    /* Without this read the server would get an error, since the socket would be closed with unread data. */
     struct opener_reply reply;
     assert_true(recv(rig.client.socket, &reply, sizeof(reply), 0) > 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that the opener parses, and requests that it refuses: each case spoils one thing of a valid request. */
+/* Requests that the opener parses or refuses. Each case changes one property of a valid request. */
 #include "base/cleanup.h"
 #include "opener/protocol.h"
 #include "perf/perf-event.h"
@@ -29,7 +29,7 @@ static const struct opener_rules rules = {
     .probing = {probing_types, ARRAY_SIZE(probing_types)},
 };
 
-/* A packet, aligned, that a case may spoil. */
+/* An aligned packet that a test case can modify. */
 struct packet {
     union {
         uint64_t words[1024];
@@ -65,7 +65,7 @@ static void make_of(struct packet *packet, const struct sys_group *group)
     packet->events = (struct opener_packet_event *)(&packet->group + 1);
 }
 
-/* A group of two on CPU 1: an event of software, a probe in /bin/true. */
+/* Makes a group of two events on CPU 1: a software event and a uprobe in /bin/true. */
 static void make(struct packet *packet)
 {
     struct perf_event_attr attrs[2] = {counting(PERF_TYPE_SOFTWARE, 1), counting(UPROBE, 0)};
@@ -77,7 +77,7 @@ static void make(struct packet *packet)
     make_of(packet, &group);
 }
 
-/* One event on CPU 0. */
+/* Makes a request for one event on CPU 0. */
 static void make_one(struct packet *packet, struct perf_event_attr attr, const char *text)
 {
     make_of(packet, &(struct sys_group){.attrs = &attr, .texts = &text, .n = 1, .pid = -1, .leader = -1});
@@ -110,7 +110,7 @@ TEST(test_round_trip)
     assert_string_equal(opener_request_text(&request, 1), "/bin/true");
 }
 
-/* The daemon itself, as 0 or by number; a cgroup, whose descriptor goes beside the packet. */
+/* The daemon's own process, as 0 or by pid, or a cgroup, whose descriptor is sent along with the packet. */
 TEST(test_targets)
 {
     static const struct {
@@ -210,7 +210,7 @@ TEST(test_password_results)
     SPOILS(TRY)
 }
 
-/* Events that could do more than count, and events that are almost the same. */
+/* Events that can do more than count, and harmless events that look almost the same. */
 static const struct {
     struct perf_event_attr in;
     const char *in_text;
@@ -220,7 +220,7 @@ static const struct {
     {                                                                                                                  \
         .type = (number), .size = sizeof(struct perf_event_attr), __VA_ARGS__                                          \
     }
-#define LOW(r) (sizeof(void *) == 8 ? (r) : -EBADRQC) /* on 32 bits, whose it is depends on the kernel */
+#define LOW(r) (sizeof(void *) == 8 ? (r) : -EBADRQC) /* on 32 bits, the end of user space varies */
 #define ALL(result) (result), (result), (result)
     {OF(UPROBE, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
     {OF(UPROBE, .config = 1, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
@@ -250,7 +250,7 @@ static const struct {
     {OF(PERF_TYPE_RAW, .config = 0x11), NULL, ALL(0)},
 };
 
-/* They are opened exactly as the configuration had them at the start. */
+/* The opener permits only what the configuration permitted at startup. */
 TEST(test_permissions)
 {
     struct opener_rules breakpoints = rules, sampling = rules;
@@ -268,7 +268,7 @@ TEST(test_permissions)
     }
 }
 
-/* The event that samples, as sampler/record-options.c makes it. */
+/* Makes the sampling event that sampler/record-options.c makes. */
 static void make_sampling(struct packet *packet)
 {
     make(packet);
@@ -294,7 +294,7 @@ static void make_off_cpu(struct packet *packet)
     packet->events[0].attr.config = PERF_COUNT_SW_BPF_OUTPUT;
 }
 
-/* Each: by an opener for sampling, by one that is not. */
+/* Each case is tried with an opener that permits sampling and with one that does not. */
 #define SAMPLE_SPOILS(X)                                                                                               \
     X(sampling, (void)p, 0)                                                                                            \
     X(of_a_stranger, p->group.pid = 1, 0)                                                                              \
@@ -332,7 +332,7 @@ TEST(test_sampling)
     SAMPLE_SPOILS(TRY_SAMPLING)
 }
 
-/* Fields of the attr that only samples of whole CPUs may have, and only if hindsight is on. */
+/* Fields of the attr that are valid only in samples of whole CPUs, and only with hindsight. */
 #define HINDSIGHT_SPOILS(X)                                                                                            \
     X(overwritten, p->events[0].attr.write_backward = 1, 0)                                                            \
     X(overwritten_of_a_stranger, (p->group.pid = 1, p->events[0].attr.write_backward = 1), -EBADRQC)                   \
@@ -352,7 +352,7 @@ TEST(test_hindsight)
     HINDSIGHT_SPOILS(TRY_HINDSIGHT)
 }
 
-/* What an event that only counts may have, all bits of it. */
+/* Returns an attr in which all bits that a counting event may have are set. */
 static struct perf_event_attr harmless(void)
 {
     struct perf_event_attr attr = {
@@ -378,7 +378,7 @@ static struct perf_event_attr harmless(void)
     return attr;
 }
 
-/* Sets each bit of an event that it does not have: those that are not in `allowed` are refused. */
+/* Sets each clear bit of an event in turn. A bit that is not in `allowed` must be refused. */
 static void try_bits(void (*make_it)(struct packet *), const struct perf_event_attr *allowed,
                      const struct opener_rules *by)
 {
@@ -411,7 +411,7 @@ TEST(test_bits)
 
 enum { CPUS = 4, SLOTS = 256 };
 
-/* Calls that count cgroups. */
+/* Calls of the cgroup engine. */
 
 struct spoilt {
     struct opener_bpf_packet packet;
@@ -570,7 +570,7 @@ TEST(test_off_cpu)
     OFF_CPU_SPOILS(TRY_OFF_CPU)
 }
 
-/* A request for a state file: a packet of another size, or with a descriptor, is no request. */
+/* A request for a state file is refused if the packet has the wrong size or carries a descriptor. */
 TEST(test_state_files)
 {
     _cleanup_(buffer_done) struct buffer packet = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener permits: files by their paths, PMUs of sysfs, and events of the configuration, and how many. */
+/* What the opener permits: files by path, PMUs from sysfs, events of the configuration, and the number of events. */
 #include <limits.h>
 #include <unistd.h>
 
@@ -133,7 +133,7 @@ TEST(test_permissions)
 #define CGROUP(more) "cgroup: {groups: [" TWO ", {name: one, events: task-clock}], " more "}"
 #define OF(cpu, pmu, cgroup) "collectors: {" cpu ", " pmu ", " cgroup "}"
 
-/* The most events that a configuration can need. */
+/* The largest number of events that a configuration can need. */
 TEST(test_event_limits)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that the opener opens where nobody could have put another one, and the mapped files of processes. */
+/* The opener opens only files that nobody else could have planted. Also covers the mapped files of processes. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const struct {
     const char *name;
     uid_t owner;
     mode_t mode;
-    const char *target; /* of a link */
+    const char *target; /* target of a symbolic link */
 } made[] = {
     {"root", 0, S_IFDIR | 0755, NULL},
     {"root/file", 0, S_IFREG | 0600, NULL},
@@ -96,7 +96,10 @@ static int teardown(void **state)
 
 #define ANYBODY UINT32_MAX
 
-/* A file that may be of anybody who could not have put another one there, or must be of a user. */
+/*
+ * With ANYBODY, a file of any owner is opened unless a stranger could have put it there. Otherwise it must belong to
+ * `user`.
+ */
 static const struct {
     const char *in;
     uid_t user;
@@ -123,10 +126,10 @@ static const struct {
     {"root/fifo", ANYBODY, -EBADRQC},
     {"/dev/null", ANYBODY, -EBADRQC},
     {"", ANYBODY, -EBADRQC},
-    /* a name that is longer than names may be ends nothing */
+    /* path components longer than NAME_MAX */
     {"root/" NAME_60 NAME_60 NAME_60 NAME_60 NAME_60, ANYBODY, -ENAMETOOLONG},
     {"root/file/" NAME_60 NAME_60 NAME_60 NAME_60 NAME_60, ANYBODY, -ENAMETOOLONG},
-    /* what a stranger could have put there */
+    /* files that a stranger could have planted */
     {"stranger/of-root", ANYBODY, -EBADRQC},
     {"stranger/of-other", ANYBODY, -EBADRQC},
     {"stranger/link", ANYBODY, -EBADRQC},
@@ -134,7 +137,7 @@ static const struct {
     {"sticky/planted", ANYBODY, -EBADRQC},
     {"open/file", ANYBODY, -EBADRQC},
     {"group/file", ANYBODY, -EBADRQC},
-    /* of a user */
+    /* files that must belong to a user */
     {"root/file", 0, 0},
     {"root/link", 0, 0},
     {"sticky/file", 0, 0},

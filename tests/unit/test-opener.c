@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener: what it opens and refuses, how many events, state files, BPF programs, and the end of its process. */
+/* The opener: what it opens and refuses, its event limits, state files, BPF programs, and how its process ends. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/magic.h>
@@ -26,7 +26,7 @@
 #include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"
 
-/* Starts a process that only waits, in place of an opener whose socket the daemon has closed. */
+/* Starts a process that only waits. It stands in for an opener whose socket the daemon has closed. */
 static struct opener *idle_opener(void)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
@@ -51,7 +51,7 @@ static struct opener *idle_opener(void)
     return opener;
 }
 
-/* Has a process traced, so that its parent never sees it end, as if it hung in the kernel. Returns the tracer, or 0. */
+/* Traces a process, so that its parent cannot reap it, as if it hung in the kernel. Returns the tracer, or 0. */
 static pid_t trace(pid_t pid)
 {
     int started[2];
@@ -105,7 +105,7 @@ TEST(test_ends)
     opener_free(opener);
 }
 
-/* An opener that ended by itself is described by how it ended, even if it is killed afterwards. */
+/* An opener that exited by itself is described by its own exit status, even if it is killed afterwards. */
 TEST(test_says_how_it_ended)
 {
     struct opener *opener = idle_opener();
@@ -136,9 +136,9 @@ TEST(test_does_not_end)
 
     if (!tracer) {
         opener_free(opener);
-        skip_because("the right to trace");
+        skip_because("permission to ptrace");
     }
-    alarm(60); /* a call that waited would wait forever */
+    alarm(60); /* a blocking call would never return */
     assert_false(opener_kill(opener));
     assert_false(opener_reap(opener));
     opener_free(opener);
@@ -160,7 +160,7 @@ TEST_WITH_OPENER(test_group)
     assert_int_equal(fds[2], -EINVAL);
     opener_rig_assert_opened(fds[1], "config 1 pid -1 cpu 3 leads disabled");
     opener_rig_assert_opened(fds[3], "config 2 pid -1 cpu 3 joins");
-    /* With `whole`, the first event that fails ends the group. */
+    /* With `whole`, the group ends at the first event that cannot be opened. */
     group.whole = true;
     group.attrs = attrs + 1;
     group.n = 3;
@@ -212,7 +212,10 @@ TEST_WITH_OPENER(test_long_texts)
     assert_int_equal(rig.n_sealed, 8);
 }
 
-/* The opener opens a program first and passes that file to the kernel: a link on its path may change meanwhile. */
+/*
+ * The opener opens the probed program first and passes that file to the kernel, as a symbolic link in the path could
+ * change in between.
+ */
 TEST_WITH_OPENER(test_programs)
 {
     char directory[] = "/tmp/test-opener-server.XXXXXX", path[64];
@@ -241,7 +244,7 @@ TEST_WITH_OPENER(test_programs)
     rmdir(directory);
 }
 
-/* A tracepoint that rejects the opener's filter is not handed out, since it might accept the filter of an attacker. */
+/* A tracepoint that rejects the opener's filter is not passed on, since it might accept an attacker's filter. */
 TEST_WITH_OPENER(test_seal)
 {
     struct perf_event_attr attrs[] = {opener_rig_event(1), opener_rig_event(2), opener_rig_event(3)};
@@ -277,7 +280,7 @@ TEST_WITH_OPENER(test_cgroups)
     }
 }
 
-/* Each malformed packet gets a reply, with or without descriptors in it, and no descriptor stays open. */
+/* Each malformed packet gets a reply, with or without descriptors attached, and no descriptor leaks. */
 TEST_WITH_OPENER(test_garbage)
 {
     static const char garbage[OPENER_PACKET_MAX + 100] = "garbage";
@@ -313,7 +316,7 @@ TEST_WITH_OPENER(test_cannot_be_sent)
     assert_int_equal(fd_socket_send(sockets[0], "", 1, &many), 0);
     assert_int_equal(opener_rig_open(1), -ETOOMANYREFS);
     assert_int_equal(opener_rig_open(FIRST_ERROR + ENOENT), -ENOENT);
-    /* Descriptors that are no longer in flight do not count. */
+    /* Descriptors are no longer counted once they have been received or dropped. */
     close(sockets[1]);
     close(sockets[0]);
     int fd;
@@ -322,7 +325,7 @@ TEST_WITH_OPENER(test_cannot_be_sent)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-/* How many events may be open, and what happens to descriptors until they are closed. */
+/* The limits of open events. A descriptor counts until its last copy is closed. */
 
 #define CPU 5
 #define THREAD 77
@@ -333,17 +336,17 @@ static const struct event_limit_case {
     int cpu;
     bool bpf;
     unsigned out;
-    int others; /* of another CPU, where as many may be open; -2: there is none */
+    int others; /* another CPU, with a limit of its own; -2: there is none */
 } event_limit_cases[] = {
     {"a CPU", -1, CPU, false, RIG_CPU_LIMIT, 1},
-    {"a CPU whose quota is another", -1, CPU - 1, false, RIG_CPU_LIMIT, CPU},
+    {"another CPU, with its own quota", -1, CPU - 1, false, RIG_CPU_LIMIT, CPU},
     {"a CPU after the engine bpf has counted cgroups", -1, CPU, true, RIG_BPF_LIMIT, 1},
     {"a thread on a CPU", THREAD, CPU, false, RIG_THREAD_LIMIT, -1},
-    {"a thread on no certain CPU", THREAD, -1, false, RIG_THREAD_LIMIT, CPU},
-    {"a CPU that is not possible", -1, CPU + 1, false, 0, -2},
+    {"a thread on any CPU", THREAD, -1, false, RIG_THREAD_LIMIT, CPU},
+    {"a CPU that does not exist", -1, CPU + 1, false, 0, -2},
 };
 
-/* Samples, since counters of other threads are refused. */
+/* Asks for a sampling event of a thread, since the opener refuses to count other threads. */
 static int ask_for(pid_t pid, int cpu)
 {
     struct perf_event_attr attr = opener_rig_event(1);
@@ -352,7 +355,7 @@ static int ask_for(pid_t pid, int cpu)
     return sys_perf_event_open(&rig.daemon, &attr, pid, cpu, -1, 0);
 }
 
-/* Opens as many as the opener gives. Returns how many; the last error is *ret. */
+/* Opens events until the opener refuses one. Returns their number and stores the last error in *ret. */
 static unsigned open_all(pid_t pid, int cpu, int fds[2 * RIG_CPU_LIMIT], int *ret)
 {
     unsigned n = 0;
@@ -369,7 +372,7 @@ static void close_all(const int *fds, unsigned n)
         close(fds[i]);
 }
 
-/* The rules are those of an opener that was started for samples. */
+/* The opener was started with the permission to sample. */
 static int limits_setup(void **state)
 {
     int r = opener_rig_setup(state);
@@ -404,7 +407,7 @@ TEST_WITH(test_event_limits, limits_setup, opener_rig_teardown)
         check_limit(&event_limit_cases[i]);
 }
 
-/* All threads have a limit, too, and those of another CPU have one of their own. */
+/* All threads together have a limit, too, and each CPU has its own. */
 TEST_WITH(test_limit_of_threads, limits_setup, opener_rig_teardown)
 {
     int fds[RIG_THREADS_LIMIT];
@@ -420,7 +423,7 @@ TEST_WITH(test_limit_of_threads, limits_setup, opener_rig_teardown)
     close_all(fds, RIG_THREADS_LIMIT);
 }
 
-/* An event is there as long as anybody has a descriptor of it, or a packet that nobody has received. */
+/* An event counts as open as long as a descriptor of it exists, even in a packet that was never received. */
 TEST_WITH_OPENER(test_limit_of_parked)
 {
     int fds[2 * RIG_CPU_LIMIT], error, sockets[2], copy = -1;
@@ -449,7 +452,7 @@ TEST_WITH_OPENER(test_limit_of_parked)
     close(sockets[1]);
 }
 
-/* A group for which there is not enough room is not opened at all; events that do not open take no room. */
+/* A group that would exceed the limit is not opened at all. Events that cannot be opened do not count. */
 TEST_WITH_OPENER(test_limit_of_groups)
 {
     struct perf_event_attr attrs[RIG_CPU_LIMIT];
@@ -475,7 +478,9 @@ TEST_WITH_OPENER(test_limit_of_groups)
     close_all(fds, RIG_CPU_LIMIT);
 }
 
-/* The kernel registers no more files. A filter makes the error that it has then. */
+/*
+ * Simulates that the kernel registers no more files: a seccomp filter makes epoll_ctl() fail with the kernel's error.
+ */
 static _Noreturn void add_refused(struct quota *quota, int fd)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
@@ -499,9 +504,9 @@ TEST(test_too_many_watches)
         add_refused(&quota, fds[0]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
-        skip_because("filters of system calls");
+        skip_because("seccomp filters");
     assert_int_equal(status, 0);
-    /* A file that cannot be registered is not handed out. */
+    /* A file that cannot be registered is not passed on. */
     _cleanup_(closep) int file = memfd_create("file", MFD_CLOEXEC);
     assert_int_equal(quota_add(&quota, 1, file), -EPERM);
     assert_int_equal(quota.bounds[1], 0);
@@ -510,7 +515,7 @@ TEST(test_too_many_watches)
     quota_close(&quota);
 }
 
-/* More than one reading of the list, and accounts apart. */
+/* The list of registered files is too long for a single read, and each account is counted separately. */
 TEST(test_many_files)
 {
     enum { FILES = 300 };
@@ -545,7 +550,7 @@ TEST(test_many_files)
 static char home[STATE_HOME_MAX];
 static uid_t user;
 static uint32_t place;
-static int ends[2]; /* the opener sends to the first; the test reads from the second instead of the reader */
+static int ends[2]; /* the opener sends to the first; the test receives from the second in place of the reader */
 
 static void own(const char *path)
 {
@@ -638,7 +643,7 @@ TEST_WITH(test_file_arrives, setup, teardown)
     assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
     assert_int_equal(fstat(fd, &status), 0);
     close(fd);
-    /* The file is unchanged, then it is rewritten. */
+    /* An unchanged file is not sent again; a rewritten one is. */
     request.version = state_file_version(&status);
     assert_int_equal(rig.state_files.read(rig.state_files.owner, &request), -EALREADY);
     make_file(FILE_PATH, "[{}]");
@@ -648,7 +653,7 @@ TEST_WITH(test_file_arrives, setup, teardown)
     assert_nothing_arrived();
 }
 
-/* Something else is in the place of the file; test-opener-safe-open.c has more cases. */
+/* Another kind of file replaces the state file. test-opener-safe-open.c has more cases. */
 TEST_WITH(test_refused, setup, teardown)
 {
     assert_int_equal(unlink(FILE_PATH), 0);
@@ -667,7 +672,9 @@ TEST_WITH(test_refused, setup, teardown)
     assert_nothing_arrived();
 }
 
-/* A user can keep a lease for 45 seconds (fs.lease-break-time), again and again. The daemon must not ask all the time.
+/*
+ * A user can hold a lease for 45 seconds (fs.lease-break-time), again and again, so the daemon must not retry all the
+ * time.
  */
 TEST_WITH(test_lease, setup, teardown)
 {
@@ -681,7 +688,7 @@ TEST_WITH(test_lease, setup, teardown)
     assert_int_equal(ask(), 0);
 }
 
-/* Keeps replacing the user's file with a link to a file of root, and back. The user owns the link. */
+/* Keeps replacing the user's file with a symbolic link to a file of root, and back. The user owns the link. */
 static _Noreturn void take_turns(pid_t parent)
 {
     while (getppid() == parent) {
@@ -698,7 +705,7 @@ static _Noreturn void take_turns(pid_t parent)
     _exit(0);
 }
 
-/* Makes one request. If a file arrives, it must belong to the user. */
+/* Makes one request. A file that arrives must belong to the user. */
 static void ask_in_race(unsigned *n_arrived, unsigned *n_refused)
 {
     struct state_request arrived;
@@ -723,7 +730,7 @@ TEST_WITH(test_race, setup, teardown)
     if (pid == 0)
         take_turns(parent);
     eventually((ask_in_race(&n_arrived, &n_refused), n_arrived >= 50 && n_refused >= 50),
-               "50 files that arrive and 50 that are refused");
+               "50 files to arrive and 50 to be refused");
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
 }
@@ -774,7 +781,7 @@ TEST_WITH(test_without_opener, setup, teardown)
 enum { CPUS = 4, SLOTS = 256 };
 
 static struct {
-    char made[256]; /* the calls that the opener made, as text */
+    char made[256]; /* the calls made by the opener, as text */
     int error;      /* the result of the next calls */
     int n_maps;     /* the number of maps that start() returns */
 } kernel;
@@ -792,7 +799,7 @@ static int note(int r, const char *format, ...)
     return r;
 }
 
-/* As a map, it can be registered with epoll(7). */
+/* Stands in for a BPF map, since a pipe can be registered with epoll(7), too. */
 static int pipe_with(const char *text)
 {
     int fds[2];
@@ -924,7 +931,7 @@ TEST_WITH(test_calls, bpf_setup, opener_rig_teardown)
     assert_int_equal(rig.bpf.set_cpu(&rig.client, CPUS, events, (const int[]){-1, first, second}), -EBADRQC);
 }
 
-/* Opens the root of the cgroup v2 hierarchy. Returns -1 if perf does not count there. */
+/* Opens the root of the cgroup v2 hierarchy. Returns -1 if perf does not count cgroups of v2. */
 static int open_cgroup(void)
 {
     struct hierarchy hierarchy;
@@ -941,7 +948,7 @@ static int open_cgroup(void)
     return -1;
 }
 
-/* The opener returns the id of a cgroup. It refuses directories that are not cgroups of v2. */
+/* The opener returns the id of a cgroup, and refuses directories that are not cgroups of v2. */
 TEST_WITH(test_assign, bpf_setup, opener_rig_teardown)
 {
     static const char *const refused[] = {"/tmp", "/", "/proc/self/stat", "/sys/fs"};
@@ -978,7 +985,7 @@ static void assert_start_fails(int code, const char *sentence)
     assert_int_equal(maps.counts, -7);
 }
 
-/* The BPF program is in memory as long as anybody has one of its maps. */
+/* A BPF program stays loaded as long as a descriptor of one of its maps is open. */
 TEST_WITH(test_programs_are_few, bpf_setup, opener_rig_teardown)
 {
     struct bpf_maps maps[OPENER_PROGRAMS_MAX];
@@ -1000,7 +1007,7 @@ TEST_WITH(test_programs_are_few, bpf_setup, opener_rig_teardown)
     }
 }
 
-/* The client gets an error message, that of the opener or one for a refusal. */
+/* The client gets an error message, either the opener's or that of a refusal. */
 TEST_WITH(test_start_fails, bpf_setup, opener_rig_teardown)
 {
     kernel.error = -ENOSYS;
@@ -1022,7 +1029,7 @@ TEST_WITH(test_start_fails, bpf_setup, opener_rig_teardown)
     assert_start_fails(-EPIPE, "the opener is gone; restart perfcountd");
 }
 
-/* --- files of sockets --- */
+/* --- socket files --- */
 
 static int bind_at(const char *path)
 {
@@ -1034,7 +1041,7 @@ static int bind_at(const char *path)
     return fd;
 }
 
-/* Removed are the files that were bound when they were marked, unless they were replaced, and nothing else. */
+/* Only files that were bound when they were marked are removed, unless they have been replaced. */
 TEST(test_bound_sockets)
 {
     char directory[] = "/tmp/test-opener.XXXXXX", paths[5][64];
@@ -1066,7 +1073,7 @@ TEST(test_bound_sockets)
     }
     bound_sockets_mark(&sockets);
     bound_sockets_done(&sockets);
-    /* The old file stays in place until the end, so that its inode is not used again. */
+    /* The old file exists until the end, so that its inode number is not reused. */
     assert_int_equal(rename(paths[1], other), 0);
     close(bind_at(paths[1]));
     assert_int_equal(chmod(paths[0], 0600), 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who owns the strings of the command line. What its flags do is in tests/e2e/cli.sh. */
+/* The lifetime of strings from the command line. tests/e2e/cli.sh covers the options themselves. */
 #include "daemon/options.h"
 
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
 
-/* A process that sets its name overwrites all strings of argv (process/child.h). */
+/* A process that sets its title overwrites all strings of argv (process/child.h). */
 TEST(test_strings_outlive_argv)
 {
     char argv[][32] = {"perfcountd", "stat", "--config.file=/c", "--web.listen-address=:1", "--cgroup=a*",
@@ -57,7 +57,7 @@ TEST(test_durations)
     }
 }
 
-/* Which flags of `stat` ask for more than the command. */
+/* Options that make `stat` count more than the command's processes. `out`: only the command is counted. */
 TEST(test_of_command)
 {
     static const struct {

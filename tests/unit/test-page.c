@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page and its files: the table that web/compile.sh makes of them, and how they are served over real sockets. */
+/* The page's files: the table that web/compile.sh generates from them, and how they are served over real sockets. */
 #include "http/page.h"
 
 #include "base/cleanup.h"
@@ -9,7 +9,10 @@
 #include "tests/unit/test.h"
 #include "web/assets.h"
 
-/* The same files give the same bytes: in order, and without a time and a name (RFC 1952, section 2.3). */
+/*
+ * The build is reproducible: files are sorted, and gzip headers contain neither a time nor a name (RFC 1952, section
+ * 2.3).
+ */
 TEST(test_table)
 {
     static const char *const unknown[] = {"", "app.j", "app.jss", "/app.js", "./app.js", "web/app.js", "App.js", "web"};
@@ -35,7 +38,7 @@ TEST(test_table)
 
 #define HTML "Accept: text/html\r\n"
 
-/* Firefox 115 and Chromium 115. */
+/* sent by Firefox 115 and Chromium 115 */
 #define BROWSER "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n"
 
 static const struct served_case cases[] = {
@@ -69,7 +72,7 @@ SERVED_TEST(test_answers)
     served_check_all(*state, cases, ARRAY_SIZE(cases));
 }
 
-/* The path of a page is below the limit of a request's head. */
+/* A path of 4 KiB is within the size limit of request headers, and gets a 404. */
 SERVED_TEST(test_long_path)
 {
     char request[4096] = "GET /page/";
@@ -80,10 +83,10 @@ SERVED_TEST(test_long_path)
     served_check_all(*state, &(struct served_case){request, "", 404, "the page has no file \"../a"}, 1);
 }
 
-/* One response as it was received. */
+/* A response as received. */
 struct received {
     struct buffer bytes;
-    size_t body; /* where it begins */
+    size_t body; /* offset of the body */
 };
 
 static void received_done(struct received *received)
@@ -101,7 +104,7 @@ static struct received receive(struct served *f, const char *request, const char
     return received;
 }
 
-/* The value of a header; the caller frees it. */
+/* Returns the value of a header. The caller frees it. */
 static char *header_of(const struct received *received, const char *name)
 {
     _cleanup_(freep) char *head = strndup(received->bytes.data, received->body);
@@ -112,7 +115,7 @@ static char *header_of(const struct received *received, const char *name)
     return strndup(line, strcspn(line, "\r"));
 }
 
-/* The same request with If-None-Match, on a connection that the caller closes. */
+/* Sends the same request with If-None-Match. The caller closes the connection. */
 static int ask_if_none(struct served *f, const char *request, const char *headers, const char *list)
 {
     _cleanup_(buffer_done) struct buffer with = {0};
@@ -150,8 +153,8 @@ SERVED_TEST(test_both_codings)
 }
 
 /*
- * A 304 has no body; its length, where it has one, is the one that the body would have (RFC 9110, section 8.6).
- * libmicrohttpd 0.9.72 gives none.
+ * A 304 response has no body. Its Content-Length, if present, is the length of the body that a 200 response would have
+ * (RFC 9110, section 8.6). libmicrohttpd 0.9.72 omits it.
  */
 static void assert_not_modified(struct served *f, const char *request, const char *headers)
 {
@@ -186,14 +189,14 @@ SERVED_TEST(test_not_modified)
 
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
         assert_not_modified(*state, requests[i][0], requests[i][1]);
-    /* The ETag of the one coding is not that of the other. */
+    /* Each content coding has an ETag of its own. */
     _cleanup_(received_done) struct received gzip = receive(*state, "GET /page/app.js", GZIP);
     _cleanup_(freep) char *etag = header_of(&gzip, "ETag");
     _cleanup_(closep) int fd = ask_if_none(*state, "GET /page/app.js", "", etag);
     served_expect(*state, fd, "const module_");
 }
 
-/* Below whatever path a proxy has it: no link begins with a slash. */
+/* The page works below any path prefix of a proxy, since no link begins with a slash. */
 SERVED_TEST(test_page)
 {
     struct served *f = *state;
@@ -216,7 +219,7 @@ SERVED_TEST(test_page)
     assert_has(page, "</noscript>\n</body>\n</html>\n");
 }
 
-/* A page is another one where it has other paths. */
+/* Changing the telemetry path changes the page, and thus its ETag. */
 SERVED_TEST(test_page_with_another_telemetry_path)
 {
     struct served *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf's format read back word by word; that perf itself reads it, with its header, is tests/e2e/sampler-perf.sh's. */
+/* The perf.data stream is parsed word by word. tests/e2e/sampler-perf.sh checks that perf itself reads it. */
 #include "base/cleanup.h"
 #include "formats/perf-data.h"
 #include "formats/writers.h"
@@ -16,7 +16,7 @@
 
 static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
 
-/* The records are those behind the header of the stream. */
+/* `records` are those after the stream's header. */
 struct stream {
     struct fake_sys *fake;
     struct perf_event_attr attr, member;
@@ -79,7 +79,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Cuts the output from `at` on into records: each is whole, and of a multiple of 8. */
+/* Splits the output from `at` on into records. Each must be complete, with a size that is a multiple of 8. */
 static void split(struct stream *stream, size_t at)
 {
     stream->n = 0;
@@ -99,7 +99,7 @@ static void split(struct stream *stream, size_t at)
     }
 }
 
-/* Begins the stream, checks its header and cuts it into records. */
+/* Begins the stream, checks its header and splits it into records. */
 static void begin(struct stream *stream)
 {
     static const unsigned char magic[] = "PERFILE2\x10\0\0\0\0\0\0";
@@ -111,7 +111,7 @@ static void begin(struct stream *stream)
     split(stream, 16);
 }
 
-/* A number of 64 or 32 bits at an offset. */
+/* Return a 64-bit or 32-bit number at an offset. */
 static uint64_t word(const unsigned char *bytes, size_t at)
 {
     uint64_t value;
@@ -128,13 +128,13 @@ static uint32_t half(const unsigned char *bytes, size_t at)
     return value;
 }
 
-/* The n-th record of a type. */
+/* Returns the index of the n-th record of a type. */
 static size_t find(const struct stream *stream, uint32_t type, size_t n)
 {
     for (size_t i = 0; i < stream->n; i++)
         if (stream->records[i].type == type && n-- == 0)
             return i;
-    fail_msg("there is no such record of type %u", type);
+    fail_msg("no such record of type %u", type);
     return 0;
 }
 
@@ -147,19 +147,19 @@ static size_t count(const struct stream *stream, uint32_t type)
     return n;
 }
 
-/* The bytes behind the number of a feature. */
+/* Returns the bytes that follow the number of a feature. */
 static const unsigned char *feature(const struct stream *stream, uint64_t number)
 {
     for (size_t i = 0; i < stream->n; i++)
         if (stream->records[i].type == 80 && word(stream->records[i].body, 0) == number)
             return stream->records[i].body + 8;
-    fail_msg("there is no feature %d", (int)number);
+    fail_msg("no feature %d", (int)number);
     return NULL;
 }
 
 #define ATTR_SIZE 128
 
-/* perf looks for ids at the same place in all records: each attr has the leader's layout. */
+/* perf looks for ids at the same position in all records, so each attr has the leader's layout. */
 static void check_attr(const unsigned char *bytes, uint64_t config, const uint64_t *ids)
 {
     struct perf_event_attr attr = {0};
@@ -201,7 +201,7 @@ static void decode(const struct stream *stream, size_t n, struct record *ret)
     assert_int_equal(ret->id.id, 0);
 }
 
-/* That the n-th record of a type is "MISC PID ADDRESS+LENGTH@OFFSET MAJOR:MINOR INODE.GENERATION PROT FLAGS FILE". */
+/* Checks the n-th record of a type: "MISC PID ADDRESS+LENGTH@OFFSET MAJOR:MINOR INODE.GENERATION PROT FLAGS FILE". */
 static void check_map(const struct stream *stream, uint32_t type, size_t n, const char *expected)
 {
     struct record record;
@@ -237,7 +237,7 @@ TEST_WITH(test_processes, setup, teardown)
     assert_int_equal(stream->records[id].body[24], 8);
     assert_string_equal((const char *)stream->records[id].body + 28, "/usr/bin/hot");
 
-    /* Behind a pause there are records about all processes again, but not about the kernel. */
+    /* After a pause, records describe all processes again, but not the kernel. */
     size_t before = stream->out.size;
     writer_perf_data.mark(stream->state, &(struct writer_mark){.kind = WRITER_RESCANNED}, &stream->out);
     split(stream, before);
@@ -270,7 +270,7 @@ static void write_notes(struct fake_sys *fake)
     assert_int_equal(fclose(file), 0);
 }
 
-/* The kernel ends where the next module starts; modules below it do not count. */
+/* The kernel's mapping ends where the next module begins; modules at lower addresses do not matter. */
 TEST_WITH(test_kernel, setup, teardown)
 {
     struct stream *stream = *state;
@@ -300,7 +300,7 @@ static bool pass(struct stream *stream, struct built *built)
     return writer_perf_data.record(stream->state, &record, &stream->out);
 }
 
-/* Records are passed on as they are, except for those that perf 6.1 ends at. */
+/* Records are passed through unchanged, except for types at which perf 6.1 stops reading. */
 TEST_WITH(test_records, setup, teardown)
 {
     struct stream *stream = *state;
@@ -358,7 +358,7 @@ static void expect_addresses(struct stream *stream, uint16_t misc, const uint64_
     assert_memory_equal(stream->records[0].body + 24, expected, n * sizeof(chain[0]));
 }
 
-/* If the kernel hides its address, it is shown at the address that it was linked to, and its modules follow. */
+/* If the kernel's addresses are hidden, the kernel is shown at its link address, followed by its modules. */
 TEST_WITH(test_hidden, setup, teardown)
 {
     static const char shifted[] = "ffffffffa3400000 T _text\nffffffffa3400100 T do_idle\n";
@@ -392,7 +392,7 @@ TEST_WITH(test_hidden, setup, teardown)
     assert_false(pass(stream, &built));
 }
 
-/* A record whose header claims too much (perf/record.c) is written with its true size. */
+/* A record whose header states too large a size (perf/record.c) is written with its real size. */
 TEST_WITH(test_true_size, setup, teardown)
 {
     struct stream *stream = *state;
@@ -425,11 +425,13 @@ static void take_read(struct stream *stream, uint64_t id, uint64_t period, const
     assert_true(pass(stream, &built));
 }
 
-/* Counts start at 0 in a stream: perf would weigh its first sample by everything that was counted before. */
+/*
+ * Counter values start at 0 in each stream. Otherwise perf would assign everything counted before to the first sample.
+ */
 TEST_WITH(test_reads, setup, teardown)
 {
     static const struct {
-        uint64_t id, period, in[4]; /* values and ids */
+        uint64_t id, period, in[4]; /* two values, each followed by its id */
         uint64_t out[2];
     } cases[] = {
         {7, 100, {5000, 7, 900, 8}, {100, 0}}, {17, 50, {20, 17, 1, 18}, {20, 0}},
@@ -466,7 +468,7 @@ TEST_WITH(test_reads, setup, teardown)
     assert_int_equal(perf_data_count("", 0, &samples), -EBADMSG);
 }
 
-/* A record with a text of this length; 0: it is too large, and taken back. */
+/* A record with a text of this length. `out_size` 0: the record is too large and is removed. */
 TEST(test_sizes)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Features of the running kernel: groups, rings, breakpoints and probes. */
+/* Features of the running kernel: groups, ring buffers, breakpoints and probes. */
 #include <fcntl.h>
 #include <link.h>
 #include <linux/hw_breakpoint.h>
@@ -18,7 +18,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
 
-/* A group with events of two PMUs. */
+/* --- a group with events of two PMUs --- */
 
 #define PAGES 64
 #define PAGE_SIZE 4096
@@ -49,7 +49,7 @@ static struct group_reading read_after_faults(const struct group *group)
     return reading;
 }
 
-/* Siblings whose PMU is not the leader's count again after a pause. */
+/* After a pause, siblings count again even if their PMU is not the leader's. */
 TEST(test_pause)
 {
     struct group_target self = {.pid = 0, .cpu = -1};
@@ -77,22 +77,22 @@ TEST(test_pause)
     group_free(group);
 }
 
-/*
- * The kernel writes rings so small that they wrap many times, with every field that a sample of a clock can have. If a
- * field were decoded at a wrong offset, its value or the next one would be absurd.
- */
+/* --- ring buffers --- */
 
 #define PERIOD_NS 200000
 #define SAMPLES 200
 
-/* Every field that a sample of a clock can have. */
+/*
+ * Every field that a sample of a software clock can have. The rings are so small that they wrap many times. A field
+ * decoded at a wrong offset would have an absurd value.
+ */
 #define ALL_FIELDS                                                                                                     \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |                 \
      PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |                \
      PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT |   \
      PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR)
 #define FEW_FIELDS (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
-/* CGROUP is new in 5.7, DATA_PAGE_SIZE and CODE_PAGE_SIZE in 5.11. */
+/* PERF_SAMPLE_CGROUP is new in Linux 5.7, DATA_PAGE_SIZE and CODE_PAGE_SIZE in 5.11. */
 #define NEW_FIELDS (PERF_SAMPLE_CGROUP | UINT64_C(3) << 22)
 #define FORMAT_LOST (UINT64_C(1) << 4)
 
@@ -105,10 +105,10 @@ struct clock {
     int fd;
     unsigned samples, comms, mmaps, forks;
     uint64_t last_time, last_value;
-    bool user_page; /* some sample had a page size */
+    bool user_page; /* at least one sample had a page size */
 };
 
-/* Returns false, with a message, if the kernel refuses the event or the ring. */
+/* Returns false, and prints a message, if the kernel refuses the event or the ring buffer. */
 static bool open_clock(struct clock *clock, uint64_t fields, uint64_t read_format)
 {
     *clock = (struct clock){
@@ -128,7 +128,7 @@ static bool open_clock(struct clock *clock, uint64_t fields, uint64_t read_forma
                  .sample_id_all = 1},
     };
     if (fields & PERF_SAMPLE_REGS_USER)
-        clock->attr.sample_regs_user = 0x7; /* three registers that every machine has */
+        clock->attr.sample_regs_user = 0x7; /* three registers that every architecture has */
     if (fields & PERF_SAMPLE_REGS_INTR)
         clock->attr.sample_regs_intr = 0x3;
     if (fields & PERF_SAMPLE_STACK_USER)
@@ -143,7 +143,7 @@ static bool open_clock(struct clock *clock, uint64_t fields, uint64_t read_forma
     assert_int_equal(sys_ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_ID, (unsigned long)&clock->id), 0);
     int r = ring_open(&clock->sys, clock->fd, 1, &clock->ring);
     if (r == -EPERM) {
-        leave_out("room below the limit of locked memory");
+        leave_out("enough locked memory (RLIMIT_MEMLOCK)");
         close(clock->fd);
         return false;
     }
@@ -268,7 +268,7 @@ static void spin(void)
         ;
 }
 
-/* Works until there are SAMPLES samples, more than the ring of one page can hold. */
+/* Works until there are SAMPLES samples, more than a ring of one page can hold. */
 static void work(struct clock *clock)
 {
     uint64_t limit = sys_now(&clock->sys, CLOCK_MONOTONIC) + 60 * NSEC_PER_SEC;
@@ -277,7 +277,7 @@ static void work(struct clock *clock)
     do_things();
     while (clock->samples < SAMPLES) {
         if (sys_now(&clock->sys, CLOCK_MONOTONIC) > limit)
-            fail_msg("waited 60 s for %d samples, and got %u", SAMPLES, clock->samples);
+            fail_msg("expected %d samples within 60 s, got %u", SAMPLES, clock->samples);
         spin();
         drain(clock);
     }
@@ -318,13 +318,13 @@ TEST(test_rings)
         try_clock(clocks[i].in_fields, clocks[i].in_format);
 }
 
-/* Breakpoints, uprobes and kprobes: each counts exactly what this process does. */
+/* --- breakpoints, uprobes and kprobes: each counts exactly what this process does --- */
 
 #define TIMES 1000
 
 static volatile uint64_t watched __attribute__((aligned(8)));
 
-/* A function that is not inlined and large enough for a probe. */
+/* A function that is large enough for a probe and is never inlined. */
 __attribute__((noinline)) static int probed(int n)
 {
     __asm__ volatile("" : "+r"(n));
@@ -390,7 +390,7 @@ static uint64_t close_event(struct group *group, struct event *event)
     return reading.values[0];
 }
 
-/* A virtual machine may accept breakpoints and never report that one was hit. */
+/* A virtual machine may accept breakpoints without ever reporting a hit. */
 static bool breakpoints_are_hit(void)
 {
     struct perf_event_attr attr = {
@@ -405,7 +405,7 @@ static bool breakpoints_are_hit(void)
     uint64_t count = 0;
 
     if (fd < 0)
-        return true; /* open_event() says why */
+        return true; /* open_event() reports the reason */
     watched = 0;
     assert_int_equal(read(fd, &count, sizeof(count)), sizeof(count));
     return count > 0;
@@ -415,7 +415,7 @@ TEST_WITH(test_breakpoint, setup, teardown)
 {
     static const struct {
         const char *in_format;
-        unsigned out; /* count for each iteration, which reads and writes once */
+        unsigned out; /* expected count per iteration, which reads once and writes once */
     } cases[] = {{"mem:0x%lx/8:w:u", 1}, {"mem:0x%lx/8:rw:u", 2}, {"mem:0x%lx/8:w", 1}};
 
     if (!breakpoints_are_hit())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of libpfm4's names in a perfcountd that was built without it. */
+/* Error messages for libpfm4's event names in a perfcountd built without libpfm4. */
 #undef HAVE_LIBPFM4
 
 #include "base/cleanup.h"
@@ -9,7 +9,7 @@
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
-/* Instead of the one in the library. */
+/* perf/pfm.c is included above, so that the linker prefers it to the library's copy. */
 
 TEST(test_sentences)
 {

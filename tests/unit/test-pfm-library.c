@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This machine's libpfm4 and its tables, with a model of CPU that the environment makes it detect. */
+/* The installed libpfm4 and its tables, with a CPU model selected by an environment variable. */
 #include "perf/attr.h"
 #include "perf/pfm.h"
 #include "tests/unit/fake-machine.h"
@@ -17,7 +17,7 @@ struct sample {
 };
 
 #ifdef __x86_64__
-/* Intel's numbers (SDM volume 3, "Performance Monitoring Events"): event, unit mask << 8, counter mask << 24. */
+/* Intel's encodings (SDM volume 3, "Performance Monitoring Events"): event, unit mask << 8, counter mask << 24. */
 static const struct sample samples[] = {
     {"SKL::UNHALTED_CORE_CYCLES", "cpu", {0x3c}},
     {"skl::INST_RETIRED:ANY_P", "cpu", {0xc0}},
@@ -27,10 +27,10 @@ static const struct sample samples[] = {
     {"skl::OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT:SNP_NONE", "cpu", {0x1b7, 0x801c0001}},
 };
 #else
-/* Arm's (Architecture Reference Manual, "PMU event number space"). */
+/* Arm's encodings (Architecture Reference Manual, "PMU event number space"). */
 static const struct sample samples[] = {
     {"arm_ac55::L2D_CACHE_REFILL", "armv8_cortex_a55", {0x17}},       {"CPU_CYCLES", "armv8_cortex_a55", {0x11}},
-#ifdef __aarch64__ /* libpfm4 for 32 bits has no Neoverse N1, whose table stands in (pfm-pmu.c) */
+#ifdef __aarch64__ /* libpfm4 on 32-bit Arm lacks the Neoverse N1, whose table replaces that of the A76 (pfm-pmu.c) */
     {"ARM_CORTEX_A76::L2D_CACHE_REFILL", "armv8_cortex_a76", {0x17}}, {"L2D_CACHE_REFILL", "armv8_cortex_a76", {0x17}},
     {"arm_ac76::INST_RETIRED", "armv8_cortex_a76", {0x08}},
 #endif
@@ -69,7 +69,7 @@ TEST(test_encode)
     }
 }
 
-/* A model that is not this machine's: libpfm4 would encode it, and the kernel would count something else. */
+/* Events of another CPU model are refused. libpfm4 would encode them, and the kernel would count something else. */
 TEST(test_other_model)
 {
     const struct machine *machine = *state;
@@ -94,7 +94,7 @@ static void count(void *userdata, const char *name, const char *description)
     ++*(unsigned *)userdata;
 }
 
-/* All that libpfm4 has where sysfs lists no event; on arm64's cores, else only what it lists. */
+/* If sysfs lists no events, all events of libpfm4 are listed. Otherwise, arm64 cores list only those in sysfs. */
 TEST(test_list)
 {
     struct pmu pmu = *machine_core_pmu(*state, 0);

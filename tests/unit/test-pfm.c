@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of events that libpfm4 knows. */
+/* Event names that libpfm4 knows. */
 #include <dlfcn.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <strings.h>
 
-/* As in perf/pfm.c: keeps libpfm4's own copy of struct perf_event_attr out. */
+/* Excludes libpfm4's own copy of struct perf_event_attr, as perf/pfm.c does. */
 #define __PERFMON_PERF_EVENT_H__
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -18,8 +18,9 @@
 #include "tests/unit/test.h"
 
 /*
- * libpfm4's names on machines with several kinds of core. The test plays libpfm4: its functions are here, and dlopen()
- * opens the program itself. It has the tables of Debian 12 on arm64, without those of the Cortex-A55 and A76.
+ * libpfm4's names on machines with several kinds of core. The test simulates libpfm4: it defines its functions, and
+ * dlopen() opens the test program itself. The tables are those of Debian 12 on arm64, without those of the Cortex-A55
+ * and A76.
  */
 
 enum { GAP, KERNEL, A53, A57, N1, A76, UNCORE, N_PMUS };
@@ -38,7 +39,7 @@ static struct played_pmu {
     [UNCORE] = {"hisi_sccl1_ddrc0", PFM_PMU_TYPE_UNCORE, false, true, 11},
 };
 
-/* The numbers of Arm's manuals; the last event of the A53 is its own. */
+/* The numbers are from Arm's manuals. The last event of the A53 exists on no other core. */
 static const struct played_event {
     int pmu;
     const char *name;
@@ -185,7 +186,7 @@ static int restart(void **state)
 static const struct {
     const char *in;
     unsigned in_cpu;
-    uint32_t out_type; /* 0: that CPU does not have the event */
+    uint32_t out_type; /* 0: this CPU does not have the event */
     uint64_t out_config, out_config1;
     const char *out_asked;
 } build_cases[] = {
@@ -199,8 +200,8 @@ static const struct {
     {"L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
     {"MASKED:BIG", 4, 9, 0x71, 7, "arm_n1::MASKED:BIG"},
     {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
-    {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
-    /* Another core than the stand-in: this core may not have the stand-in's own events. */
+    {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* an uncore PMU with a cpumask: its events are not per CPU */
+    /* A similar core's table is used in place of a missing one, except for events that only the similar core has. */
     {"arm_ac55::OWN_EVENT", 0, 0, 0, 0, NULL},
     {"arm_ac53::L2D_CACHE_REFILL", 0, 0, 0, 0, NULL},
 };
@@ -229,7 +230,7 @@ TEST_WITH(test_build, restart, NULL)
     }
 }
 
-/* A libpfm4 with the core's own table encodes by that one. */
+/* If libpfm4 has the core's own table, that table is used. */
 TEST_WITH(test_newer, restart, NULL)
 {
     const struct fixture *fixture = *state;
@@ -243,7 +244,10 @@ TEST_WITH(test_newer, restart, NULL)
     assert_int_equal(pfm_encode(pmu, "ARM_CORTEX_A76::STALL_BACKEND", &words), -ENOENT);
 }
 
-/* One PMU for both kinds of core, as in a vendor's kernel: names with prefix serve both, others the detected kind. */
+/*
+ * One PMU serves both kinds of core, as in some vendors' kernels. Prefixed names work for both kinds, others for the
+ * detected kind.
+ */
 TEST_WITH(test_one_pmu_for_all, restart, NULL)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_sys_new();
@@ -340,7 +344,7 @@ TEST_WITH(test_list, restart, NULL)
                               "arm_ac76::MASKED:BIG (Described: masked)\n");
 }
 
-/* The PMU of sysfs for each PMU of libpfm4. */
+/* Which PMU in sysfs each PMU of libpfm4 belongs to. */
 
 TEST(test_counts_on)
 {

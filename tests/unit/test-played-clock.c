@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server whose service plays another clock than the kernel's, which runs its timers. */
+/* A server whose service uses a simulated clock, while its timers run on the kernel's clock. */
 #include <time.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ static void test_silent_client_is_cut_off(void)
     served_done(&served);
 }
 
-/* A timer that is due all the time would be found at each turn. */
+/* A timer that is always due would fire at every iteration of the event loop. */
 static void test_loop_rests_before_a_deadline(void)
 {
     struct served served;

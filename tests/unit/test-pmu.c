@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PMUs from sysfs, the formats of their terms, and the units of their events. */
+/* PMUs from sysfs, the format of their terms, and the units of their events. */
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "perf/pmu.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
-/* PMUs from sysfs, and garbled files of them. */
+/* --- PMUs from sysfs, including malformed files --- */
 
 static struct pmu *load_pmu(struct fake_sys *fake, const char *name)
 {
@@ -66,7 +66,7 @@ TEST(test_load)
     pmu_free(pmu);
 }
 
-/* A garbled file of the PMU itself is an error. */
+/* A malformed file of the PMU itself is an error. */
 TEST(test_garbled_pmu)
 {
     static const struct {
@@ -116,7 +116,7 @@ TEST(test_names)
         assert_int_equal(pmu_name_matches(cases[i].in_written, cases[i].in_name), cases[i].out);
 }
 
-/* One bad file costs one entry, not the PMU. */
+/* A malformed event or format file costs one entry, not the PMU. */
 TEST(test_garbled_files)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_one_pmu();
@@ -145,7 +145,7 @@ TEST(test_garbled_files)
     pmu_free(pmu);
 }
 
-/* Common events of Armv8 are there where sysfs lists them; of other numbers and PMUs nothing is known. */
+/* An Armv8 common event exists if sysfs lists it. Nothing is known about other event numbers or other PMUs. */
 TEST(test_has_number)
 {
     static const struct {
@@ -167,7 +167,7 @@ TEST(test_has_number)
     }
 }
 
-/* Formats of a PMU's terms: their grammar, and values put into bits. */
+/* --- formats of terms: their grammar, and how values are stored in bits --- */
 
 TEST(test_parse)
 {
@@ -220,7 +220,7 @@ TEST(test_deposit)
         uint64_t out_word;
     } cases[] = {
         {0xff, 0x3c, 0, 0, 0x3c},
-        {0xff00, 0x01, 0xffff, 0, 0x01ff}, /* replaces what was there */
+        {0xff00, 0x01, 0xffff, 0, 0x01ff}, /* overwrites the previous bits */
         {0xf000000ff, 0xabc, 0, 0, 0xa000000bc},
         {0x2a, 0x5, 0, 0, 0x22},
         {UINT64_MAX, UINT64_MAX, 0, 0, UINT64_MAX},
@@ -236,7 +236,7 @@ TEST(test_deposit)
     }
 }
 
-/* The units of Linux's drivers: each with its source, and what one count of the event is. */
+/* --- units of the kernel's drivers, each with its source file and the amount of one count --- */
 
 static double resolved(const char *unit, double scale, char **ret_base)
 {
@@ -247,9 +247,9 @@ static double resolved(const char *unit, double scale, char **ret_base)
 }
 
 /*
- * All drivers of Linux 6.1 and 6.12 that register a PMU and write a unit or a scale, by the files that call
- * perf_pmu_register(); the others write neither. Where another version of Linux is named, it has the driver or the
- * value. "" is a file that is absent.
+ * All drivers of Linux 6.1 and 6.12 that register a PMU and write a unit or a scale, found by the callers of
+ * perf_pmu_register(). The other drivers write neither. If an entry names another version of Linux, the
+ * driver or the value is from that version. "" means that the file is absent.
  */
 static const struct {
     const char *source, *in_unit, *in_scale, *out_base;
@@ -290,7 +290,7 @@ TEST(test_drivers)
 
 static const struct {
     const char *name, *base;
-    double decimal, binary; /* `binary` is 0 where the unit has no other meaning */
+    double decimal, binary; /* `binary` is 0 if the unit has no binary meaning */
 } units[] = {
     {"Joules", "joules", 1, 0},
     {"Bytes", "bytes", 1, 0},
@@ -322,7 +322,9 @@ static bool is_near(double a, double b, double ratio)
     return a >= b * (1 - ratio) && a <= b * (1 + ratio);
 }
 
-/* Every unit at scales from 1e-15 to 1e6, as numbers of few digits and as powers of two: only rounding is undone. */
+/*
+ * Every unit with scales from 1e-15 to 1e6, as short decimal numbers and as powers of two. Only rounding is corrected.
+ */
 TEST(test_every_unit)
 {
     static const double steps[] = {1, 1.6, 2.5, 3.3, 0x1p-1, 0x1p-2};

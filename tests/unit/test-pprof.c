@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles for pprof, read again field by field; that protoc and pprof read them is tests/e2e/sampler-perf.sh's. */
+/* Profiles for pprof, parsed field by field. tests/e2e/sampler-perf.sh checks that protoc and pprof read them. */
 #include <inttypes.h>
 #include <libdeflate.h>
 
@@ -19,7 +19,7 @@ static const struct writer_event clock_event = {.name = "cpu-clock", .attr = &cl
 static const struct writer_event cycles_event = {.name = "cycles:u", .attr = &cycles_attr};
 static const struct writer_end good_end = {.reason = "seconds", .records = 3, .duration_ns = 2 * NSEC_PER_SEC};
 
-/* The location (4) or function (5) of that id. */
+/* Returns the location (field 4) or function (field 5) with this id. */
 static struct bytes by_id(struct bytes profile, unsigned number, uint64_t id)
 {
     struct field field;
@@ -27,7 +27,7 @@ static struct bytes by_id(struct bytes profile, unsigned number, uint64_t id)
     while (read_field(&profile, &field))
         if (field.number == number && number_of(field.bytes, 1) == id)
             return field.bytes;
-    fail_msg("there is no %u of id %d", number, (int)id);
+    fail_msg("no message of field %u has id %d", number, (int)id);
     return profile;
 }
 
@@ -109,7 +109,7 @@ static void show_location(struct bytes profile, uint64_t id, struct buffer *out)
     struct bytes location = by_id(profile, 4, id);
     struct bytes function = by_id(profile, 5, number_of(field_at(location, 4, 0).bytes, 1));
 
-    assert_int_equal(field_at(location, 4, 1).number, 0); /* one line */
+    assert_int_equal(field_at(location, 4, 1).number, 0); /* a single line */
     buffer_append_char(out, ' ');
     show_text(profile, number_of(function, 2), "@", out);
     buffer_appendf(out, "%" PRIx64, number_of(location, 3));
@@ -147,7 +147,7 @@ static void assert_shown(struct bytes profile, const char *expected)
     struct buffer out = {0};
     struct field field;
 
-    assert_int_equal(field_at(profile, 6, 0).value, 0); /* the first text is empty */
+    assert_int_equal(field_at(profile, 6, 0).value, 0); /* the string table begins with an empty string */
     for (size_t i = 0; (field = field_at(profile, 1, i)).number; i++)
         show_type(profile, field.bytes, &out);
     buffer_appendf(&out, "%" PRIu64 " ", number_of(profile, 12));
@@ -190,11 +190,14 @@ TEST(test_profile)
         "2 50 pid=100 tid=100 comm=my app0  sys_read@ffffffff81000010/1 leaf@10210/2 leaf@10210/2\n"
         "1 20 pid=200 tid=200 comm=my app0  sys_read@ffffffff81000010/1 leaf@10210/2 leaf@10210/2\n"
         "1 30 pid=200 tid=200 comm=my app0  sys_read@ffffffff81000010/1 [unknown]@90000/3 [unknown]@90000/3\n");
-    assert_int_equal(field_at(written.profile, 5, 3).number, 0); /* each of the three functions once */
+    assert_int_equal(field_at(written.profile, 5, 3).number, 0); /* each of the three functions is listed once */
     done(&written);
 }
 
-/* A hostile name of a cgroup is UTF-8 as all texts. Threads and cgroups are counted apart, and share their frames. */
+/*
+ * A hostile cgroup name is converted to UTF-8 like all texts. Threads and cgroups are counted separately and share
+ * their frames.
+ */
 TEST(test_labels)
 {
     static const uint64_t chain[] = {PERF_CONTEXT_USER, 0x10210};
@@ -262,7 +265,7 @@ TEST(test_head)
     done(&written);
 }
 
-/* Samples that the profile had no room for are in the sums. */
+/* Samples that did not fit into the profile are included in the totals. */
 TEST(test_full)
 {
     enum { SAMPLES = 30000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Presets: the table, and what each preset becomes on the captured machines. */
+/* The table of presets, and how each preset is resolved on the captured machines. */
 #include "base/buffer.h"
 #include "cmd/list.h"
 #include "collectors/collector.h"
@@ -10,7 +10,7 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
-/* Each text parses, and only the last variant has no condition. */
+/* Each variant is valid, and only the last variant has no condition. */
 TEST(test_table)
 {
     for (size_t i = 0; i < n_presets; i++)
@@ -31,7 +31,7 @@ TEST(test_find)
     assert_string_equal(error.message, "there is no preset \"topdwon\"; did you mean \"topdown\"?");
 }
 
-/* "PMU: events\n" for each row; a preset that does not fit has "overview-2" as well. */
+/* Appends "PMU: events\n" for each row. A preset that is split has a second group, named such as "overview-2". */
 static void describe_rows(struct buffer *text, const struct snapshot *snapshot, const char *group)
 {
     const char *last = "";
@@ -49,7 +49,7 @@ static void describe_rows(struct buffer *text, const struct snapshot *snapshot, 
     }
 }
 
-/* The groups that a preset becomes on a machine, which is freed. `quiet`: no failure is reported. */
+/* Returns the groups that a preset resolves to on a machine, which is freed. `quiet`: no failure is reported. */
 static char *resolve(struct fake_sys *fake, const struct preset *preset, bool quiet)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -96,7 +96,7 @@ static char *resolve(struct fake_sys *fake, const struct preset *preset, bool qu
 #define RK3588(texts) "armv8_cortex_a55: " texts "armv8_cortex_a76: " texts
 #define HYBRID(texts) "cpu_core: " texts "cpu_atom: " texts
 
-/* By machine and preset, in the order of the table. */
+/* The expected groups per machine and preset, in the order of the preset table. */
 static const struct {
     struct fake_sys *(*in)(void);
     const char *out[7];
@@ -132,12 +132,15 @@ TEST(test_machines)
         for (size_t k = 0; k < n_presets; k++) {
             _cleanup_(freep) char *described = resolve(machines[i].in(), &presets[k], true);
             if (!str_equal(described, machines[i].out[k]))
-                fail_msg("machine %zu: %s becomes\n%sinstead of\n%s", i, presets[k].name, described,
+                fail_msg("machine %zu: preset %s resolves to\n%sexpected\n%s", i, presets[k].name, described,
                          machines[i].out[k]);
         }
 }
 
-/* The NMI watchdog of x86 holds a counter: with all six events AMD's six counters, and Intel's four, would starve. */
+/*
+ * The x86 NMI watchdog occupies a counter. With it, all six events would never fit on AMD's six counters or Intel's
+ * four.
+ */
 TEST(test_watchdog)
 {
     static struct fake_sys *(*const in[])(void) = {captured_intel_server, captured_amd_server};
@@ -154,7 +157,7 @@ TEST(test_watchdog)
     assert_string_equal(described, "armv8_cortex_a76: " OVERVIEW_ARM64);
 }
 
-/* Another PMU's event of the name by which Zen 4 is known does not make it one. */
+/* Zen 4 is recognized by an event name. The same name on another PMU does not count. */
 TEST(test_not_zen4)
 {
     struct fake_sys *fake = captured_amd_server();
@@ -164,7 +167,7 @@ TEST(test_not_zen4)
     assert_string_equal(described, "");
 }
 
-/* Without a hardware PMU the reason is reported, but for a PMU that the machine need not have. */
+/* Without a hardware PMU the reason is reported, unless the preset's PMU is optional. */
 TEST(test_no_pmu)
 {
     for (size_t i = 0; i < n_presets; i++) {
@@ -174,7 +177,7 @@ TEST(test_no_pmu)
     }
 }
 
-/* An event that the kernel does not know for this PMU is left out; any other refusal is reported. */
+/* An event that the kernel does not know for this PMU is omitted silently; any other refusal is reported. */
 TEST(test_refused)
 {
     static const struct {
@@ -194,7 +197,7 @@ TEST(test_refused)
     }
 }
 
-/* The event of a name that sysfs does not list is not opened by its number. */
+/* A named event that sysfs does not list is not opened by its number. */
 TEST(test_unlisted)
 {
     struct fake_sys *fake = fake_machine_big_little();

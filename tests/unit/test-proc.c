@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scans a /proc that the test makes. This program also plays the finder. The finder opens proc/PID/maps, relative to
- * its working directory. From the second request for a process on, it opens proc/PID/again instead, if that exists. If
- * proc/PID/hangs exists, it never answers. It adds a byte to proc/PID/asked at each request.
+ * Scans a /proc that the test creates. This program is also the finder. The finder opens proc/PID/maps, relative to its
+ * working directory. From the second request for a process on, it opens proc/PID/again instead, if that exists. If
+ * proc/PID/hangs exists, it never answers. At each request it appends a byte to proc/PID/asked.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static void count_visits(void *userdata, uint32_t pid, uint32_t tid, const char 
     n[mapping ? 1 : 0]++;
 }
 
-/* Processes 7 and 9, a process that has ended, and files that are no processes. */
+/* Creates processes 7 and 9, a process that has exited, and files that are not processes. */
 static void make_proc(const char *root)
 {
     _cleanup_(buffer_done) struct buffer maps = {0};
@@ -103,7 +103,7 @@ static void make_proc(const char *root)
         "nonsense\n"
         "4000-5000 r-xp 00000000 00:00 0 [vdso]\n"
         "5000-6000 r-xp 00000000 00:00 0 cut off");
-    for (unsigned i = 0; i < 900; i++) /* more than one step reads */
+    for (unsigned i = 0; i < 900; i++) /* more than is read in one step */
         buffer_appendf(&maps, "%x000-%x000 r-xp 00000000 08:01 %u /a/rather/long/name\n", i + 1, i + 2, i + 10);
     _cleanup_(freep) char *text = buffer_string(&maps);
     put(root, "/proc/9/task/9/comm", "nine\n");
@@ -199,12 +199,15 @@ TEST_WITH(test_scan, setup, teardown)
     processes_each(rig->processes, count_visits, visits);
     assert_int_equal(visits[0], 4);
     assert_int_equal(visits[1], 902);
-    scan(fixture, 12345); /* it has ended */
+    scan(fixture, 12345); /* this process has exited */
     rig->sys.root = "/nowhere";
     assert_int_equal(begin(fixture, 0), -ENOENT);
 }
 
-/* A message of the symboliser has 16 KiB of lines. What follows a longer line is read, and nothing inside it is. */
+/*
+ * A message from the symboliser holds 16 KiB of lines. A longer line is skipped as a whole, so that no part of it is
+ * taken for a line, and reading continues after it.
+ */
 TEST_WITH(test_a_long_line, setup, teardown)
 {
     enum { MESSAGE = 16 * 1024 };
@@ -247,12 +250,15 @@ static uint64_t children_time(void)
            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* While a process of one user hangs, processes of other users have mappings, and that user's are not asked for. */
+/*
+ * While a process of one user hangs, processes of other users are still mapped, and no other process of that user is
+ * queried.
+ */
 TEST_WITH(test_hangs, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct process_rig *rig = fixture->rig;
-    static struct child child = CHILD_NONE; /* the teardown uses it, after this function has returned */
+    static struct child child = CHILD_NONE; /* static, since the teardown uses it */
     uint64_t before = children_time();
 
     dsos_set_child(rig->dsos, &child);
@@ -263,12 +269,12 @@ TEST_WITH(test_hangs, setup, teardown)
     put(fixture->root, "/proc/12/task/12/comm", "of the same user\n");
     put(fixture->root, "/proc/12/status", "Name:\tx\nUid:\t1007\t1007\t1007\t1007\n");
     put(fixture->root, "/proc/12/maps", "1000-2000 r-xp 00000000 08:01 5 /twelve\n");
-    scan(fixture, 9); /* starts the chain */
+    scan(fixture, 9); /* starts the chain of requests */
     assert_int_equal(n_asked(9), 1);
     assert_int_equal(begin(fixture, 7), 0);
     assert_int_equal(step_until_it_waits(fixture), SCAN_WAITS);
     struct proc_scan *first = fixture->scan;
-    scan(fixture, 12); /* it waits for the same chain */
+    scan(fixture, 12); /* waits for the same chain */
     proc_scan_free(first);
     assert_int_equal(n_asked(12), 0);
     scan(fixture, 0);
@@ -287,7 +293,7 @@ TEST_WITH(test_hangs, setup, teardown)
     fixture->scan = proc_scan_free(fixture->scan);
     scan(fixture, 9);
     assert_int_equal(n_asked(9), 4);
-    /* The CPU time of finders that have ended is counted, within the kernel's rounding. */
+    /* The CPU time of exited finders is counted, within the kernel's rounding. */
     assert_in_range(child.ended_cpu_ns / 1000, children_time() - before - 10, children_time() - before + 10);
 }
 

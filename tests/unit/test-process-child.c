@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Child processes and their start, /proc/PID/stat, and the path of the running program. */
+/* Child processes: how they start, /proc/PID/stat, and the path of the running program. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ static uint64_t own_cpu(void)
 }
 
 /*
- * Starts a child that uses BUSY_NS of CPU time. It then exits with `status`, or if that is negative, waits to be
- * killed.
+ * Starts a child that uses BUSY_NS of CPU time, then exits with `status`. If `status` is negative, it waits to be
+ * killed instead.
  */
 static void start(struct child *child, int status)
 {
@@ -71,11 +71,11 @@ TEST(test_lives)
     assert_true(child_reap(&child, &status));
     uint64_t first = child.ended_cpu_ns;
     assert_true(first >= BUSY_NS - NSEC_PER_SEC / 100);
-    /* The CPU time of the next child is added to that of the first. */
+    /* The CPU time of the second child is added to that of the first. */
     start(&child, -1);
     assert_int_equal(child_read(&child, &stat), 0);
     assert_true(stat.cpu_ns >= first);
-    assert_in_range(stat.threads, 1, runs_emulated() ? 2 : 1); /* qemu adds a thread of its own */
+    assert_in_range(stat.threads, 1, runs_emulated() ? 2 : 1); /* qemu adds a thread */
     assert_false(child_reap(&child, &status));
     while (stat.cpu_ns < first + BUSY_NS - NSEC_PER_SEC / 50)
         assert_int_equal(child_read(&child, &stat), 0);
@@ -87,7 +87,7 @@ TEST(test_lives)
     assert_true(child.ended_cpu_ns >= last);
 }
 
-/* What a child does once it is forked. */
+/* What a child does after it is forked. */
 enum beginning { BEGINS, FAILS, IS_KILLED, HANGS };
 
 struct beginner {
@@ -116,7 +116,7 @@ static int begin(void *userdata, int socket, struct child_hello *ret, struct err
     return fine ? 0 : error_set(error, -EIO, "the child is not as it should be");
 }
 
-/* Sends back what it gets, once. */
+/* Sends back one received byte, then returns. */
 static int serve(void *userdata, int socket)
 {
     char byte;
@@ -206,7 +206,10 @@ TEST(test_failed_starts)
         }
 }
 
-/* start_beginner() takes two descriptors. Then there is no room for a socket pair, or for what the child gives. */
+/*
+ * start_beginner() uses two descriptors. The limit then leaves no room for the socket pair, or none for the descriptors
+ * returned by the child.
+ */
 TEST(test_start_without_room)
 {
     struct rlimit before, none;
@@ -275,7 +278,7 @@ static int64_t seconds_of(clockid_t clock)
     return now.tv_sec;
 }
 
-/* Reads the clocks before and after the boot time, since any time may pass in between. */
+/* The clocks are read before and after the boot time, as time passes in between. */
 TEST(test_own)
 {
     _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -387,7 +390,7 @@ static void hear_over(void *userdata, const struct straggler *straggler, int sta
     *heard = (struct heard){heard->n + 1, straggler->ticket, status};
 }
 
-/* A straggler is killed at its deadline, once, and remains in the list until it has ended. */
+/* A straggler is killed once, at its deadline, and remains in the list until it has exited. */
 TEST(test_straggler_at_its_deadline)
 {
     struct stragglers stragglers = {0};
@@ -408,7 +411,7 @@ TEST(test_straggler_at_its_deadline)
     assert_true(stragglers_patience(&stragglers, 7, 12) > 0);
 }
 
-/* A straggler that ends before its deadline is reported with its exit status. */
+/* A straggler that exits before its deadline is reported with its exit status. */
 TEST(test_straggler_ends)
 {
     struct stragglers stragglers = {0};
@@ -426,7 +429,10 @@ TEST(test_straggler_ends)
     assert_int_equal(stragglers.n, 0);
 }
 
-/* The steps are those of one user, in order. The patience is what is left before the wait of the step. */
+/*
+ * The steps of one user, in order. `out_patience_ms` is the time that the user may still be waited for, before the
+ * step's wait.
+ */
 TEST(test_waiting_is_limited)
 {
     static const struct {
@@ -444,7 +450,7 @@ TEST(test_waiting_is_limited)
         stragglers_count_wait(&stragglers, 7, at, steps[i].waited_ms * NSEC_PER_MSEC);
         assert_int_equal(stragglers_patience(&stragglers, 8, at) / NSEC_PER_MSEC, 250);
     }
-    /* The user's time is remembered when many other users, who have used less, come after. */
+    /* The user's waiting time is remembered even if many other users with shorter waits follow. */
     stragglers_count_wait(&stragglers, 7, 15000 * NSEC_PER_MSEC, 250 * NSEC_PER_MSEC);
     for (uint32_t user = 100; user < 200; user++)
         stragglers_count_wait(&stragglers, user, 15000 * NSEC_PER_MSEC, NSEC_PER_MSEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets with descriptors over a real socket pair. */
+/* Packets with descriptors, over a real socket pair. */
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #include "tests/unit/test.h"
 
 static int ends[2];
-static uint64_t n_open; /* descriptors, before a test */
+static uint64_t n_open; /* number of open descriptors before the test */
 
 static int setup(void **state)
 {
@@ -20,7 +20,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Nothing that is refused stays open. */
+/* Descriptors of a refused packet are closed. */
 static int teardown(void **state)
 {
     uint64_t n;
@@ -71,7 +71,7 @@ TEST_WITH(test_large, setup, teardown)
     assert_int_equal(list.n, 0);
 }
 
-/* This process may open no more files than one. */
+/* This process may open only one more file. */
 TEST_WITH(test_short, setup, teardown)
 {
     struct rlimit limit, low;
@@ -168,7 +168,7 @@ TEST_WITH(test_closed, setup, teardown)
     assert_int_equal(fd_socket_send_one(ends[0], "packet", 6, -1), -EPIPE);
 }
 
-/* With and without a descriptor, and a packet that is too large: it stays until it is dropped. */
+/* Peeks at packets with and without a descriptor, and of a wrong size. A packet stays queued until it is dropped. */
 TEST_WITH(test_peek, setup, teardown)
 {
     static const struct {

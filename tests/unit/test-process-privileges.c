@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capabilities of a process that drops some or all of them. */
+/* The capabilities of a process that drops some or all of them. */
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 #include "process/privileges.h"
 #include "tests/unit/test.h"
 
-/* The capabilities in any set but the bounding one, as the kernel has them. */
+/* Returns the capabilities in any set except the bounding set, as the kernel reports them. */
 static uint64_t all_sets(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -21,7 +21,7 @@ static uint64_t all_sets(void)
            sets[0].permitted | sets[0].inheritable;
 }
 
-/* Returns the exit status of a child: 0 where all is right. */
+/* Returns the exit status of a child, which is 0 if all checks pass. */
 static int keep(uint64_t mask, bool empty_first)
 {
     bool may_bound = capabilities_own() >> CAP_SETPCAP & 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sandboxes of the daemon and the opener, and a kernel without filters. */
+/* The sandboxes of the daemon and the opener, and a kernel without seccomp filters. */
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -23,14 +23,14 @@
 #include "process/sandbox.h"
 #include "tests/unit/test.h"
 
-#define UNFILTERED 100 /* an exit status: the kernel has no filters */
+#define UNFILTERED 100 /* exit status: the kernel has no seccomp filters */
 
 static int errno_of(long result)
 {
     return result < 0 ? errno : 0;
 }
 
-/* Plays a kernel where filters fail with `error`. */
+/* Simulates a kernel where installing a seccomp filter fails with `error`. */
 static bool play_no_filters(int error)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
@@ -45,22 +45,22 @@ static bool play_no_filters(int error)
     return r == 0;
 }
 
-/* A kernel without filters is no error; any other failure is. */
+/* A kernel without seccomp filters is accepted; any other failure is an error. */
 TEST(test_failures)
 {
     static const struct {
         int in;
-        const char *out_error; /* its beginning */
+        const char *out_error; /* how the error begins */
     } cases[] = {
         {EINVAL, NULL},
         {ENOSYS, NULL},
         {ENOMEM, "cannot filter system calls: Cannot allocate memory"},
-        {EPERM, "cannot filter system calls: "}, /* libseccomp translates it */
+        {EPERM, "cannot filter system calls: "}, /* libseccomp replaces this error */
         {EFAULT, "cannot filter system calls: Bad address"},
     };
 
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno != EFAULT)
-        skip_because("filters of system calls");
+        skip_because("seccomp filters");
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         for (enum sandbox_kind kind = SANDBOX_OPENER; kind <= SANDBOX_READER; kind++) {
             int status;
@@ -116,7 +116,10 @@ TEST(test_user)
     assert_true(user.change && user.uid != 0 && user.gid != 0);
 }
 
-/* The requests of perf, by number, and variants that mean the same to the kernel or another thing altogether. */
+/*
+ * Tries all numbers of perf's ioctls, together with values that the kernel treats as the same request or as another
+ * one.
+ */
 static bool perf_requests_are_denied(int fd)
 {
     static const unsigned long left[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_SET_OUTPUT,
@@ -136,7 +139,7 @@ static bool perf_requests_are_denied(int fd)
     return fine && errno_of(ioctl(fd, FIONREAD, &(int){0})) != EPERM;
 }
 
-/* The number of the first thing that is not as it should be; 0 where all is. */
+/* Returns the number of the first failed check, or 0. */
 static int try_all(bool was_root)
 {
     struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .exclude_kernel = 1};
@@ -174,7 +177,7 @@ TEST(test_daemon)
     int status;
 
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno != EFAULT)
-        skip_because("filters of system calls");
+        skip_because("seccomp filters");
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -196,7 +199,7 @@ static int result(long r)
     return r < 0 ? -errno : 0;
 }
 
-/* A map, program or id that there is not. */
+/* The attr refers to a map, program or id that does not exist, so only a filter makes the call fail with EPERM. */
 static int try_bpf(unsigned long command)
 {
     union bpf_attr attr;
@@ -289,8 +292,8 @@ static const struct {
     const char *name;
     int (*try)(unsigned long argument);
     unsigned long argument;
-    bool with, without; /* whether it is let through with a BPF program, and without */
-    bool removing;      /* also if the opener removes files */
+    bool with, without; /* whether the call is permitted with a BPF program, and without */
+    bool removing;      /* also permitted if the opener removes files */
 } trials[] = {
     {"BPF_MAP_UPDATE_ELEM", try_bpf, BPF_MAP_UPDATE_ELEM, true, false, false},
     {"BPF_PROG_LOAD", try_bpf, BPF_PROG_LOAD, true, false, false},
@@ -302,28 +305,28 @@ static const struct {
     {"BPF_PROG_GET_NEXT_ID", try_bpf, BPF_PROG_GET_NEXT_ID, false, false, false},
     {"BPF_MAP_GET_FD_BY_ID", try_bpf, BPF_MAP_GET_FD_BY_ID, false, false, false},
     {"BPF_PROG_GET_FD_BY_ID", try_bpf, BPF_PROG_GET_FD_BY_ID, false, false, false},
-    {"a file mapped as code", try_map, PROT_READ | PROT_EXEC, false, false, false},
-    {"a file mapped as code and for writing", try_map, PROT_WRITE | PROT_EXEC, false, false, false},
-    {"memory mapped as code", try_map_anonymous, PROT_READ | PROT_EXEC, false, false, false},
-    {"memory", try_map_anonymous, PROT_READ | PROT_WRITE, true, true, false},
-    {"a file in memory", try_memory_file, MFD_CLOEXEC, true, false, false},
-    {"a file in memory that programs inherit", try_memory_file, 0, false, false, false},
-    {"another number for a file", try_renumber, O_CLOEXEC, true, false, false},
-    {"a child", try_clone, SIGCHLD, true, false, false},
-    {"a child in a namespace of its own", try_clone, SIGCHLD | CLONE_NEWUSER, false, false, false},
+    {"an executable mapping of a file", try_map, PROT_READ | PROT_EXEC, false, false, false},
+    {"a writable and executable mapping of a file", try_map, PROT_WRITE | PROT_EXEC, false, false, false},
+    {"an executable anonymous mapping", try_map_anonymous, PROT_READ | PROT_EXEC, false, false, false},
+    {"a writable anonymous mapping", try_map_anonymous, PROT_READ | PROT_WRITE, true, true, false},
+    {"a memfd", try_memory_file, MFD_CLOEXEC, true, false, false},
+    {"a memfd without MFD_CLOEXEC", try_memory_file, 0, false, false, false},
+    {"dup3()", try_renumber, O_CLOEXEC, true, false, false},
+    {"fork()", try_clone, SIGCHLD, true, false, false},
+    {"a child in a new user namespace", try_clone, SIGCHLD | CLONE_NEWUSER, false, false, false},
     {"SIGKILL", try_kill, SIGKILL, true, false, false},
     {"SIGTERM", try_kill, SIGTERM, false, false, false},
-    {"the limit of locked memory", try_limit, RLIMIT_MEMLOCK, true, false, false},
-    {"the limit of files", try_limit, RLIMIT_NOFILE, false, false, false},
-    {"a socket of the network", try_socket, AF_INET, false, false, false},
-    {"a file for writing", try_write_file, O_WRONLY, false, false, false},
-    {"another program", try_execute, 0, false, false, false},
-    {"a pause", try_pause, 0, true, false, false},
-    {"the removal of a file", try_remove, 0, false, false, true},
-    {"the removal of a directory", try_remove, AT_REMOVEDIR, false, false, false},
+    {"changing RLIMIT_MEMLOCK", try_limit, RLIMIT_MEMLOCK, true, false, false},
+    {"changing RLIMIT_NOFILE", try_limit, RLIMIT_NOFILE, false, false, false},
+    {"a network socket", try_socket, AF_INET, false, false, false},
+    {"opening a file for writing", try_write_file, O_WRONLY, false, false, false},
+    {"execve()", try_execute, 0, false, false, false},
+    {"sleeping", try_pause, 0, true, false, false},
+    {"removing a file", try_remove, 0, false, false, true},
+    {"removing a directory", try_remove, AT_REMOVEDIR, false, false, false},
 };
 
-/* The exit status: 1 and the index of a trial that was not as it should be. */
+/* Exits with 1 plus the index of the first trial with an unexpected result. */
 static _Noreturn void run(unsigned work)
 {
     bool bpf = work & SANDBOX_LOADS_BPF, removes = work & SANDBOX_REMOVES;
@@ -356,9 +359,9 @@ static void check(unsigned work)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == UNFILTERED)
-        skip_because("filters of system calls");
+        skip_because("seccomp filters");
     if (WEXITSTATUS(status) > UNFILTERED)
-        fail_msg("the sandbox: %d", WEXITSTATUS(status) - UNFILTERED);
+        fail_msg("sandbox check %d failed", WEXITSTATUS(status) - UNFILTERED);
     if (WEXITSTATUS(status))
         fail_msg("%s", trials[WEXITSTATUS(status) - 1].name);
 }
@@ -370,7 +373,7 @@ TEST(test_opener)
     check(SANDBOX_REMOVES);
 }
 
-/* The reader forks for each file, and may make neither threads nor processes that share anything with it. */
+/* The reader forks for each file, and must not create threads or processes that share anything with it. */
 TEST(test_reader)
 {
     static const struct {
@@ -400,7 +403,7 @@ TEST(test_reader)
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == UNFILTERED)
-        skip_because("filters of system calls");
+        skip_because("seccomp filters");
     assert_int_equal(status, 0);
 }
 
@@ -410,7 +413,7 @@ TEST(test_reader)
 #define ALL (IN_5_8 | BIT(CAP_CHECKPOINT_RESTORE))
 #define LEAST (BIT(CAP_PERFMON) | BIT(CAP_DAC_READ_SEARCH))
 
-/* CAP_SYS_ADMIN is kept where nothing younger does its part. */
+/* CAP_SYS_ADMIN is kept only if no newer capability replaces it. */
 TEST(test_opener_capabilities)
 {
     static const struct {
@@ -418,18 +421,19 @@ TEST(test_opener_capabilities)
         bool in_sampling, in_bpf, in_needs_admin;
         uint64_t in, out;
     } cases[] = {
-        {"a new kernel", false, false, false, ALL, LEAST},
-        {"with a BPF program", false, true, false, ALL, LEAST | BIT(CAP_BPF)},
-        {"that samples", true, false, false, ALL, ALL & ~(BIT(CAP_SYS_ADMIN) | BIT(CAP_BPF))},
-        {"that samples, with a BPF program", true, true, false, ALL, ALL & ~BIT(CAP_SYS_ADMIN)},
-        {"root's others are not kept", false, false, false, UINT64_MAX, LEAST},
-        {"where CAP_PERFMON does not suffice", false, false, true, ALL, LEAST | BIT(CAP_SYS_ADMIN)},
-        {"and CAP_SYS_ADMIN was not given", false, false, true, ALL & ~BIT(CAP_SYS_ADMIN), LEAST},
+        {"a recent kernel", false, false, false, ALL, LEAST},
+        {"the BPF engine", false, true, false, ALL, LEAST | BIT(CAP_BPF)},
+        {"sampling", true, false, false, ALL, ALL & ~(BIT(CAP_SYS_ADMIN) | BIT(CAP_BPF))},
+        {"sampling and the BPF engine", true, true, false, ALL, ALL & ~BIT(CAP_SYS_ADMIN)},
+        {"other capabilities of root are dropped", false, false, false, UINT64_MAX, LEAST},
+        {"CAP_PERFMON does not suffice", false, false, true, ALL, LEAST | BIT(CAP_SYS_ADMIN)},
+        {"CAP_PERFMON does not suffice, and CAP_SYS_ADMIN is missing", false, false, true, ALL & ~BIT(CAP_SYS_ADMIN),
+         LEAST},
         {"Linux 5.7", false, false, false, OLD, BIT(CAP_SYS_ADMIN) | BIT(CAP_DAC_READ_SEARCH)},
         {"Linux 5.8", false, true, false, IN_5_8, LEAST | BIT(CAP_BPF)},
-        {"Linux 5.8 that samples", true, true, false, IN_5_8, IN_5_8},
-        {"a service without CAP_BPF", false, true, false, ALL & ~BIT(CAP_BPF), LEAST | BIT(CAP_SYS_ADMIN)},
-        {"which counts by perf", false, false, false, ALL & ~BIT(CAP_BPF), LEAST},
+        {"Linux 5.8 with sampling", true, true, false, IN_5_8, IN_5_8},
+        {"the BPF engine without CAP_BPF", false, true, false, ALL & ~BIT(CAP_BPF), LEAST | BIT(CAP_SYS_ADMIN)},
+        {"the perf engine without CAP_BPF", false, false, false, ALL & ~BIT(CAP_BPF), LEAST},
         {"setcap cap_perfmon", true, true, false, BIT(CAP_PERFMON), BIT(CAP_PERFMON)},
     };
 

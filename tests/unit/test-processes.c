@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes from records, how many and how large they may become, and lines of /proc/PID/maps. */
+/* Processes built from records, the bounds on their number and size, and lines of /proc/PID/maps. */
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -47,7 +47,7 @@ static uint32_t jit_pid(struct process_rig *rig, uint32_t pid, uint64_t address)
     return mapping ? mapping->dso->jit_pid : UINT32_MAX;
 }
 
-/* Functions made at run time belong to their process; a child keeps those of its parent. */
+/* Functions generated at run time belong to their process; a child inherits those of its parent. */
 TEST_WITH(test_anonymous, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
@@ -68,8 +68,8 @@ TEST_WITH(test_anonymous, process_rig_setup, process_rig_teardown)
 TEST_WITH(test_overlaps, process_rig_setup, process_rig_teardown)
 {
     static const struct {
-        uint64_t in_start, in_end; /* mapped over 0x3000-0x6000 and 0x7000-0x9000 */
-        const char *out[8];        /* at 0x2800, 0x3800 ... 0x9800 */
+        uint64_t in_start, in_end; /* this range is mapped over 0x3000-0x6000 and 0x7000-0x9000 */
+        const char *out[8];        /* files at 0x2800, 0x3800 ... 0x9800 */
     } cases[] = {
         {0x1000, 0x2000, {"", "/a+800", "/a+1800", "/a+2800", "", "/b+800", "/b+1800", ""}},
         {0x2000, 0x4000, {"/c+800", "/c+1800", "/a+1800", "/a+2800", "", "/b+800", "/b+1800", ""}},
@@ -102,7 +102,7 @@ TEST_WITH(test_lives, process_rig_setup, process_rig_teardown)
     take_task(rig, PERF_RECORD_FORK, 11, 11, 10);
     assert_string_equal(process_rig_comm(rig, 11, 11), "shell");
     assert_string_equal(process_rig_at(rig, 11, 0x1001), "/shell+1");
-    take_task(rig, PERF_RECORD_FORK, 11, 12, 11); /* a thread */
+    take_task(rig, PERF_RECORD_FORK, 11, 12, 11); /* a new thread */
     assert_string_equal(process_rig_comm(rig, 11, 12), "shell");
     take_comm(rig, 11, 12, "a-name-that-is-too-long", false);
     assert_string_equal(process_rig_comm(rig, 11, 12), "a-name-that-is-");
@@ -115,10 +115,10 @@ TEST_WITH(test_lives, process_rig_setup, process_rig_teardown)
     assert_string_equal(process_rig_comm(rig, 11, 11), "tool");
     take_mmap(rig, 11, 0x1000, 0x2000, 0x5000, "/tool");
     take_task(rig, PERF_RECORD_EXIT, 11, 11, 10);
-    assert_string_equal(process_rig_at(rig, 11, 0x1001), "/tool+5001"); /* late samples */
-    take_task(rig, PERF_RECORD_FORK, 11, 11, 10);                       /* the number is used again */
+    assert_string_equal(process_rig_at(rig, 11, 0x1001), "/tool+5001"); /* for samples that arrive late */
+    take_task(rig, PERF_RECORD_FORK, 11, 11, 10);                       /* the pid is reused */
     assert_string_equal(process_rig_at(rig, 11, 0x1001), "/shell+1");
-    take_task(rig, PERF_RECORD_FORK, 20, 20, 19); /* of one that nobody knows */
+    take_task(rig, PERF_RECORD_FORK, 20, 20, 19); /* the parent is unknown */
     assert_string_equal(process_rig_comm(rig, 20, 20), "");
     take_task(rig, PERF_RECORD_EXIT, 77, 77, 19);
     assert_string_equal(process_rig_comm(rig, 77, 77), "(none)");
@@ -130,7 +130,7 @@ TEST_WITH(test_lives, process_rig_setup, process_rig_teardown)
     assert_string_equal(process_rig_comm(rig, 1001, 1001), "short");
 }
 
-/* Of two sources of records, the second is behind: its records are right for its addresses. */
+/* Two captures send the same records, one after the other. The later records still resolve addresses correctly. */
 TEST_WITH(test_two_sources, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
@@ -160,7 +160,7 @@ static void count_of(void *userdata, uint32_t pid, uint32_t tid, const char *nam
     n[pid]++;
 }
 
-/* After a time without records, only the processes that /proc shows run, also those with a pid used before. */
+/* After a gap in the records, only the processes that /proc shows are running, including those that reuse a pid. */
 TEST_WITH(test_running, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
@@ -172,7 +172,7 @@ TEST_WITH(test_running, process_rig_setup, process_rig_teardown)
         if (pid != 2)
             take_mmap(rig, pid, 0x1000, 0x2000, 0, "/old");
     }
-    take_task(rig, PERF_RECORD_EXIT, 6, 6, 1); /* of its first thread, before another one replaces the program */
+    take_task(rig, PERF_RECORD_EXIT, 6, 6, 1); /* the main thread exits before another thread executes a new program */
     take_comm(rig, 6, 6, "y", true);
     processes_each(rig->processes, count_of, n);
     assert_int_equal(n[6], 1);
@@ -188,7 +188,7 @@ TEST_WITH(test_running, process_rig_setup, process_rig_teardown)
     assert_string_equal(process_rig_at(rig, 4, 0x1000), "/new+0");
 }
 
-/* A process that is mapped again, as when the next client comes, keeps its files and so their tables. */
+/* A process that is mapped again, for example for the next client, keeps its files and thus their symbol tables. */
 TEST_WITH(test_mapped_again, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
@@ -209,7 +209,7 @@ TEST_WITH(test_ignored, process_rig_setup, process_rig_teardown)
         .type = PERF_RECORD_MMAP2,
         .mmap = {.pid = 1, .address = 0x1000, .length = 0x1000, .protection = PROT_READ, .file = "/x"}};
 
-    processes_update(rig->processes, &record); /* data */
+    processes_update(rig->processes, &record); /* a data mapping */
     record.mmap.protection |= PROT_EXEC;
     record.misc = PERF_RECORD_MISC_MMAP_DATA;
     processes_update(rig->processes, &record);
@@ -222,7 +222,7 @@ TEST_WITH(test_ignored, process_rig_setup, process_rig_teardown)
     processes_update(rig->processes, &record);
     assert_int_equal(processes_n(rig->processes), 0);
     record.type = PERF_RECORD_MMAP;
-    record.mmap.protection = 0; /* MMAP has none */
+    record.mmap.protection = 0; /* MMAP records have no protection */
     record.mmap.length = 1;
     processes_update(rig->processes, &record);
     assert_string_equal(process_rig_at(rig, 1, 0x1000), "/x+0");
@@ -233,8 +233,7 @@ static unsigned number_at(struct process_rig *rig, uint32_t pid, uint64_t addres
     return mappings_find(&processes_find(rig->processes, pid)->mappings, address)->number;
 }
 
-/* Each place of a file has a number; /proc has the offset 0 for all memory without a file, whose numbers still differ.
- */
+/* Each mapped part of a file has a number. All anonymous mappings have offset 0 in /proc, yet their numbers differ. */
 TEST_WITH(test_numbers, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
@@ -251,11 +250,11 @@ TEST_WITH(test_numbers, process_rig_setup, process_rig_teardown)
     unsigned number = number_at(rig, 1, 0x1000);
     assert_true(number_at(rig, 1, 0x8000) != number);
     assert_true(number_at(rig, 1, 0x3000) != number);
-    take_mmap(rig, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
+    take_mmap(rig, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* an MMAP record of the first mapping */
     assert_int_equal(number_at(rig, 1, 0x3000), number);
 }
 
-/* Thousands of processes, each with its own files of long names; forks and ends among them. */
+/* Thousands of processes with long file names of their own, including forks and exits, stay within the bounds. */
 TEST_WITH(test_bounded, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
@@ -274,14 +273,14 @@ TEST_WITH(test_bounded, process_rig_setup, process_rig_teardown)
         take_task(rig, PERF_RECORD_EXIT, pid + 100000, pid + 100000, pid);
         most = MAX(most, processes_bytes(rig->processes));
         most_n = MAX(most_n, processes_n(rig->processes));
-        assert_string_not_equal(process_rig_at(rig, pid, 0), ""); /* the newest is always known */
+        assert_string_not_equal(process_rig_at(rig, pid, 0), ""); /* the newest process is always known */
     }
     assert_in_range(most, PROCESSES_BYTES_MAX / 2, PROCESSES_BYTES_MAX);
     assert_true(most_n <= PROCESSES_MAX);
     for (uint32_t pid = 200000; pid < 210000; pid++)
         take_comm(rig, pid, pid, "y", false);
     assert_int_equal(processes_n(rig->processes), PROCESSES_MAX);
-    /* One process alone. */
+    /* A single process is bounded, too. */
     for (uint64_t i = 0; i < 5000; i++) {
         take_mmap(rig, 1, i << 12, (i + 1) << 12, i << 13, "/jit");
         take_comm(rig, 1, (uint32_t)i + 1, "thread", false);
@@ -296,7 +295,7 @@ TEST_WITH(test_bounded, process_rig_setup, process_rig_teardown)
     }
 }
 
-/* Linked with -Wl,--wrap=reallocarray: whether there is memory. */
+/* Linked with -Wl,--wrap=reallocarray, so that allocations can be made to fail. */
 static bool no_memory;
 void *__real_reallocarray(void *old, size_t n, size_t size);
 void *__wrap_reallocarray(void *old, size_t n, size_t size);
@@ -306,7 +305,9 @@ void *__wrap_reallocarray(void *old, size_t n, size_t size)
     return no_memory ? NULL : __real_reallocarray(old, n, size);
 }
 
-/* What cannot be kept is not known, and a mapping that is cut within loses its end; all else stays. */
+/*
+ * On ENOMEM a new name or mapping is not stored, and a mapping that is split loses its second part. All else is kept.
+ */
 TEST_WITH(test_no_memory, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
@@ -340,7 +341,7 @@ static const struct {
     {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]",
      "ffffffffff600000-ffffffffff601000 0 0:0 0 4 2 [vsyscall]"},
     {"1-2 r-xp 00000000 00:01 5 /a b\\012c (deleted)", "1-2 0 0:1 5 5 2 /a b\nc"},
-    {"1-2 r-xp 00000000 00:01 5 /a\\9\\", "1-2 0 0:1 5 5 2 /a\\9\\"}, /* no escape */
+    {"1-2 r-xp 00000000 00:01 5 /a\\9\\", "1-2 0 0:1 5 5 2 /a\\9\\"}, /* not an escape sequence */
 };
 
 TEST(test_lines)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples are summed up by stack, wherever their processes have their files mapped, and whatever becomes of them. */
+/* Samples are aggregated by stack, wherever processes have mapped their files, even after the processes have exited. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -69,29 +69,31 @@ static void assert_shown(struct profile *profile, const char *expected)
     assert_string_equal(text ? text : "", expected);
 }
 
-/* Each chain in a profile of its own. The call is one byte before the address that the chain has of the caller. */
+/*
+ * Each chain is added to a profile of its own. A caller is shown one byte before its return address, within the call.
+ */
 static const struct {
     const char *name;
     uint32_t in_pid;
     uint64_t in[DEPTH];
     const char *out;
 } cases[] = {
-    {"no chain: where the sample is", 100, {0}, "100 1 7: leaf 10250,\n"},
-    {"only a marker", 100, {USER}, "100 1 7: leaf 10250,\n"},
+    {"no chain: the address of the sample", 100, {0}, "100 1 7: leaf 10250,\n"},
+    {"a chain of only a context marker", 100, {USER}, "100 1 7: leaf 10250,\n"},
     {"user", 100, {USER, 0x10200, 0x10100}, "100 1 7: leaf 10200,main 100ff,\n"},
-    {"kernel and user: each begins exactly",
+    {"kernel and user: the first address of each is exact",
      100,
      {KERNEL, READ, ENTRY, USER, 0x10200, 0x10100},
      "100 1 7: sys_read* ffffffff81000010,entry* ffffffff8200000f,leaf 10200,main 100ff,\n"},
-    {"no marker: as the sample says", 100, {0x10200}, "100 1 7: leaf 10200,\n"},
-    {"a guest's addresses are not ours", 100, {GUEST, 0x10200}, "100 1 7: [unknown] 10200,\n"},
+    {"no context marker: the sample's mode decides", 100, {0x10200}, "100 1 7: leaf 10200,\n"},
+    {"addresses of a guest are not resolved", 100, {GUEST, 0x10200}, "100 1 7: [unknown] 10200,\n"},
     {"no symbol in a file", 100, {USER, 0x7f0100}, "100 1 7: [libx.so.1] 7f0100,\n"},
     {"no symbol in the kernel", 100, {KERNEL, 0xffffffff83000000}, "100 1 7: [kernel.kallsyms]* ffffffff83000000,\n"},
     {"no file", 200, {USER, 0x90010}, "200 1 7: [unknown] 90010,\n"},
     {"no mapping", 100, {USER, 0x1}, "100 1 7: [unknown] 1,\n"},
     {"no such process", 300, {USER, 0x10200}, "300 1 7: [unknown] 10200,\n"},
     {"outside this pid namespace", 0, {USER, 0x10200}, "0 1 7: [unknown] 10200,\n"},
-    {"process not known", UINT32_MAX, {KERNEL, READ}, "-1 1 7: sys_read* ffffffff81000010,\n"},
+    {"an unknown process", UINT32_MAX, {KERNEL, READ}, "-1 1 7: sys_read* ffffffff81000010,\n"},
 };
 
 static void assert_shown_sentence(const struct buffer *sentence, const char *files)
@@ -128,7 +130,7 @@ TEST(test_chains)
     }
 }
 
-/* Equal stacks of a process are counted together. The same place in a file is one location for all processes. */
+/* Equal stacks of a process are aggregated. A place in a file is one location for all processes. */
 TEST(test_sums)
 {
     static const uint64_t one[] = {USER, 0x10200, 0x10081}, other[] = {USER, 0x10200, 0x10100},
@@ -156,7 +158,7 @@ TEST(test_sums)
     struct writer_unnamed unnamed;
     profile_unnamed(profile, &unnamed);
     assert_int_equal(unnamed.samples, 0);
-    /* Another program of the same process. */
+    /* The same process after it has executed another program. */
     symbols.comm = "other";
     assert_int_equal(profile_add(profile, &records[0]), 0);
     assert_shown(profile, "100 2 30: leaf 10200,main 10080,\n"
@@ -165,7 +167,7 @@ TEST(test_sums)
                           "100 1 10: leaf 10200,main 10080,\n");
 }
 
-/* The tables come when the process has gone. */
+/* Symbol tables may be loaded only after the process has exited. */
 TEST(test_late_symbols)
 {
     static const uint64_t chain[] = {KERNEL, READ, USER, 0x50200, 0x50081, 0x1};
@@ -182,14 +184,14 @@ TEST(test_late_symbols)
     assert_false(profile_settle(profile, SIZE_MAX));
     symbols.known = true;
     symbols.asked = 0;
-    assert_false(profile_settle(profile, 2)); /* a few each time */
+    assert_false(profile_settle(profile, 2)); /* a few lookups per call */
     assert_int_equal(symbols.asked, 2);
     assert_true(profile_settle(profile, 2));
     assert_shown(profile, "200 1 1: sys_read* ffffffff81000010,leaf 50200,main 50080,[unknown] 0,\n");
     symbols.asked = 0;
-    assert_true(profile_settle(profile, 2)); /* what has one is not asked for again */
+    assert_true(profile_settle(profile, 2)); /* resolved locations are not looked up again */
     assert_int_equal(symbols.asked, 0);
-    /* At the end the last are resolved, however far the asking had come. */
+    /* profile_finish() resolves the remaining locations, however far profile_settle() has got. */
     fake_symbols_init(&symbols);
     symbols.known = false;
     _cleanup_(profile_freep) struct profile *other = profile_new(&symbols, (struct profile_keys){0});
@@ -200,7 +202,7 @@ TEST(test_late_symbols)
     assert_shown(other, "200 1 1: sys_read* ffffffff81000010,leaf 50200,main 50080,[unknown] 0,\n");
 }
 
-/* Of whole stacks of the program only one function is known; those of the kernel do not count. */
+/* Counts the stacks in which only a single function of the program is known. Functions of the kernel do not count. */
 TEST(test_early_ends)
 {
     static const uint64_t single[] = {USER, 0x10200}, called[] = {USER, 0x10200, 0x10081},
@@ -255,7 +257,10 @@ TEST(test_early_sentence)
                                      "anon (100 % of 21 samples) and 2 other files");
 }
 
-/* Threads are counted apart, and share their frames; when half of the stacks are taken, new ones are not. */
+/*
+ * Threads are counted separately and share their frames. Once half of the stacks are in use, new threads are no longer
+ * told apart.
+ */
 TEST(test_threads)
 {
     static const uint64_t chain[] = {USER, 0x10200, 0x10081};
@@ -271,13 +276,13 @@ TEST(test_threads)
         before = tid == 1 ? profile_bytes(profile) : before;
     }
     assert_int_equal(profile_skipped(profile).samples, 0);
-    print_message("%zu bytes for each thread\n", (profile_bytes(profile) - before) / (PROFILE_STACKS_MAX / 2));
+    print_message("%zu bytes per thread\n", (profile_bytes(profile) - before) / (PROFILE_STACKS_MAX / 2));
     assert_true(profile_bytes(profile) - before < (size_t)64 * PROFILE_STACKS_MAX / 2);
 }
 
 enum fullness { MANY_STACKS, MANY_FRAMES, MANY_LOCATIONS, MANY_COMMS };
 
-/* The n-th sample of a kind that has no end; returns the length of the chain. */
+/* Makes the n-th sample of an endless series of this kind. Returns the length of its chain. */
 static size_t fill(enum fullness kind, size_t n, struct symbols *symbols, uint64_t *chain)
 {
     static char comm[16];
@@ -320,7 +325,7 @@ TEST(test_bound)
         assert_int_equal(profile_total(profile).samples, SAMPLES);
         assert_true(profile_bytes(profile) <= PROFILE_BYTES_MAX);
         print_message("%d: %zu samples kept in %zu bytes\n", kind, SAMPLES - (size_t)skipped, profile_bytes(profile));
-        /* Stacks that it has already still count. */
+        /* Stacks that are already in the profile are still counted. */
         size_t length = fill(kind, 0, &symbols, chain);
         struct record record = sample_of(100, chain, length, 2);
         assert_int_equal(profile_add(profile, &record), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters of documents: the order and the limit of /api/v1/rates, and parameters that are refused. */
+/* The query parameters of documents: order and limit of /api/v1/rates, and parameters that are refused. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -13,7 +13,7 @@
 
 static const char *const names[] = {"cpu", "pmu", "cgroup", NULL};
 
-/* The counts of each cgroup. Without instructions, and in software groups, there is no ipc. */
+/* The counts of each cgroup. Without instructions, as in software groups, there is no ipc. */
 static const struct {
     const char *cgroup;
     double cycles, instructions, task_clock;
@@ -39,7 +39,7 @@ static void start(struct readings *readings)
     }
 }
 
-/* As a reader of JSON has it. */
+/* Returns the document as parsed by jansson. */
 static json_t *rates_document(const struct baseline *baseline, const struct snapshot *snapshot,
                               const struct filter *filter, const struct order *order)
 {
@@ -51,7 +51,7 @@ static json_t *rates_document(const struct baseline *baseline, const struct snap
     return document;
 }
 
-/* The names of the cgroups in the order of the document, capitals for the software groups. */
+/* Writes the names of the cgroups in document order, with capitals for rows of the software group. */
 static void describe(json_t *document, char *text)
 {
     json_t *list = json_object_get(document, "rates"), *entry;
@@ -83,9 +83,9 @@ static const struct {
     {{"sort", "Cycles", "limit", "3"}, "dbaABD"},
     {{"sort", "cpu-utilization", "limit", "1"}, "Dd"},
     {{"sort", "cpu_utilization", "limit", "1"}, "Dd"},
-    /* Sorted by an event that the filter leaves out of the document. */
+    /* The sort key may be an event that the filter excludes from the document. */
     {{"event", "cycles", "cgroup", "/[abe]", "sort", "instructions", "order", "asc", "limit", "2"}, "eb"},
-    {{"sort", "running_ratio"}, "abcdeABCDE"}, /* known, though nothing here has it */
+    {{"sort", "running_ratio"}, "abcdeABCDE"}, /* a known name, although no row here has a value for it */
 };
 
 TEST(test_orders)
@@ -109,7 +109,7 @@ TEST(test_orders)
     }
 }
 
-/* Counts are whole numbers where the events are; a group that was never counted has none. */
+/* Counts of integer events are integers. A group that has never been counted has no counts. */
 TEST(test_counts)
 {
     static const struct {
@@ -117,8 +117,7 @@ TEST(test_counts)
         double in_first, in_second, in_running;
         const char *out;
     } rows[] = {
-        {"cycles,instructions", 1000, 800, 1.5,
-         "2.0 1.5 {} {\"cycles\": 9007199254740993, \"instructions\": 800}"},
+        {"cycles,instructions", 1000, 800, 1.5, "2.0 1.5 {} {\"cycles\": 9007199254740993, \"instructions\": 800}"},
         {"cycles,task_clock:seconds", 3, 0.25, 2,
          "2.0 2.0 {\"task_clock\": \"seconds\"} {\"cycles\": 3, \"task_clock\": 0.25}"},
         {"cycles", 0, 0, 0, "2.0 0.0 {} {\"cycles\": null}"},
@@ -132,7 +131,7 @@ TEST(test_counts)
     readings_begin(&f);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         readings_count(made[i], rows[i].in_first, rows[i].in_second, rows[i].in_running);
-    made[0]->counters[0].value = 9007199254740993; /* no double */
+    made[0]->counters[0].value = 9007199254740993; /* not representable as a double */
     json_t *document = rates_document(f.baseline, &f.snapshot, NULL, NULL), *list = json_object_get(document, "rates");
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         static const char *const members[] = {"enabled", "running", "units", "counts"};
@@ -148,12 +147,12 @@ TEST(test_counts)
     json_decref(document);
 }
 
-/* Names that no row has, or none of those that pass. */
+/* Names that no row has, or that no row selected by the filter has. */
 TEST(test_unknown_names)
 {
     static const struct {
         const char *in_sort, *in_group;
-        const char *out; /* NULL: it can be sorted */
+        const char *out; /* NULL: the rows can be sorted by this name */
     } rows[] = {
         {"cycles", "core", NULL},
         {"cycles", "software", "no row has \"cycles\""},
@@ -185,7 +184,7 @@ TEST(test_unknown_names)
     }
 }
 
-/* A metric whose event is refused has the reason of that event. */
+/* If the event of a metric is refused, the error about the metric gives the reason. */
 TEST(test_refused_event)
 {
     const struct order order = {.sort = "ipc"};
@@ -200,12 +199,12 @@ TEST(test_refused_event)
     assert_string_equal(error.message, "parameter \"sort\": no row has \"ipc\": it is refused");
 }
 
-/* Names are known by the configuration and the machine too: rows of cgroups and of CPUs come and go. */
+/* A name is also known if the configuration or the machine has it, since rows of cgroups and CPUs come and go. */
 TEST(test_known_names)
 {
     static const struct {
         const char *in_name, *in_value;
-        const char *out; /* NULL: it is known */
+        const char *out; /* NULL: the name is known */
     } rows[] = {
         {"event", "cycles", NULL},
         {"event", "page_faults", NULL},
@@ -237,7 +236,7 @@ TEST(test_known_names)
     rig_done(&rig);
 }
 
-/* A cgroup is found by its label, and by its path, whose bytes the label does not have. */
+/* A pattern matches a cgroup by its label or by its path; the label lacks some bytes of the path. */
 TEST(test_cgroup_patterns)
 {
     static const struct {

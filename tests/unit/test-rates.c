@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rates of a row between two readings, and totals of several rows. */
+/* The rates of a row between two readings, and the totals of several rows. */
 #include <math.h>
 
 #include "base/buffer.h"
@@ -48,12 +48,18 @@ static const struct {
      1},
     {"large numbers", {.cycles = UINT64_MAX - 3}, {UINT64_MAX, 3, 0, 0, 5, 5, COUNTING}, 1, {3, 3, 0, 0}, 1, 1},
     {"idle", {5, 5, 5, 5, 5, 5, COUNTING}, {5, 5, 5, 5, 5, 5, COUNTING}, 1, {0, 0, 0, 0}, NAN, NAN},
-    {"starved now", {5, 5, 5, 5, 5, 5, COUNTING}, {5, 5, 5, 5, 10, 5, STARVED}, 1, {NAN, NAN, NAN, NAN}, NAN, 0},
-    {"starved then", {5, 5, 5, 5, 5, 5, STARVED}, {9, 9, 9, 9, 10, 10, COUNTING}, 1, {NAN, NAN, NAN, NAN}, NAN, 1},
-    {"never known", {.state = UNKNOWN}, {9, 9, 9, 9, 10, 10, COUNTING}, 1, {NAN, NAN, NAN, NAN}, NAN, 1},
-    {"running above enabled", {0}, {1, 1, 0, 0, 10, 11, COUNTING}, 1, {1, 1, 0, 0}, 1, 1},
-    {"a fall", {.cycles = 10}, {5, 5, 0, 0, 1, 1, COUNTING}, 1, {NAN, 5, 0, 0}, NAN, 1},
-    {"no time", {0}, {1, 1, 1, 1, 1, 1, COUNTING}, 0, {NAN, NAN, NAN, NAN}, NAN, 1},
+    {"starved at the end", {5, 5, 5, 5, 5, 5, COUNTING}, {5, 5, 5, 5, 10, 5, STARVED}, 1, {NAN, NAN, NAN, NAN}, NAN, 0},
+    {"starved at the start",
+     {5, 5, 5, 5, 5, 5, STARVED},
+     {9, 9, 9, 9, 10, 10, COUNTING},
+     1,
+     {NAN, NAN, NAN, NAN},
+     NAN,
+     1},
+    {"unknown at the start", {.state = UNKNOWN}, {9, 9, 9, 9, 10, 10, COUNTING}, 1, {NAN, NAN, NAN, NAN}, NAN, 1},
+    {"running time above enabled time", {0}, {1, 1, 0, 0, 10, 11, COUNTING}, 1, {1, 1, 0, 0}, 1, 1},
+    {"a counter that decreases", {.cycles = 10}, {5, 5, 0, 0, 1, 1, COUNTING}, 1, {NAN, 5, 0, 0}, NAN, 1},
+    {"an empty interval", {0}, {1, 1, 1, 1, 1, 1, COUNTING}, 0, {NAN, NAN, NAN, NAN}, NAN, 1},
 };
 
 static void set(struct row *row, const struct reading *reading)
@@ -153,7 +159,10 @@ TEST(test_pauses)
     }
 }
 
-/* What a collector that fails had before is no rate of the time in which it failed, nor of the time until it works. */
+/*
+ * If a collector fails at either end of an interval, its rates are unknown, as the counts of a failed collector are
+ * stale.
+ */
 TEST(test_failures)
 {
     static const struct {
@@ -175,7 +184,7 @@ TEST(test_failures)
     }
 }
 
-/* If the events were counted on different CPUs, a ratio of two events is unknown; a metric of one event is not. */
+/* If two events were counted on different CPUs, their ratio is unknown. A metric of a single event is known. */
 TEST(test_cgroup)
 {
     struct interval interval;
@@ -224,8 +233,8 @@ TEST(test_rows_come_and_go)
 struct counted {
     const char *pmu, *group, *cgroup;
     int cpu;
-    double first, second; /* cycles and instructions, or `first` is the page faults of the group faults */
-    double running;       /* running time, of two seconds; 0: starved; -1: an event that could not be opened */
+    double first, second; /* cycles and instructions; in the group faults, `first` is the number of page faults */
+    double running;       /* running time in two seconds; 0: starved; -1: an event could not be opened */
     bool unknown;         /* `first` was unknown at the baseline */
 };
 
@@ -233,8 +242,8 @@ struct counted {
 #define F "faults"
 
 /*
- * `out` is "CPUS CGROUP ROWS: FIRST SECOND ipc IPC share SHARE", with ">N" if total N is the next one of the same
- * block.
+ * `out` is "CPUS CGROUP ROWS: FIRST SECOND ipc IPC share SHARE". It is followed by ">N" if total N is the next one of
+ * the same block.
  */
 static const struct {
     const char *name;
@@ -243,7 +252,7 @@ static const struct {
     const char *out;
 } totals_cases[] = {
     /* The ipc of a total is the ratio of the sums, 800 / 4000, not the mean of the ratios 0.5 and 0.1. */
-    {"two kinds of core, and software events",
+    {"two kinds of core and software events",
      TOTALS_BY_PMU,
      {{"a55", C, NULL, 0, 1000, 500, 2, false},
       {"a55", C, NULL, 1, 3000, 300, 1, false},
@@ -251,7 +260,7 @@ static const struct {
       {"a76", C, NULL, 3, 0, 0, 2, false},
       {"software", F, NULL, 3, 7, 0, 2, false}},
      "0-1  2: 4000 800 ipc 0.2 share 0.75; 2-3  2: 10 40 ipc 4 share 1; 3  1: 7 ipc nan share 1; "},
-    {"each CPU, and those of a PMU in one block",
+    {"a row per CPU, grouped by PMU",
      TOTALS_BY_CPU,
      {{"a76", C, NULL, 0, 100, 0, 2, false},
       {"a55", C, NULL, 1, 100, 1, 2, false},
@@ -259,14 +268,14 @@ static const struct {
       {"a55", C, NULL, 3, 100, 3, 2, false}},
      "0  1: 100 0 ipc 0 share 1>2; 1  1: 100 1 ipc 0.01 share 1>3; 2  1: 100 2 ipc 0.02 share 1; "
      "3  1: 100 3 ipc 0.03 share 1; "},
-    {"the groups of a cgroup in one block, its PMUs added up",
+    {"the groups of a cgroup in one block, summed over PMUs",
      TOTALS_BY_CGROUP,
      {{"a55", C, "/x", -1, 100, 50, 2, false},
       {"a55", C, "/y", -1, 8, 2, 2, false},
       {"a76", C, "/x", -1, 300, 550, 2, false},
       {"software", F, "/x", -1, 9, 0, 2, false}},
      " /x 2: 400 600 ipc 1.5 share 1>2;  /y 1: 8 2 ipc 0.25 share 1;  /x 1: 9 ipc nan share 1; "},
-    {"beside cgroups, the CPUs of each PMU",
+    {"totals of the CPUs per PMU follow those of the cgroups",
      TOTALS_BY_CGROUP,
      {{"a55", C, NULL, 0, 100, 50, 2, false},
       {"a55", C, "/x", -1, 1, 1, 2, false},
@@ -274,19 +283,19 @@ static const struct {
       {"a76", C, NULL, 2, 8, 2, 2, false},
       {"a76", C, "/x", -1, 1, 3, 2, false}},
      "0-1  2: 400 100 ipc 0.25 share 1;  /x 2: 2 4 ipc 2 share 1; 2  1: 8 2 ipc 0.25 share 1; "},
-    {"a starved CPU is left out of the sum, and the sum says so",
+    {"a starved CPU is excluded from the sum, which reports it",
      TOTALS_BY_PMU,
      {{"a", C, NULL, 0, 100, 50, 2, false}, {"a", C, NULL, 1, 0, 0, 0, false}},
      "0-1  2: 100 50 ipc 0.5 share 0.5; "},
-    {"all are starved",
+    {"all CPUs are starved",
      TOTALS_BY_PMU,
      {{"a", C, NULL, 0, 100, 50, 0, false}, {"a", C, NULL, 1, 0, 0, 0, false}},
      "0-1  2: nan nan ipc nan share 0; "},
-    {"one event is known of fewer CPUs: both sums stand, their ratio does not",
+    {"one event is unknown on a CPU: both events have sums, but no ratio",
      TOTALS_BY_PMU,
      {{"a", C, NULL, 0, 100, 50, 2, false}, {"a", C, NULL, 1, 100, 50, 2, true}},
      "0-1  2: 100 100 ipc nan share 1; "},
-    {"events that could not be opened stand in the block of their PMU",
+    {"events that cannot be opened are listed in the block of their PMU",
      TOTALS_BY_PMU,
      {{"a", C, NULL, 0, 1, 1, 2, false}, {"a", C, NULL, 0, .running = -1}, {"a", C, NULL, 1, .running = -1}},
      "0  1: 1 1 ipc 1 share 1>1; 0-1  2: nan ipc nan share nan; "},
@@ -360,8 +369,8 @@ TEST(test_totals)
 }
 
 /*
- * The PMUs of a cgroup count different events of a group. Events that both count have a sum and a ratio. An event of
- * one PMU has its own sum, and no ratio to events of both.
+ * The PMUs of a cgroup count different events of a group. Events that both count have a sum and a ratio. An event of a
+ * single PMU has a sum of its own, but no ratio to events of both.
  */
 TEST(test_totals_mixed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each errno of perf_event_open(2) says what failed and what to do. */
+/* The message for each errno of perf_event_open(2) says what failed and what to do. */
 #include <limits.h>
 
 #include "perf/reason.h"
@@ -9,7 +9,10 @@ static const struct pmu present = {.name = (char *)"cpu"}, absent = {.name = (ch
 static const struct pmu uprobe = {.name = (char *)"uprobe", .type = 7},
                         breakpoint = {.name = (char *)"breakpoint", .type = PERF_TYPE_BREAKPOINT};
 
-/* Whoever may run a file with CAP_PERFMON samples everybody: it is a group's before it has the capability. */
+/*
+ * Anybody who can execute a file with CAP_PERFMON can sample every process. So the file is restricted to a group before
+ * it gets the capability.
+ */
 #define BY_GROUP                                                                                                       \
     "run it with CAP_PERFMON and so sample everybody (sudo sh -ec 'chgrp perfcountd $0; chmod 0750 $0; setcap "        \
     "cap_perfmon=ep $0' "
@@ -91,7 +94,7 @@ TEST(test_labels)
         assert_string_equal(reason_label(labels[i].in_pmu, labels[i].in_error), labels[i].out);
 }
 
-/* A text that does not fit is cut, never overrun. */
+/* A text that does not fit is truncated, and the buffer never overruns. */
 TEST(test_short_buffer)
 {
     struct machine machine = {.paranoid = 3};

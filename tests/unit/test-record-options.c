@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client may ask to be recorded: parameters, the events that it may name, and the events that are opened. */
+/* What a client can request from the sampler: parameters, permitted events, and the events that are opened. */
 #include <limits.h>
 
 #include "base/buffer.h"
@@ -25,7 +25,7 @@ TEST(test_parameters)
     for (size_t i = 0; i < ARRAY_SIZE(in); i++)
         assert_int_equal(record_request_set(&request, in[i][0], in[i][1], NULL), 0);
     assert_true(request.seconds == 0.5);
-    assert_string_equal(request.event, "cycles"); /* the last one holds */
+    assert_string_equal(request.event, "cycles"); /* the last value wins */
     assert_int_equal(request.frequency, 99);
     assert_int_equal(request.period, 16);
     assert_string_equal(request.cpus, "0-3,6");
@@ -42,7 +42,8 @@ TEST(test_parameters)
 TEST(test_bad_parameters)
 {
     static const struct {
-        const char *in_name, *in_value, *out; /* the message has the name before it and the value behind it */
+        const char *in_name, *in_value,
+            *out; /* the message contains the name before this text and the value after it */
     } cases[] = {
         {"seconds", "", SECONDS},
         {"seconds", "0", SECONDS},
@@ -99,7 +100,7 @@ TEST(test_seconds)
     }
 }
 
-/* Each that a route takes is one that can be set. */
+/* Every parameter that a route accepts can be set. */
 TEST(test_lists)
 {
     const char *const *const lists[] = {stream_record_parameters, stream_profile_parameters};
@@ -114,7 +115,7 @@ TEST(test_lists)
         }
 }
 
-/* --- events that a client may name; tests/e2e/sampler.sh asks for those that read or change a program --- */
+/* --- events that clients may name; tests/e2e/sampler.sh covers events that read or change a program --- */
 
 static struct fake_sys *make_machine(struct machine **ret)
 {
@@ -177,7 +178,7 @@ TEST(test_password_results)
     fake_sys_free(fake);
 }
 
-/* --- what is opened --- */
+/* --- events that are opened --- */
 
 struct fixture {
     struct fake_sys *fake;
@@ -251,7 +252,10 @@ TEST(test_defaults)
     end(&f);
 }
 
-/* A kernel before 5.7 refuses the field once; then samples have no cgroup. What else it refuses stays refused. */
+/*
+ * Kernels before 5.7 refuse PERF_SAMPLE_CGROUP. A second attempt without it succeeds, and samples have no cgroup. Any
+ * other refusal is final.
+ */
 TEST(test_without_cgroups)
 {
     struct fixture f = begin(fake_machine_one_pmu());
@@ -272,7 +276,7 @@ TEST(test_without_cgroups)
     end(&f);
 }
 
-/* Where nothing is sampled: records laid out as the others', of an event that never happens. */
+/* On CPUs where nothing is sampled, an event that never occurs provides the other records, in the same layout. */
 TEST(test_tracking)
 {
     struct fixture f = begin(fake_machine_big_little());
@@ -332,7 +336,7 @@ static struct fake_sys *rate_limit_50(void)
 #define ALWAYS UINT_MAX
 
 /*
- * `in_refused`: how often the kernel refuses to open it. `out`: how the error begins, or each event that is opened on
+ * `in_refused`: how often the kernel refuses to open the event. `out`: the start of the error, or each event opened on
  * the CPU: "TYPE:CONFIG", the rate, and what else is set.
  */
 static const struct {
@@ -343,28 +347,38 @@ static const struct {
     unsigned in_cpu, in_refused;
 } options_list[] = {
     {fake_machine_one_pmu, {.pid = 0}, .out = "cycles 0:0 freq 99"},
-    /* Without a PMU it is the clock; with a group and read=1 all are opened, else the first. S is read=1. */
+    /*
+     * Without a PMU, cpu-clock is sampled. With read=1 all events of a group are opened, otherwise only the first. The
+     * modifier S equals read=1.
+     */
     {fake_machine_no_pmu, {.pid = 0}, .out = "cpu-clock 1:0 freq 99"},
     {fake_machine_no_pmu, {READ_PAIR}, .out = "cpu-clock 1:0 period 1000000 pinned"},
     {fake_machine_no_pmu,
      {READ_PAIR, .read = true, .pid = 42},
      .out = "cpu-clock 1:0 period 1000000 pinned read, 1:3 counted read"},
     {fake_machine_no_pmu, {EVENT("{cpu-clock:I,cs}:S")}, .out = "cpu-clock:I 1:0 freq 99 idle read, 1:3 counted read"},
-    {fake_machine_no_pmu, {EVENT("{cpu-clock,cs}:SI")}, .out = "", .out_r = -EINVAL}, /* I is for the clock alone */
+    {fake_machine_no_pmu, {EVENT("{cpu-clock,cs}:SI")}, .out = "", .out_r = -EINVAL}, /* only the clock takes I */
     {fake_machine_no_pmu, {EVENT("{cpu-clock},cs")}, .out = ONE_GROUP, .out_r = -EINVAL},
-    /* Each kind of core by its own PMU, and an event of one kind on its CPUs alone. */
+    /*
+     * Each kind of core is sampled through its own PMU. An event of one kind is opened on the CPUs of that kind only.
+     */
     {fake_machine_big_little, {.pid = 0}, .out = "cycles 0:0 freq 99"},
     {fake_machine_big_little, {EVENT(A76)}, .out = ""},
     {fake_machine_big_little, {EVENT(A76)}, A76 " 9:11 freq 99 precise 3", .in_cpu = 7},
-    /* Who may not sample the kernel samples user space; an event of the kernel alone needs the permission. */
+    /*
+     * Without permission to sample the kernel, only user space is sampled. An event that excludes user space is
+     * refused.
+     */
     {fake_machine_one_pmu, {.pid = 0}, "cycles 0:0 freq 99 user", .in_refused = 1},
     {fake_machine_one_pmu,
      {.pid = 0},
      "cpu 0 cpu-clock: permission denied (EACCES)",
      .out_r = -EACCES,
      .in_refused = ALWAYS},
-    /* The default event is cpu-clock also where the kernel refuses cycles for lack of permission before it looks for a
-       PMU. */
+    /*
+     * The default event is cpu-clock, even if the kernel checks permissions before it looks for a PMU and so refuses
+     * cycles with EACCES.
+     */
     {fake_machine_no_pmu, {.pid = 0}, "cpu-clock 1:0 freq 99", .in_refused = 1},
     {fake_machine_no_pmu,
      {.pid = 0},
@@ -457,7 +471,7 @@ TEST(test_equal)
         bool out;
     } cases[] = {
         {{0}, true},
-        {{.seconds = 2, .max = 5}, true}, /* of the stream, not of the capture */
+        {{.seconds = 2, .max = 5}, true}, /* limits of the stream, not of the capture */
         {{.event = (char *)"cycles"}, true},
         {{.event = (char *)"cycles:u"}, false},
         {{.event = (char *)"cycles:p"}, false},

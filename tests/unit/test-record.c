@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of a ring: samples and all other types, and bytes that are not a record. */
+/* Records of a ring buffer: samples, all other types, and bytes that are not a record. */
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "tests/unit/build-record.h"
@@ -10,7 +10,7 @@
 #define BUILD_ID "abcdefghijklmnopqrst"
 
 struct field {
-    unsigned width; /* bytes; 0: the text */
+    unsigned width; /* in bytes; 0: a text */
     uint64_t value;
     const char *text;
 };
@@ -35,7 +35,7 @@ static void put_field(struct built *built, const struct field *field)
         put8(built, field->value);
 }
 
-/* What was decoded, field by field. */
+/* Describes each decoded field. */
 static char *describe(const struct record *record)
 {
     const struct record_layout layout = {.read_format = PERF_FORMAT_ID};
@@ -95,7 +95,7 @@ static char *describe(const struct record *record)
 #define TASK F(4, 30), F(4, 31), F(4, 32), F(4, 33), F(8, 34)
 #define MMAP_OUT "10/11 7f0000001000+2000@3000 /lib/libc.so.6 0:0 inode 0.0 prot 0 flags 0 build id 0 "
 
-/* The layout of each has PERF_FORMAT_ID. */
+/* All layouts have PERF_FORMAT_ID. */
 static const struct {
     const char *name;
     uint32_t type;
@@ -105,7 +105,7 @@ static const struct {
 } cases[] = {
     {"MMAP", 1, 0, {MAPPED, TEXT("/lib/libc.so.6")}, MMAP_OUT},
     {"MMAP", 1, 1 << 13, {MAPPED, TEXT("/lib/libc.so.6")}, MMAP_OUT},
-    {"MMAP", 1, MISC_BUILD_ID, {MAPPED, TEXT("/lib/libc.so.6")}, MMAP_OUT}, /* the bit has another meaning there */
+    {"MMAP", 1, MISC_BUILD_ID, {MAPPED, TEXT("/lib/libc.so.6")}, MMAP_OUT}, /* in MMAP, this bit has another meaning */
     {"LOST", 2, 0, {F(8, 40), F(8, 41)}, "41 of 40"},
     {"COMM", 3, 1 << 13, {F(4, 20), F(4, 21), TEXT("kworker/u8:2-ev")}, "20/21 kworker/u8:2-ev"},
     {"EXIT", 4, 0, {TASK}, "30/32 of 31/33 at 34"},
@@ -147,7 +147,7 @@ static void build_case(size_t n, struct built *built)
     start_record(built, cases[n].type, cases[n].misc);
     for (size_t i = 0; cases[n].fields[i].width || cases[n].fields[i].text; i++) {
         put_field(built, &cases[n].fields[i]);
-        /* The build id is the only bytes that are not padded. */
+        /* Only the build id is not padded to 8 bytes. */
         if (cases[n].fields[i].text && str_equal(cases[n].fields[i].text, BUILD_ID))
             built->size = 8 + 32 + 24;
     }
@@ -183,7 +183,7 @@ static const uint64_t trailer_fields[] = {PERF_SAMPLE_TID,       PERF_SAMPLE_TIM
 
 static uint64_t chosen_fields(unsigned bits)
 {
-    uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD; /* only samples have them */
+    uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD; /* only samples have these fields */
 
     for (size_t i = 0; i < ARRAY_SIZE(trailer_fields); i++)
         if (bits & 1U << i)
@@ -213,8 +213,8 @@ TEST(test_trailers)
 }
 
 /*
- * Where several events get the same record, the kernel gives some types a size that is too large by one trailer for
- * each. The true trailer is the first.
+ * If several events receive the same record, the kernel sets the size of some types too large, by one trailer per
+ * event. The first trailer is the real one.
  */
 TEST(test_claims_too_much)
 {
@@ -240,7 +240,7 @@ TEST(test_claims_too_much)
     }
 }
 
-/* The text must end before the trailer, whose zeros are not its own. */
+/* A text must be terminated before the trailer. A zero byte in the trailer does not terminate it. */
 TEST(test_unterminated)
 {
     const struct record_layout layout = {.sample_type = PERF_SAMPLE_TIME, .sample_id_all = true};
@@ -282,7 +282,7 @@ TEST(test_build_id_size)
     }
 }
 
-/* Types of the future, and of perf's own files. */
+/* Types of future kernels and types of perf's own files are unknown. */
 TEST(test_unknown)
 {
     static const uint32_t types[] = {0, 23, 64, 79, 0x80000000, UINT32_MAX};
@@ -325,7 +325,9 @@ TEST(test_header)
     }
 }
 
-/* Samples with each field, with all, and with many sets of fields, in the kernel's order; whole, cut short and garbled.
+/*
+ * Samples with a single field, with all fields, and with many combinations, in the kernel's order; complete, truncated
+ * and corrupted.
  */
 
 struct shape {
@@ -436,7 +438,7 @@ static void put_sample_middle(struct built *built, const struct shape *shape)
         put8(built, shape->stack);
         put_filled(built, shape->stack, 's');
         if (shape->stack)
-            put8(built, shape->stack - 3); /* the kernel could not copy the rest */
+            put8(built, shape->stack - 3); /* the kernel could not copy the rest of the stack */
     }
 }
 
@@ -592,7 +594,7 @@ static const struct shape full = {
     .registers = true,
 };
 
-/* Each field alone, all fields, all but one, and many other sets. */
+/* Each field alone, all fields, all but one, and many other combinations. */
 TEST(test_fields)
 {
     struct shape shape = full;
@@ -664,7 +666,7 @@ TEST(test_cut_samples)
     try_cut_and_lies(&built, &shape.layout, false);
 }
 
-/* Samples that are refused, though nothing outside of them would be read. */
+/* Samples that are refused although decoding them would not read past their end. */
 TEST(test_refused)
 {
     static const struct {
@@ -672,10 +674,10 @@ TEST(test_refused)
         int out;
     } sizes[] = {
         {PERF_SAMPLE_AUX, 16, 0},
-        {PERF_SAMPLE_AUX, 15, -EBADMSG}, /* the next field would not be at a multiple of 8 */
+        {PERF_SAMPLE_AUX, 15, -EBADMSG}, /* the next field would be misaligned */
         {PERF_SAMPLE_STACK_USER, 16, 0},
         {PERF_SAMPLE_STACK_USER, 12, -EBADMSG},
-        {PERF_SAMPLE_STACK_USER, 8, -EBADMSG}, /* the copied size is above the size */
+        {PERF_SAMPLE_STACK_USER, 8, -EBADMSG}, /* the copied size exceeds the size */
         {PERF_SAMPLE_CALLCHAIN, 4, -EBADMSG},
         {PERF_SAMPLE_CALLCHAIN, 3, 0},
         {PERF_SAMPLE_BRANCH_STACK, 1, 0},

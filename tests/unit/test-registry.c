@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From configuration to snapshot, on machines that tests play: what the registry does with its collectors. */
+/* From configuration to snapshot, on simulated machines: how the registry treats its collectors. */
 #include "collectors/registry.h"
 #include "tests/unit/fake-event.h"
 #include "tests/unit/find-series.h"
@@ -10,7 +10,7 @@
 #define CORE CPU_GROUPS("[{name: core, events: cycles}]")
 #define CORE_AND_SOFT CPU_GROUPS("[{name: core, events: cycles}, {name: soft, events: cs}]")
 
-/* Reads, and gives the cycles of a CPU in the group core. */
+/* Reads all collectors and returns the cycles of a CPU in the group core. */
 static uint64_t cycles_on(struct rig *rig, int cpu)
 {
     return series_value(rig_read(rig), CPU_SERIES, "cycles", cpu, "cpu", "core");
@@ -37,7 +37,7 @@ RIG_TEST(test_counts, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: '{
     assert_string_equal(snapshot->rows[0]->counters[2].event, "context_switches");
 }
 
-/* Within max_age nothing is read. */
+/* Nothing is read again within max_age. */
 RIG_TEST(test_max_age, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
@@ -49,7 +49,9 @@ RIG_TEST(test_max_age, fake_machine_one_pmu, CORE)
     assert_true(registry_read(rig->registry, UINT32_MAX, 100)->generation > generation);
 }
 
-/* Also where all that was asked for is disabled: rates are of the time that went by. */
+/*
+ * A new reading advances the time even if all requested collectors are disabled, since rates refer to the elapsed time.
+ */
 RIG_TEST(test_fresh_reading_of_nothing, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
@@ -60,7 +62,7 @@ RIG_TEST(test_fresh_reading_of_nothing, fake_machine_one_pmu, CORE)
     assert_int_equal(registry_read(rig->registry, 0, 0)->monotonic_ns, then + 1000);
 }
 
-/* Each read takes its time. */
+/* Simulates reads that take 1,000 ns each. */
 static struct sys_calls at_once;
 
 static ssize_t read_slowly(struct sys *sys, int fd, void *buffer, size_t size)
@@ -69,7 +71,7 @@ static ssize_t read_slowly(struct sys *sys, int fd, void *buffer, size_t size)
     return at_once.read(sys, fd, buffer, size);
 }
 
-/* The time that one collector takes is not that of the collectors that are read after it. */
+/* The duration of one collector does not include that of collectors read before it. */
 RIG_TEST(test_durations, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
@@ -92,7 +94,7 @@ static ssize_t read_while_all_count(struct sys *sys, int fd, void *buffer, size_
     return at_once.read(sys, fd, buffer, size);
 }
 
-/* The CPUs have at least what the root cgroup has, though the two are not read at one moment. */
+/* The totals of the CPUs are at least those of the root cgroup, although the two are not read at the same moment. */
 TEST(test_cpus_have_all)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -122,7 +124,7 @@ RIG_TEST(test_nothing_at_all, fake_machine_no_pmu, CORE)
     assert_int_equal(series_value(rig_read(rig), "perfcountd_collector_success{collector=\"cpu\"}"), 0);
 }
 
-/* A group that cannot be read is left out alone. */
+/* Only the group that cannot be read is omitted. */
 RIG_TEST(test_read_fails, fake_machine_one_pmu, CORE_AND_SOFT)
 {
     struct rig *rig = *state;
@@ -137,10 +139,7 @@ RIG_TEST(test_read_fails, fake_machine_one_pmu, CORE_AND_SOFT)
     assert_int_equal(cycles_on(rig, 0), 100);
 }
 
-/*
- * Nothing of a collector that cannot be read is shown but that it fails, and why; it is shown again with the next
- * reading that succeeds.
- */
+/* If a collector cannot be read, only its failure and the reason are shown, until the next successful reading. */
 RIG_TEST(test_collector_fails, fake_machine_one_pmu, CORE)
 {
     const char *success = "perfcountd_collector_success{collector=\"cpu\"}";
@@ -168,12 +167,12 @@ RIG_TEST(test_collector_fails, fake_machine_one_pmu, CORE)
 
 /* --- pausing --- */
 
-/* Nothing is counted meanwhile, and no time; then totals go on. */
+/* During a pause neither events nor time are counted. Afterwards the totals continue. */
 RIG_TEST(test_pause, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: '{cycles,instructions}'}]"))
 {
     struct rig *rig = *state;
 
-    fake_advance(rig->fake, 100); /* which nobody reads before the pause */
+    fake_advance(rig->fake, 100); /* not read before the pause */
     assert_int_equal(registry_pause(rig->registry, true), 0);
     assert_true(registry_is_paused(rig->registry));
     assert_int_equal(registry_pause(rig->registry, true), 0);
@@ -187,7 +186,10 @@ RIG_TEST(test_pause, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: '{c
     assert_int_equal(series_value(rig_read(rig), CPU_SERIES, "group_enabled_seconds", 0, "cpu", "core"), 110);
 }
 
-/* Groups that a reload or a CPU opens meanwhile wait: weak and strict ones, and those that are opened again. */
+/*
+ * Groups that are opened during a pause, by a reload or for a new CPU, do not count before its end. This includes
+ * strict groups and reopened ones.
+ */
 RIG_TEST(test_pause_holds_what_is_opened, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
@@ -206,7 +208,7 @@ RIG_TEST(test_pause_holds_what_is_opened, fake_machine_one_pmu, CORE)
     assert_int_equal(cycles_on(rig, 0), held + 10);
 }
 
-/* A group in the error state, which is enabled again from time to time, is not while it is paused. */
+/* A group in the error state is enabled again from time to time, but not during a pause. */
 RIG_TEST(test_pause_tries_nothing, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: 'cycles:D'}]"))
 {
     struct rig *rig = *state;
@@ -223,7 +225,7 @@ RIG_TEST(test_pause_tries_nothing, fake_machine_one_pmu, CPU_GROUPS("[{name: cor
     registry_pause(rig->registry, false);
 }
 
-/* A group that cannot be enabled again is opened again, with what it had counted before the pause. */
+/* A group that cannot be enabled after a pause is reopened, and keeps what it had counted before. */
 RIG_TEST(test_pause_that_does_not_end, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
@@ -242,7 +244,7 @@ RIG_TEST(test_pause_that_does_not_end, fake_machine_one_pmu, CORE)
     assert_int_equal(groups_counting(rig), 4);
 }
 
-/* A group that cannot be disabled does not keep the others from it, and the caller gets the error. */
+/* A group that cannot be disabled does not prevent others from being disabled. The caller gets the error. */
 RIG_TEST(test_pause_fails, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
@@ -274,7 +276,7 @@ RIG_TEST(test_reload, fake_machine_one_pmu, CORE_AND_SOFT)
     assert_int_equal(rig->fake->n_open, 0);
 }
 
-/* How many descriptors were open at once. */
+/* The largest number of descriptors open at the same time. */
 static unsigned *most_open;
 
 static int open_counting(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
@@ -286,7 +288,7 @@ static int open_counting(struct sys *sys, struct perf_event_attr *attr, pid_t pi
     return fd;
 }
 
-/* A group that goes is closed before the group in its place is opened: counters and descriptors are few. */
+/* A removed group is closed before its replacement is opened, since counters and descriptors are scarce. */
 RIG_TEST(test_reload_makes_room, fake_machine_one_pmu, CORE_AND_SOFT)
 {
     struct rig *rig = *state;
@@ -300,7 +302,7 @@ RIG_TEST(test_reload_makes_room, fake_machine_one_pmu, CORE_AND_SOFT)
     assert_int_equal(fake->n_open, before);
 }
 
-/* The HELP is that of the current configuration. */
+/* The HELP text is that of the current configuration. */
 RIG_TEST(test_reload_help, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: [{event: cycles, help: before}]}]"))
 {
     struct rig *rig = *state;
@@ -318,7 +320,7 @@ static bool has_family(const struct snapshot *snapshot, const char *name)
     return false;
 }
 
-/* CPUs that are not there are no event that is not there. */
+/* Missing CPUs are not reported as missing events. */
 RIG_TEST(test_incomplete, fake_machine_one_pmu,
          "collectors: {self: {enabled: false}, cgroup: {enabled: false}, pmu: {groups: []}, cpu: {cpus: '0-9', groups: "
          "[{name: core, events: "

@@ -169,11 +169,14 @@ TEST_WITH(test_freed_meanwhile, setup, served_teardown)
         close(fds[i]);
 }
 
-/* --- the catalogue of events, which a thread renders */
+/* --- the catalogue of events, rendered by a thread */
 
 static const char events[] = "GET /api/v1/events";
 
-/* The catalogue is rendered once for all clients. Meanwhile others are answered, and a waiting client leaves. */
+/*
+ * The catalogue is rendered once for all clients. Meanwhile other requests are answered, and a waiting client may
+ * disconnect.
+ */
 SERVED_TEST(test_made_once)
 {
     struct served *f = *state;
@@ -191,14 +194,14 @@ SERVED_TEST(test_made_once)
         assert_has(response, i % 2 ? "Content-Encoding: gzip\r\n" : "{\"document\": \"events\", \"generation\": 0");
         close(fds[i]);
     }
-    /* The cache has all variants of it. */
+    /* All variants of the document are cached. */
     served_expect_answer(f, 0, events, GZIP, "Content-Encoding: gzip\r\n");
     served_expect_answer(f, 0, events, "", "1998 1999 \"}");
     served_expect_answer(f, 0, "HEAD /api/v1/events", "", "Content-Length: ");
     assert_int_equal(f->fake.deferreds, 1);
 }
 
-/* If the events change while the catalogue is rendered, clients that asked before the change get the old events. */
+/* If the events change during rendering, clients that asked before the change get the old events. */
 SERVED_TEST(test_generations)
 {
     struct served *f = *state;
@@ -222,7 +225,7 @@ SERVED_TEST(test_generations)
     assert_int_equal(f->fake.deferreds, 4);
 }
 
-/* The server is freed while the catalogue is rendered and a client waits. */
+/* The server is freed during rendering, while a client waits. */
 SERVED_TEST(test_freed_while_made)
 {
     struct served *f = *state;
@@ -234,7 +237,9 @@ SERVED_TEST(test_freed_while_made)
     close(fd);
 }
 
-/* A flood of requests is delayed, and those whose turn does not come are refused. Other requests are not delayed. */
+/*
+ * Requests beyond the rate limit are delayed, and refused if they would wait too long. Other requests are not delayed.
+ */
 SERVED_TEST(test_flood)
 {
     struct served *f = *state;

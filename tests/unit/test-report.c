@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `perfcountd report` of machines that are played, as the files of tests/unit/captured.h have them. */
+/* `perfcountd report` on simulated machines from tests/unit/captured.h. */
 #include <signal.h>
 
 #include "base/cleanup.h"
@@ -12,7 +12,7 @@
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
-/* libpfm4 as it is played has one event, of Intel's servers. */
+/* The simulated libpfm4 has a single event, of Intel's servers. */
 #define PFM_EVENT "icx::MEM_LOAD_RETIRED:L1_MISS"
 void __wrap_pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata);
 int __wrap_pfm_encode(const struct pmu *pmu, const char *name, struct pfm_words *ret);
@@ -38,7 +38,7 @@ static int work_1_ms(struct sys *sys, unsigned cpu)
     return 0;
 }
 
-/* The whole report of a machine that `fake` plays. */
+/* Returns the whole report of a simulated machine. */
 static char *text_of(struct fake_sys *fake, int (*work)(struct sys *, unsigned), unsigned patience_s)
 {
     _cleanup_(machine_freep) struct machine *machine = machine_of(&fake->sys);
@@ -49,7 +49,7 @@ static char *text_of(struct fake_sys *fake, int (*work)(struct sys *, unsigned),
     return text;
 }
 
-/* The section of the report, without its heading. The caller frees it. */
+/* Returns a section of the report without its heading. The caller frees it. */
 static char *section_of(const char *text, const char *title)
 {
     _cleanup_(buffer_done) struct buffer heading = {0};
@@ -65,13 +65,13 @@ static char *section_of(const char *text, const char *title)
 static void expect_in(const char *text, const char *part)
 {
     if (!strstr(text, part))
-        fail_msg("not there:\n%s\nin:\n%s", part, text);
+        fail_msg("missing:\n%s\nin:\n%s", part, text);
 }
 
 static void expect_not_in(const char *text, const char *part)
 {
     if (strstr(text, part))
-        fail_msg("there:\n%s\nin:\n%s", part, text);
+        fail_msg("unexpected:\n%s\nin:\n%s", part, text);
 }
 
 static void set_rate(struct fake_sys *fake, enum perf_hw_id event, uint64_t per_us)
@@ -79,7 +79,7 @@ static void set_rate(struct fake_sys *fake, enum perf_hw_id event, uint64_t per_
     fake_rate(fake, (struct fake_rate){PERF_TYPE_HARDWARE, event, per_us, 1000});
 }
 
-/* Each formula of each kind of core is there, with its counts and value. */
+/* The report lists each formula of each kind of core, with counts and a value. */
 TEST(test_formulas)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = captured_rk3588_6_1();
@@ -114,7 +114,7 @@ TEST(test_formulas)
     expect_in(text, "\n## end\n");
 }
 
-/* Groups of servers: a preset that is counted whole, events by codes, events with a unit. */
+/* Groups on servers: a preset counted as one group, events given by code, and events with a unit. */
 TEST(test_servers)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *intel = captured_intel_server(), *amd = captured_amd_server();
@@ -139,7 +139,7 @@ TEST(test_servers)
                      "    value: 6.4e+10 bytes per second, plausible\n");
 }
 
-/* An event that the kernel refuses has the reason, and the other formulas their values. */
+/* For a refused event the report gives the reason; the other formulas have values. */
 TEST(test_refused)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = captured_rk3588_6_1();
@@ -201,7 +201,7 @@ static void hang(struct sys *sys, const struct sys_group *group, int *ret)
     sys_own_open_group(sys, group, ret);
 }
 
-/* Opening an event of the large cores never returns. */
+/* Opening an event of the big cores hangs. */
 TEST(test_hang)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = captured_rk3588_6_1();
@@ -234,7 +234,7 @@ TEST(test_crash)
     expect_in(big, "signal 9");
 }
 
-/* Files of sysfs that are garbled, and those that have the name of a person. */
+/* Malformed files in sysfs, and files that contain the name of a person. */
 TEST(test_garbled)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_one_pmu();
@@ -255,7 +255,9 @@ TEST(test_garbled)
     expect_in(text, "    value: 1 ratio, plausible\n");
 }
 
-/* Without a child process, so that the played machine sees that all is closed. */
+/*
+ * The report is made without a child process, so that the simulated machine shows whether all descriptors are closed.
+ */
 TEST(test_closes_all)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = captured_rk3588_6_1();

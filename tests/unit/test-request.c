@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Request heads, at every position in libmicrohttpd's buffer, and the values of their headers. */
+/* Request heads at every position in libmicrohttpd's buffer, and the values of their headers. */
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -76,7 +76,7 @@ TEST(test_texts)
     }
 }
 
-/* If the machine's name has no domain, the name followed by a domain is not accepted. */
+/* If the machine's name has no domain, it is not accepted with a domain appended. */
 TEST(test_machine)
 {
     assert_true(host_is_own_of("board", "board"));
@@ -182,7 +182,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Sends the data in pieces of `piece` bytes, or at once if that is 0. */
+/* Sends the data in pieces of `piece` bytes, or at once if `piece` is 0. */
 static void say(struct served *f, int fd, const char *data, size_t size, size_t piece)
 {
     for (size_t at = 0; at < size;) {
@@ -284,8 +284,8 @@ static const struct {
 };
 
 /*
- * Shifts the lines across the end of the buffer into which libmicrohttpd reads first, and across the end of what it
- * adds to the buffer.
+ * The lines are moved across the end of the buffer that libmicrohttpd reads first, and across the end of the memory
+ * that it then adds.
  */
 TEST_WITH(test_heads, setup, served_teardown)
 {
@@ -304,8 +304,8 @@ TEST_WITH(test_heads, setup, served_teardown)
 }
 
 /*
- * A bad head that follows an ordinary request, in the same packet or a later one, is refused, and nothing after it is
- * taken for a request.
+ * A malformed head after an ordinary request, in the same packet or a later one, is refused. Nothing after it is
+ * treated as a request.
  */
 TEST_WITH(test_later_heads, setup, served_teardown)
 {
@@ -327,7 +327,7 @@ TEST_WITH(test_later_heads, setup, served_teardown)
         }
 }
 
-/* Versions of libmicrohttpd whose heads must be followed (http/mhd.h). */
+/* Versions of libmicrohttpd for which the server must follow request heads itself (http/mhd.h). */
 static const struct {
     const char *in_version;
     bool out_followed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring that the test writes as the kernel does, with records that wrap at every offset. */
+/* A ring buffer that the test fills as the kernel would, with records that wrap at every offset. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 DEFINE_CLEANUP(struct ring *, ring_free);
 
-/* mmap() of the seam: maps `page`. */
+/* Simulates mmap() of a ring buffer by returning `page`. */
 struct played {
     struct sys sys;
     struct perf_event_mmap_page *page;
@@ -61,7 +61,7 @@ static void unplay(struct played *played)
     free(played->page);
 }
 
-/* Writes as the kernel does: the bytes, around the end if need be, and then the head. */
+/* Writes like the kernel: first the bytes, wrapping at the end if necessary, then the head. */
 static void write_bytes(struct played *played, const void *bytes, size_t size)
 {
     char *data = (char *)played->page + played->page->data_offset;
@@ -72,7 +72,7 @@ static void write_bytes(struct played *played, const void *bytes, size_t size)
     __atomic_store_n(&played->page->data_head, head + size, __ATOMIC_RELEASE);
 }
 
-/* A record with its number in its bytes. */
+/* Writes a record whose bytes are derived from its number. */
 static void write_record(struct played *played, uint32_t number, uint16_t size)
 {
     struct {
@@ -138,7 +138,7 @@ TEST(test_where_data_are)
         {4100, 4096, -EBADMSG},
         {16384, 8, -EBADMSG},
         {4096, UINT64_C(1) << 63, -EBADMSG},
-        {0, 0, 0}, /* before Linux 4.1 */
+        {0, 0, 0}, /* as before Linux 4.1 */
     };
     size_t unit = (size_t)sysconf(_SC_PAGESIZE) / 4096;
 
@@ -167,25 +167,25 @@ TEST(test_take_and_release)
     write_record(&played, 1, 16);
     write_record(&played, 2, 40);
     check_record(next(ring), 1, 16);
-    check_record(next(ring), 1, 16); /* not taken yet */
+    check_record(next(ring), 1, 16); /* not consumed yet */
     ring_take(ring);
-    ring_take(ring); /* takes nothing more */
+    ring_take(ring); /* consumes nothing more */
     check_record(next(ring), 2, 40);
     assert_int_equal(played.page->data_tail, 0);
-    ring_release(ring); /* only the records that were taken */
+    ring_release(ring); /* releases only consumed records */
     assert_int_equal(played.page->data_tail, 16);
     check_record(next(ring), 2, 40);
     ring_take(ring);
     assert_null(next(ring));
     ring_release(ring);
     assert_int_equal(played.page->data_tail, 56);
-    /* Nothing was taken: nothing is written. */
+    /* If nothing was consumed, the tail is not written. */
     played.page->data_tail = 12345;
     ring_release(ring);
     assert_int_equal(played.page->data_tail, 12345);
 }
 
-/* Records of all sizes, filled and drained by turns; they wrap, and the head does not fit in a signed number. */
+/* Records of all sizes are written and read in turn. They wrap, and the head exceeds the range of a signed number. */
 TEST(test_run)
 {
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE), pages = 32 * 4096 / page_size;
@@ -217,7 +217,7 @@ TEST(test_corrupt)
 {
     static const struct {
         uint16_t in_size;
-        uint64_t in_there; /* bytes from its header to the head */
+        uint64_t in_there; /* bytes from the record's header to the head */
     } cases[] = {{0, 64},  {4, 64},       {7, 64}, {12, 64},      {63, 64},
                  {72, 64}, {65528, 4096}, {8, 4},  {8, 4096 + 8}, {8, 0x80000000}};
 
@@ -241,7 +241,7 @@ TEST(test_corrupt)
         assert_null(next(ring));
         ring_release(ring);
         assert_int_equal(played.page->data_tail, played.page->data_head);
-        /* Later records are read again, at the latest after one more drop. */
+        /* Reading resumes with later records, at the latest after one more drop. */
         played.page->data_head = (played.page->data_head + 7) & ~UINT64_C(7);
         if (ring_next(ring, &header) < 0)
             assert_int_equal(cases[i].in_there % 8, 4);
@@ -250,7 +250,7 @@ TEST(test_corrupt)
     }
 }
 
-/* Writes as the kernel does with attr.write_backward. */
+/* Writes like the kernel with attr.write_backward. */
 static void write_backward(struct played *played, uint32_t number, uint16_t size)
 {
     uint64_t head = played->page->data_head - size;
@@ -260,7 +260,7 @@ static void write_backward(struct played *played, uint32_t number, uint16_t size
     __atomic_store_n(&played->page->data_head, head, __ATOMIC_RELEASE);
 }
 
-/* The copy has as many of the newest records as fit, the oldest of them first. */
+/* The copy contains as many of the newest records as fit, oldest first. */
 static void check_copy(const struct ring *ring, const uint16_t *sizes, uint32_t written, size_t room)
 {
     _cleanup_(ring_freep) struct ring *copy = NULL;
@@ -299,7 +299,7 @@ TEST(test_overwritten)
     }
 }
 
-/* A record that is larger than the ring, has an impossible size or is misaligned ends the copy of those before it. */
+/* The copy ends before a record that is larger than the ring, has an impossible size or is misaligned. */
 TEST(test_overwritten_corrupt)
 {
     static const uint16_t bad_sizes[] = {0, 1, 7, 12, UINT16_MAX, UINT16_MAX - 7};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the running daemon does besides serving: pauses and later tries; whether a service manager listens; its
- * state in one line.
+ * What the running daemon does besides serving: pauses and retries, detecting a service manager, and its state in one
+ * line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
-/* --- timers, which are due at once here if a test wants it, and say for when they were set */
+/* --- timers that a test can let fire at once, and that record for when they were set */
 
 static uint64_t due_in_usec;
 static bool at_once;
@@ -97,13 +97,13 @@ TEST(test_pause)
     assert_true(sd_event_run(daemon.event, USEC_PER_SEC) > 0);
     assert_false(registry_is_paused(rig.registry));
     assert_false(daemon_paused(&daemon).paused);
-    /* One that is ended does not end again. */
+    /* A pause that was ended early does not end a second time. */
     assert_int_equal(daemon_pause(&daemon, 1, &error), 0);
     assert_int_equal(daemon_pause(&daemon, 0, &error), 0);
     assert_false(registry_is_paused(rig.registry));
     assert_int_equal(sd_event_run(daemon.event, 0), 0);
 
-    daemon.session = (struct session){.sys = daemon.session.sys}; /* the rest is the rig's */
+    daemon.session = (struct session){.sys = daemon.session.sys}; /* the rest belongs to the rig */
     daemon_done(&daemon);
     rig_done(&rig);
 }
@@ -130,7 +130,7 @@ TEST(test_waits)
     }
 }
 
-/* Tries follow each other later and later, and the event loop is not woken without need. */
+/* Retries become rarer and rarer, and the event loop is not woken needlessly. */
 TEST_WITH(test_retry, setup, teardown)
 {
     struct fixture *f = *state;
@@ -154,7 +154,7 @@ TEST_WITH(test_retry, setup, teardown)
     assert_int_equal(f->tries, 2);
 }
 
-/* --- the service manager, by the variables that systemd sets and that others inherit */
+/* --- the service manager, detected by variables that systemd sets and that child processes inherit */
 
 enum whose { UNSET, OWN, OTHERS, GARBLED };
 
@@ -164,8 +164,8 @@ static const struct {
     bool out;
 } environments[] = {
     {false, UNSET, UNSET, UNSET, false}, {false, OWN, OWN, OWN, false},
-    {true, UNSET, UNSET, UNSET, false},                                   /* a container's engine */
-    {true, OWN, UNSET, UNSET, true},     {true, UNSET, OWN, UNSET, true}, /* systemd 247 */
+    {true, UNSET, UNSET, UNSET, false},                                   /* a container engine */
+    {true, OWN, UNSET, UNSET, true},     {true, UNSET, OWN, UNSET, true}, /* as set by systemd 247 */
     {true, UNSET, UNSET, OWN, true},     {true, OTHERS, OTHERS, OTHERS, false},
     {true, OTHERS, OWN, OTHERS, true},   {true, GARBLED, GARBLED, GARBLED, false},
 };
@@ -238,7 +238,7 @@ TEST(test_states)
     }
 }
 
-/* Groups that are counted, on a machine with two kinds of CPU and a PMU of the system. */
+/* The groups that are counted, on a machine with two kinds of core and a system-wide PMU. */
 static const struct {
     const char *in_collectors, *out;
 } descriptions[] = {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sampler on this machine's clocks: clients that share a capture, that are refused, and that a reload ends. */
+/*
+ * The sampler with this machine's clock events: clients that share a capture, are refused, or lose their stream by a
+ * reload.
+ */
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -9,7 +12,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/wrap-calls.h"
 
-/* Clients of equal specs share one capture. A client that leaves ends no stream of others. */
+/* Clients with equal requests share one capture. If a client leaves, the streams of the others continue. */
 TEST_WITH(test_sharing, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -33,7 +36,7 @@ TEST_WITH(test_sharing, sampled_begin, sampled_end)
     reader_stop(&b);
 }
 
-/* Symbols have what the other parts leave of sampler.memory. */
+/* Symbols may use what the other parts leave of sampler.memory. */
 TEST_WITH(test_memory, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -84,10 +87,10 @@ TEST_WITH(test_refused, sampled_begin, sampled_end)
 }
 
 #define MOUNT "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
-#define PAST_ALL_PIDS 4194305 /* PID_MAX_LIMIT in include/linux/threads.h, and one */
+#define PAST_ALL_PIDS 4194305 /* PID_MAX_LIMIT in include/linux/threads.h, plus one */
 
-static int refusal;     /* of the kernel, for what samples the kernel too; 0: none */
-static bool is_removed; /* the cgroup, before the kernel looks for it */
+static int refusal;     /* error for events that also sample the kernel; 0: none */
+static bool is_removed; /* the cgroup disappears before the kernel looks it up */
 
 static void open_refused(struct sys *sys, const struct sys_group *group, int *ret)
 {
@@ -104,7 +107,7 @@ static int close_nothing(struct sys *sys, int fd)
     return 0;
 }
 
-/* What a request names and what the kernel refuses: the client's error, and the sentence. */
+/* The error and message for a request that names something unknown or that the kernel refuses. */
 TEST(test_spec)
 {
     static const struct {
@@ -112,7 +115,7 @@ TEST(test_spec)
         int in_refusal;
         bool in_removed;
         int out;
-        const char *out_message; /* "" without an error */
+        const char *out_message; /* "": no error */
         bool out_user_only;
     } rows[] = {
         {{.cgroup = (char *)"/a.slice"}, 0, false, 0, "", false},
@@ -176,11 +179,11 @@ TEST(test_spec)
     fake_sys_free(fake);
 }
 
-/* Samples come at the rate of the event's terms, else of the request, else of the configuration. */
+/* The sampling rate is that of the event's terms, else of the request, else of the configuration. */
 TEST(test_rate_of_spec)
 {
     static const struct {
-        const char *in_event; /* of the request; NULL: none */
+        const char *in_event; /* event of the request; NULL: none */
         uint64_t in_frequency, in_period;
         uint64_t out_frequency, out_period;
         const char *out_message; /* NULL: no error */
@@ -249,7 +252,7 @@ TEST_WITH(test_admission, sampled_begin, sampled_end)
     }
 }
 
-/* Goes on: it gets samples of the time after now. */
+/* Checks that the stream continues: it receives samples taken after this call. */
 static void check_running(struct sampled *f, struct reader *reader)
 {
     reader_ended(reader);
@@ -263,7 +266,7 @@ static void configure(struct sampled *f)
     sampler_configure(f->sampler, f->machine, &f->config, f->admits);
 }
 
-/* A stream ends if a setting that it depends on changes; a stream that named its own goes on. */
+/* A stream ends if a setting that it depends on changes. A stream that overrides the setting continues. */
 TEST_WITH(test_reload, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -291,7 +294,7 @@ TEST_WITH(test_reload, sampled_begin, sampled_end)
     check_running(f, &b);
     f->config.ring_pages = 32;
     configure(f);
-    /* The rings are another's before its last records were taken. */
+    /* The ring buffers are replaced before the stream has read its last records. */
     sampler_cpus_changed(f->sampler, f->machine, NULL);
     sampled_until(f, reader_ended(&b));
     for (struct reader *const *reader = (struct reader *[]){&a, &b, &c, NULL}; *reader; reader++) {
@@ -305,7 +308,10 @@ static void count_call(void *userdata)
     (*(unsigned *)userdata)++;
 }
 
-/* All streams end with what they have, even while /proc is still read. `ended` is called; no client may join. */
+/*
+ * At shutdown all streams end with the records they have, even while /proc is still read. `ended` is called, and no
+ * client can join.
+ */
 TEST_WITH(test_shutdown, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -341,7 +347,10 @@ static int refuse_to_enable(struct sys *sys, int fd, unsigned long request, unsi
     return request == PERF_EVENT_IOC_ENABLE ? -ENODEV : real.ioctl(sys, fd, request, argument);
 }
 
-/* An event that the kernel does not enable again is an error; a stream that needs it is not opened. */
+/*
+ * If the kernel does not enable an event again, the caller gets an error, and a stream that needs the event is not
+ * opened.
+ */
 TEST_WITH(test_resume_fails, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -376,14 +385,14 @@ static int look_back(struct sampled *f, const struct record_request *request, st
     return stream_open(f->sampler, request, &writer_lines, reader_on_ready, reader, &reader->stream, error);
 }
 
-/* Burns CPU time, so that there is something to look back at. */
+/* Uses CPU time, so that there are samples to look back at. */
 static void burn(void)
 {
     for (clock_t end = clock() + CLOCKS_PER_SEC / 5; clock() < end;)
         ;
 }
 
-/* The samples are of the time before the request. A client can ask for those of one process only, here this one. */
+/* The samples were taken before the request. A client can ask for those of a single process, here this one. */
 TEST_WITH(test_hindsight, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -410,7 +419,7 @@ TEST_WITH(test_hindsight, sampled_begin, sampled_end)
     reader_stop(&a);
     reader_stop(&b);
     assert_int_equal(count_perf_fds(), HINDSIGHT_EVENTS * n);
-    /* A pause forgets. */
+    /* A pause discards the history. */
     assert_int_equal(sampler_pause(f->sampler, true), 0);
     burn();
     assert_int_equal(sampler_pause(f->sampler, false), 0);
@@ -429,8 +438,8 @@ TEST_WITH(test_hindsight, sampled_begin, sampled_end)
     assert_non_null(strstr(reason ? reason : "", "sampler.enabled is false"));
 }
 
-static size_t locked_max;  /* bytes that the kernel lets a ring have */
-static bool is_before_5_7; /* of the kernel: it knows no cgroups of samples */
+static size_t locked_max;  /* largest ring buffer that the kernel permits, in bytes */
+static bool is_before_5_7; /* the kernel is older than 5.7, so samples cannot have cgroups */
 
 static int lock_little(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
@@ -445,13 +454,16 @@ static void open_like_older(struct sys *sys, const struct sys_group *group, int 
         real.open_group(sys, group, ret);
 }
 
-/* Rings become smaller until the kernel takes them; one without cgroups refuses only what needs them. */
+/*
+ * Ring buffers become smaller until the kernel accepts them. Without cgroups in samples, only requests that need
+ * cgroups are refused.
+ */
 TEST_WITH(test_hindsight_of_less, sampled_begin, sampled_end)
 {
     static const struct {
-        size_t in_pages; /* that the kernel lets a ring have */
+        size_t in_pages; /* the ring buffer that the kernel permits */
         bool in_before_5_7;
-        const char *out; /* part of the sentence that says why there is none; NULL: there is */
+        const char *out; /* part of the reason why hindsight is unavailable; NULL: it is available */
     } cases[] = {{64, false, NULL}, {33, true, NULL}, {1, false, "limit of locked memory"}};
     struct sampled *f = *state;
     struct error error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector self: the process, and what the daemon costs in hardware events, on machines that tests play. */
+/* The self collector: the daemon's processes and their cost in hardware events, on simulated machines. */
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ TEST(test_self)
     rig_done(&rig);
 }
 
-/* Limits are read each time; "unlimited" is what RLIM_INFINITY is. */
+/* Resource limits are read anew each time. "unlimited" in /proc/self/limits is shown as RLIM_INFINITY. */
 TEST(test_self_limits)
 {
     struct rlimit before, limit;
@@ -56,7 +56,7 @@ TEST(test_self_limits)
 #define OF_SYMBOLISER(name) "perfcountd_process_" name "{process=\"symboliser\"}"
 #define STAT(cpu, start, pages) "9 (perfcountd) S 1 1 1 0 -1 0 0 0 0 0 " cpu " 0 0 0 20 0 2 0 " start " 4096000 " pages
 
-/* A process whose /proc/PID/stat says this; "" where there is none. */
+/* Simulates a process with this /proc/PID/stat. "" means that there is no process. */
 static void write_stat(struct child *child, const char *text)
 {
     child->pid = *text ? 9 : 0;
@@ -78,7 +78,7 @@ static void assert_symboliser(struct rig *rig, uint64_t cpu_ticks, uint64_t page
     assert_true((self_value(rig, OF_SYMBOLISER("start_time_seconds")) == NOT_SHOWN) == (threads == NOT_SHOWN));
 }
 
-/* The other processes: one that there never is, and one that comes, goes, comes again and hangs. */
+/* Child processes: one that never exists, and one that starts, exits, starts again and hangs. */
 TEST(test_self_children)
 {
     struct child symboliser = {.stat_fd = memfd_create("stat", MFD_CLOEXEC)};
@@ -94,17 +94,17 @@ TEST(test_self_children)
     write_stat(&symboliser, STAT("50", "1000", "300"));
     assert_symboliser(&rig, 50, 300, 2);
     uint64_t start = self_value(&rig, OF_SYMBOLISER("start_time_seconds"));
-    /* It ends: its time stays, to the microsecond. */
+    /* After the process has exited, its CPU time remains, exact to the microsecond. */
     write_stat(&symboliser, "");
     symboliser.ended_cpu_ns = 51 * tick;
     assert_symboliser(&rig, 51, 0, NOT_SHOWN);
     write_stat(&symboliser, STAT("4", "1500", "200"));
     assert_symboliser(&rig, 55, 200, 2);
     assert_int_equal(self_value(&rig, OF_SYMBOLISER("start_time_seconds")), start + 500);
-    /* A reload. */
+    /* A reload keeps the totals. */
     rig_configure(&rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     assert_symboliser(&rig, 55, 200, 2);
-    /* One that was given up before it ended does not make the total fall. */
+    /* A process that was given up on before it exited does not make the total decrease. */
     write_stat(&symboliser, "");
     assert_symboliser(&rig, 55, 0, NOT_SHOWN);
     assert_int_equal(self_value(&rig, "perfcountd_process_cpu_seconds_total{process=\"opener\"}"), NOT_SHOWN);
@@ -123,11 +123,11 @@ RIG_TEST(test_self_cost, fake_machine_one_pmu, SELF_ALONE)
     assert_int_equal(self_value(rig, "perfcountd_self_user_reads"), 0);
     assert_int_equal(self_value(rig, "perfcountd_self_kernel_counted"), 1);
     assert_int_equal(registry_failures(rig->registry)->n, 0);
-    /* Another configuration: the totals go on. */
+    /* With another configuration, the totals continue. */
     rig_configure(rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     fake_advance(rig->fake, 50 * NSEC_PER_SEC);
     assert_int_equal(self_value(rig, CYCLES), 150 * NSEC_PER_SEC);
-    /* Starved: left out, then made up for. */
+    /* A starved event is omitted. Its total catches up once the event runs again. */
     fake_find_pmu(rig->fake, "cpu")->counters = 0;
     fake_advance(rig->fake, 50 * NSEC_PER_SEC);
     assert_int_equal(self_value(rig, CYCLES), NOT_SHOWN);
@@ -139,7 +139,7 @@ RIG_TEST(test_self_cost, fake_machine_one_pmu, SELF_ALONE)
     assert_int_equal(rig->fake->n_open, 0);
 }
 
-/* An event that is refused does not take the other along, and is tried again. */
+/* A refused event does not affect the other one, and is retried. */
 TEST(test_self_cost_in_part)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
@@ -179,7 +179,7 @@ static void assert_sentences(const struct rig *rig, const char *const *starts, s
     strings_free(sentences, n);
 }
 
-/* Without a PMU it is reported, in the same sentence as what the collector cpu reports. */
+/* A missing PMU is reported, in the same words as by the cpu collector. */
 RIG_TEST(
     test_self_cost_no_pmu, fake_machine_no_pmu,
     "collectors: {cgroup: {enabled: false}, cpu: {groups: [{name: a, events: 'cycles,instructions,branches,cs'}]}}")
@@ -197,7 +197,7 @@ RIG_TEST(
     assert_sentences(rig, &starts[1], 1);
 }
 
-/* One series for each PMU that has them, also after a reload. */
+/* Each PMU that reports its slots has a series, also after a reload. */
 TEST(test_slots)
 {
     struct fake_sys *fake = fake_machine_big_little();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to the HTTP server, its responses and its limits, over real sockets. */
+/* The HTTP server over real sockets: requests, responses and limits. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -60,7 +60,10 @@ static const struct served_case answers[] = {
     {"POST /api/v1/pause?seconds=0", "Content-Length: 0\r\n", 400,
      "expected whole seconds from 1 to 3600, or a duration such as 5m, found \\\"0\\\""},
     {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, "parameter \\\"seconds\\\""},
-    /* A browser loads an image for a page of another site. Over plain HTTP it sends no Sec-Fetch headers. */
+    /*
+     * A page of another site makes the browser load an image from here. Over plain HTTP the browser sends no Sec-Fetch
+     * headers.
+     */
     {"GET /api/v1/samples", "User-Agent: Mozilla/5.0 (X11)\r\n", 403,
      "\"status\": 403 ... may come from a page in a browser"},
     {"GET /debug/pprof/profile", "Accept-Language: de\r\nUser-Agent: curl/8\r\n", 403,
@@ -151,7 +154,7 @@ SERVED_TEST(test_answers)
     served_check_all(*state, answers, ARRAY_SIZE(answers));
 }
 
-/* Each kind of name is a parameter. An unknown name is not an error, since names change all the time. */
+/* Each kind of name is a query parameter. An unknown name is not an error, since names change all the time. */
 SERVED_TEST(test_names)
 {
     static const char *const paths[][2] = {{"counters?", "\"counters\": []"}, {"rates?seconds=0.05&", "\"rates\": []"}};
@@ -275,7 +278,7 @@ SERVED_TEST(test_ready_and_reload)
     assert_has(new, OK);
 }
 
-/* Other requests are answered while a client waits for rates, and a client that disconnects meanwhile does no harm. */
+/* Other requests are answered while a client waits for rates, and a client may disconnect while it waits. */
 SERVED_TEST(test_rates_hold_up_nobody)
 {
     struct served *f = *state;
@@ -303,7 +306,10 @@ static int ask_for_rates(const struct served *f, unsigned source, const char *re
     return fd;
 }
 
-/* An address that has used up its share leaves room for other addresses. It gets its share back after each response. */
+/*
+ * An address that has used up its share of waiting requests leaves room for others, and regains a place with each
+ * response.
+ */
 SERVED_TEST(test_rates_of_one_address)
 {
     struct served *f = *state;
@@ -413,7 +419,10 @@ TEST(test_limits)
     served_done(&f);
 }
 
-/* If silent and idle clients take all connections, a new client gets one of these, not that of a client that waits. */
+/*
+ * If silent and idle clients hold all connections, a new client replaces one of them, but never a client that waits for
+ * rates.
+ */
 TEST(test_makes_room)
 {
     struct served f;
@@ -463,7 +472,7 @@ TEST(test_header_size_changes)
     served_done(&f);
 }
 
-/* Lowers the limit of descriptors to those that are open. Returns the previous limit. */
+/* Lowers the limit of open files to the current number. Returns the previous limit. */
 static struct rlimit take_descriptors_away(void)
 {
     struct rlimit before, limit;
@@ -477,7 +486,10 @@ static struct rlimit take_descriptors_away(void)
     return before;
 }
 
-/* A client that connects when no descriptor is left waits without using CPU time, and is served once there is one. */
+/*
+ * A client that connects when no descriptor is free waits without using CPU time, and is served once a descriptor is
+ * free.
+ */
 TEST(test_no_descriptors)
 {
     struct served f;
@@ -501,7 +513,7 @@ TEST(test_no_descriptors)
     }
 }
 
-/* A socket that cannot accept, because another process has shut it down, does not keep the event loop busy. */
+/* A listening socket that another process has shut down does not keep the event loop busy. */
 SERVED_TEST(test_shut_down)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The output of `perfcountd stat` without a terminal: the counts of the machine, and the table of cgroups; of readings,
- * and of documents that a daemon has sent.
+ * The output of `perfcountd stat` without a terminal: the counts of the machine and the table of cgroups, both from
+ * readings and from documents of a daemon.
  */
 #include <math.h>
 
@@ -13,7 +13,9 @@
 #include "tests/unit/readings.h"
 #include "tests/unit/test.h"
 
-/* Prints the table of cgroups in the order of `rows`, or if that is NULL, the counts with their failures. */
+/*
+ * Prints the table of cgroups in the order of `rows`. If that is NULL, prints the counts with their failures instead.
+ */
 static void expect_totals(const struct totals *totals, const struct failures *failures, const struct order *rows,
                           const char *expected)
 {
@@ -44,7 +46,7 @@ static void expect_cgroups(const struct readings *readings, const struct order *
     expect(readings, TOTALS_BY_CGROUP, NULL, rows, expected);
 }
 
-/* Makes a board with two kinds of core and a PMU that counts memory traffic. */
+/* Makes readings of a board with two kinds of core and a PMU that counts memory traffic. */
 static void make_board(struct readings *readings)
 {
     struct row *rows[8];
@@ -104,7 +106,7 @@ TEST(test_board)
            "          25.50  joules  energy_pkg        # package_watts 12.8\n");
 }
 
-/* Each CPU has its own lines. One was not counted; the values of the other are complete. */
+/* Each CPU has lines of its own. One CPU was not counted; the values of the other are complete. */
 TEST(test_per_cpu)
 {
     _cleanup_(readings_done) struct readings readings;
@@ -131,7 +133,7 @@ TEST(test_per_cpu)
            "            500  instructions  # ipc 0.500  (1 of 2 CPUs)\n");
 }
 
-/* The PMU does not have one event, and this process may not count the other. */
+/* The PMU lacks one event, and this process has no permission to count the other. */
 TEST(test_refused)
 {
     _cleanup_(readings_done) struct readings readings;
@@ -152,10 +154,7 @@ TEST(test_refused)
            "  <not counted>  cycles_kernel\n");
 }
 
-/*
- * Adds three cgroups on two kinds of core. The last one is idle, and its name contains control characters for the
- * terminal.
- */
+/* Adds three cgroups on two kinds of core. The last one is idle, and its name contains control characters. */
 static void add_cgroups(struct readings *readings)
 {
     static const char *const paths[] = {"/a.slice", "/b.slice", "/c\033[31m\n\xff.slice"};
@@ -224,9 +223,9 @@ TEST(test_names)
                    "1.000     2.000 G        1.000          50   1.500 k  shop/d\xef\xbf\xbd[2Jb  /a.slice\n");
 }
 
-/* --- documents of a daemon --- */
+/* --- documents from a daemon --- */
 
-/* A document as /api/v1/history sends it, but with single quotes. */
+/* A document as sent by /api/v1/history, but with single quotes. */
 #define DOCUMENT(rows)                                                                                                 \
     "{'interval': 600.0, 'times': [1795861804.8], 'seconds': [480.0], 'left_out': [3], 'rows': [" rows                 \
     "], 'others': [], 'totals': []}"
@@ -302,7 +301,7 @@ static bool is_of_cgroup(const void *userdata, const struct row *row)
     return !is_of_machine(userdata, row);
 }
 
-/* What a daemon has recorded is printed as readings are. What is unknown is not 0. */
+/* Recorded history is printed like readings. Unknown values are not printed as 0. */
 TEST(test_past)
 {
     _cleanup_(past_done) struct past past = {0};
@@ -333,10 +332,7 @@ TEST(test_past)
                 "          -         -        /c.slice\n");
 }
 
-/*
- * One row was starved in the second step, and one of the cgroups was there in the last step only. A gap is no time at
- * all.
- */
+/* One row was starved in the second step, and one cgroup exists only in the last step. A gap does not count as time. */
 TEST(test_past_steps)
 {
     _cleanup_(past_done) struct past past = {0};
@@ -386,7 +382,7 @@ static const struct {
     {DOCUMENT("{'collector': 'cpu', 'pmu': 1, 'group': {}, 'cpu': -7, 'units': 1, 'events': {'': ['x']}}"), 0, 1},
 };
 
-/* A document from a stranger: what is not valid is left out or unknown. */
+/* A document from an untrusted source: invalid parts are omitted or unknown. */
 TEST(test_past_hostile)
 {
     for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {

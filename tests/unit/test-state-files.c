@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in the state files of container runtimes: their places, the questions about them and the answers. */
+/* Names in the state files of container runtimes: file locations, requests and answers. */
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ static const struct state_place *find_place(const char *path, uint32_t *ret)
             *ret = i;
             return state_place(i);
         }
-    fail_msg("there is no place %s", path);
+    fail_msg("no such location: %s", path);
     return NULL;
 }
 
@@ -34,7 +34,7 @@ static const struct state_place *find_place(const char *path, uint32_t *ret)
 #define THEIR_RUN "&/containers/overlay-containers/volatile-containers.json"
 #define BUNDLE "/run/containerd/io.containerd.runtime.v2.task/k8s.io/%/config.json"
 
-/* `out` is NULL where the request is refused. */
+/* `out` is NULL if the request is refused. */
 static const struct {
     const char *place, *id, *home;
     uint32_t user;
@@ -47,7 +47,7 @@ static const struct {
     {THEIR_DOCKER, ID, "/home/ann", 1000, "/home/ann/.local/share/docker/containers/" ID "/config.v2.json"},
     {THEIR_RUN, "", "/home/ann", 1000, "/run/user/1000/containers/overlay-containers/volatile-containers.json"},
     {THEIR_RUN, "", "", 4294967294, "/run/user/4294967294/containers/overlay-containers/volatile-containers.json"},
-    /* ids */
+    /* invalid ids */
     {DOCKER, "", "", 0, NULL},
     {DOCKER, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde", "", 0, NULL},
     {DOCKER, "0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef", "", 0, NULL},
@@ -56,7 +56,7 @@ static const struct {
     {DOCKER, "0123456789abcdef0123456789abcdef/123456789abcdef0123456789abcdef", "", 0, NULL},
     {STORED, ID, "", 0, NULL},
     {THEIRS, ID, "/home/ann", 1000, NULL},
-    /* users */
+    /* invalid users and home directories */
     {DOCKER, ID, "", 1000, NULL},
     {DOCKER, ID, "/home/ann", 0, NULL},
     {THEIRS, "", "/root", 0, NULL},
@@ -115,7 +115,7 @@ TEST(version_changes_with_the_file)
     assert_true(state_file_version(&(struct stat){0}) != 0);
 }
 
-/* The requests that the opener got. */
+/* The requests that the opener has received. */
 static struct state_request asked[LOOKUPS_MAX + 1];
 
 static size_t n_asked;
@@ -145,7 +145,10 @@ static int setup_questions(void **state)
     return 0;
 }
 
-/* A process that knows its own ticket learns no other one by it: they are drawn at random from all that there are. */
+/*
+ * Tickets are drawn at random from all 64-bit numbers, so that a process that knows its own ticket cannot guess another
+ * one.
+ */
 TEST_WITH(test_tickets, setup_questions, NULL)
 {
     while (ask("", 0) == 0)
@@ -182,7 +185,7 @@ static const char *id_of(unsigned i)
     return id;
 }
 
-/* A place that is listed before another is believed, unless it does not name the container. */
+/* A location that is listed earlier takes precedence, unless its file does not name the container. */
 TEST(test_places)
 {
     static const struct {
@@ -238,11 +241,11 @@ static struct play {
     void *state;
     int fd;
     struct file files[4];
-    int refusal;         /* what its reader says of files that are not there */
-    unsigned n_read;     /* files */
-    uint64_t foreign;    /* further records have this ticket */
-    const char *other;   /* further records are of this id */
-    const char *runtime; /* and have this runtime */
+    int refusal;         /* the reader's error for files that do not exist */
+    unsigned n_read;     /* number of files read */
+    uint64_t foreign;    /* if set, records have this ticket instead of the requested one */
+    const char *other;   /* if set, records have this id instead of the container's */
+    const char *runtime; /* if set, records have this runtime */
 } play;
 
 static void reader_send(uint64_t ticket, const struct file *file, const char *id, const char *name)
@@ -306,7 +309,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The name of the container in a cgroup, or why it has none. */
+/* Returns the name of the container in a cgroup, or the reason why it has none. */
 static const char *name_of(const char *path)
 {
     static char text[NAME_SIZE_MAX + 1];
@@ -321,7 +324,7 @@ static const char *name_of(const char *path)
     return text;
 }
 
-/* Answers come within two rounds. Whether a name changed. */
+/* Advances the clock and dispatches twice, which is enough for an answer to arrive. Returns whether a name changed. */
 static bool dispatch_after(uint64_t ns)
 {
     fake_advance(play.fake, ns);
@@ -335,13 +338,13 @@ TEST_WITH(test_found, setup, teardown)
     assert_non_null(strstr(name_of(SCOPE_A), "looked for"));
     assert_true(dispatch_after(0));
     assert_string_equal(name_of(SCOPE_A), "shop");
-    /* Another container may make a cgroup of any name. */
+    /* Another container can create a cgroup with any name. */
     assert_non_null(strstr(name_of(SCOPE_B "/docker-" ID_A ".scope"), "in another container"));
     assert_false(dispatch_after(0));
     assert_int_equal(play.n_read, 1);
 }
 
-/* The file is written a moment after the cgroup was made. */
+/* The file is written shortly after the cgroup is created. */
 TEST_WITH(test_written_later, setup, teardown)
 {
     name_of(SCOPE_A);
@@ -353,7 +356,7 @@ TEST_WITH(test_written_later, setup, teardown)
     assert_string_equal(name_of(SCOPE_A), "shop");
 }
 
-/* A file that has the container without a name is looked at again, and the reason stays. */
+/* A file that lists the container without a name is read again later, and the reason remains. */
 TEST_WITH(test_without_name, setup, teardown)
 {
     play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, NULL}}};
@@ -381,12 +384,14 @@ TEST_WITH(test_renamed, setup, teardown)
     play.files[0].containers[0].name = "till";
     assert_true(dispatch_after(15 * NSEC_PER_SEC));
     assert_string_equal(name_of(SCOPE_A), "till");
-    play.files[0].path = NULL; /* it is removed, and its cgroup is there for a moment */
+    play.files[0].path = NULL; /* the container is removed, but its cgroup still exists for a moment */
     assert_false(dispatch_after(15 * NSEC_PER_SEC));
     assert_string_equal(name_of(SCOPE_A), "till");
 }
 
-/* A file of all containers: it is asked for once, and again for a container that comes back, though it is as it was. */
+/*
+ * A file that lists all containers is requested once, and again if a container returns, even if the file is unchanged.
+ */
 TEST_WITH(test_list, setup, teardown)
 {
     play.files[0] = (struct file){STORAGE, 7, 0, {{ID_A, "one"}, {ID_B, "two"}}};
@@ -406,7 +411,7 @@ TEST_WITH(test_list, setup, teardown)
     assert_string_equal(name_of(SCOPE_B), "three");
 }
 
-/* A user names his own containers, and nobody else's; root does not name users'. */
+/* A user's file names only that user's containers, and root's file does not name containers of users. */
 TEST_WITH(test_accounts, setup, teardown)
 {
     play.files[0] = (struct file){STORAGE, 7, 0, {{ID_A, "of root"}, {ID_B, "of root too"}}};
@@ -423,7 +428,7 @@ TEST_WITH(test_accounts, setup, teardown)
     assert_non_null(strstr(name_of(USER_A), "ProtectHome"));
 }
 
-/* The process that reads files may have been taken over by one of them. */
+/* Answers that nobody requested are ignored, since a hostile file may have compromised the reader. */
 TEST(test_answers_nobody_asked_for)
 {
     for (size_t i = 0; i < 2; i++) {
@@ -473,8 +478,8 @@ TEST(test_reasons)
 }
 
 /*
- * A file system that has not answered for an hour, whoever noticed, is tried again as often as a file that is known; a
- * file that was not found is not.
+ * Even after an hour, a file system that did not answer is retried as often as a known file is read again. It does not
+ * matter whether the opener or the reader gave up. A missing file is not retried as often.
  */
 TEST(test_silence_ends)
 {
@@ -518,7 +523,7 @@ TEST_WITH(test_without_reader, setup, teardown)
     name_source_state.close(source);
 }
 
-/* Its socket is readable for ever, and does not wake the daemon for ever. */
+/* A closed socket stays readable, but does not wake the daemon again. */
 TEST_WITH(test_reader_ends, setup, teardown)
 {
     close(play.sockets[1]);
@@ -529,7 +534,7 @@ TEST_WITH(test_reader_ends, setup, teardown)
     assert_int_equal(poll(&descriptor, 1, 0), 0);
 }
 
-/* The name is given by the owner of the place, but for the store that podman and CRI-O share. */
+/* The runtime is the owner of the file's location, except in the store shared by podman and CRI-O. */
 TEST(test_source)
 {
     static const struct {

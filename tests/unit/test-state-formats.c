@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State files, cut down to what matters, as each runtime writes them. */
+/* State files as each runtime writes them, reduced to the relevant members. */
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -22,7 +22,9 @@ static uint32_t place_of(enum state_format format)
     return i;
 }
 
-/* A line for each container: its id where it is not ID, "pause" where it is one, then each kind of name and its text.
+/*
+ * Appends a line for each container: its id unless that is ID, "pause" for a pause container, then each kind of name
+ * with its text.
  */
 static int on_found(void *userdata, const char *id, struct names *names)
 {
@@ -35,7 +37,7 @@ static int on_found(void *userdata, const char *id, struct names *names)
     for (size_t i = 0; i < N_NAME_KINDS; i++)
         if (names->texts[i])
             buffer_appendf(lines, "%s=%s ", name_kind_text((enum name_kind)i), names->texts[i]);
-    lines->data[lines->size - 1] = '\n'; /* each has a runtime, so there is a blank */
+    lines->data[lines->size - 1] = '\n'; /* replaces the last blank; there is one, since each container has a runtime */
     return 0;
 }
 
@@ -90,7 +92,7 @@ static const struct {
      "grafana:9.5\\\",\\\"image-id\\\":\\\"9876\\\",\\\"name\\\":\\\"grafana\\\",\\\"created-at\\\""
      ":1700000000}\",\"created\":\"2023-11-14T22:13:20Z\",\"flags\":{\"MountLabel\":\"\",\"ProcessLabel\":\"\"}}]",
      "container=grafana image=docker.io/grafana/grafana:9.5 runtime=podman\n"},
-    {STATE_STORAGE, /* renamed */
+    {STATE_STORAGE, /* a renamed container */
      "[{\"id\":\"" ID "\",\"names\":[\"new\"],\"metadata\":\"{\\\"name\\\":\\\"old\\\"}\"},"
      "{\"id\":\"" ID2 "\",\"metadata\":\"{\\\"name\\\":\\\"b\\\"}\"}]",
      "container=new runtime=podman\nfedc: container=b runtime=podman\n"},
@@ -151,7 +153,7 @@ TEST(test_documents)
     }
 }
 
-/* "bundle-ctr-1.6.json" is a file as containerd 1.6 wrote it for ctr; its names are beside it. */
+/* The file "bundle-ctr-1.6.json" was written by containerd 1.6 for ctr. The expected names are in a file next to it. */
 static void check_file(const char *path)
 {
     static const char *const formats[] = {
@@ -175,7 +177,7 @@ TEST(test_real_files)
     assert_int_equal(fixture_each("tests/state-files/*.json", check_file), 5);
 }
 
-/* Half written at any byte: only the blank at the end may be missing. */
+/* A file that is truncated at any byte is refused. Only trailing white space may be missing. */
 TEST(test_half_written)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -230,7 +232,9 @@ static char *repeat(const char *head, const char *part, size_t n, const char *ta
     return buffer_string(&text);
 }
 
-/* Labels of 4 KB are cut; nesting of a million levels is no document; a million labels beside the name do not matter.
+/*
+ * Long labels are truncated, a million levels of nesting are refused, and 100,000 elements besides the name are
+ * ignored.
  */
 TEST(test_large_documents)
 {
@@ -265,7 +269,7 @@ static int on_found_fails(void *userdata, const char *id, struct names *names)
     return ++*(int *)userdata == 2 ? -EPIPE : 0;
 }
 
-/* Nobody takes more of them. */
+/* Reading stops if the caller accepts no more containers. */
 TEST(test_reading_ends)
 {
     _cleanup_(freep) char *many = repeat("[", "{\"id\":\"" ID "\"},", 9, "null]");

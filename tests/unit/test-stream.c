@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams of this machine's clocks: records that are lost, pauses, clients that leave early. Ends, slow clients and
- * what a client sees of a pause are tests/e2e/sampler.sh's and pause.sh's.
+ * Streams of this machine's clock events: lost records, pauses, and clients that leave early. tests/e2e/sampler.sh and
+ * pause.sh cover how streams end, slow clients, and what a client sees of a pause.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -25,7 +25,10 @@ static void append(struct output_queue *output_queue, size_t size)
     buffer_advance(&output_queue->bytes, size);
 }
 
-/* Bytes that found no memory are missing: the end is an error, also where all that was there has been taken. */
+/*
+ * If memory ran out, bytes are missing. The stream then ends with an error, even if all bytes in the queue have been
+ * sent.
+ */
 TEST(test_cut_short)
 {
     const size_t sizes[] = {4, (size_t)2 << 20};
@@ -43,7 +46,7 @@ TEST(test_cut_short)
 
 /* --- streams --- */
 
-/* A ring of the test's own, and a clock that it moves on. */
+/* A ring buffer and a clock that the test controls. */
 static struct perf_event_mmap_page *page;
 static uint64_t skew_ns;
 static struct sys_calls real;
@@ -73,7 +76,7 @@ static void put_into_ring(const void *bytes, size_t size)
     page->data_head += size;
 }
 
-/* A stream goes on behind lost records, and behind one that is malformed, although its ring is given up. */
+/* A stream continues after lost records, and also after a malformed record, although its ring buffer is given up. */
 TEST_WITH(test_lost_and_malformed, sampled_begin, sampled_end)
 {
     static const struct perf_event_header malformed = {.size = 0};
@@ -103,10 +106,7 @@ TEST_WITH(test_lost_and_malformed, sampled_begin, sampled_end)
     reader_stop(&a);
 }
 
-/*
- * No sample's time lies in a pause, however late the sample is delivered on a busy machine. Returns the number of
- * pauses.
- */
+/* No sample was taken during a pause, however late it is delivered on a busy machine. Returns the number of pauses. */
 static unsigned check_pauses(const char *text)
 {
     uint64_t paused = 0, resumed = 0;
@@ -126,7 +126,7 @@ static unsigned check_pauses(const char *text)
     return n;
 }
 
-/* Many pauses cause few scans of /proc; the last scan begins after the last pause. */
+/* Many pauses cause only a few scans of /proc. The last scan begins after the last pause. */
 TEST_WITH(test_many_pauses, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -142,7 +142,7 @@ TEST_WITH(test_many_pauses, sampled_begin, sampled_end)
     assert_int_equal(seen.n_scans, 1);
     sampled_until(f, reader_has(&a, "rescanned", 1));
     assert_int_equal(seen.n_scans, 2);
-    /* The first samples after a pause are later than its end, however soon they come. */
+    /* The first samples after a pause are later than its end, however soon they arrive. */
     for (unsigned i = 0; i < 50; i++) {
         sampler_pause(f->sampler, true);
         sampler_pause(f->sampler, false);
@@ -152,7 +152,7 @@ TEST_WITH(test_many_pauses, sampled_begin, sampled_end)
     reader_stop(&a);
 }
 
-/* A format that needs all symbols at its end asks until none is missing, but not for ever. */
+/* A format that needs all symbols at its end waits until none is missing, but not forever. */
 TEST_WITH(test_settles, sampled_begin, sampled_end)
 {
     static const unsigned unsettled[] = {3, UINT_MAX};
@@ -169,7 +169,10 @@ TEST_WITH(test_settles, sampled_begin, sampled_end)
     }
 }
 
-/* One that is told to stop ends with all samples until then, counted, and says why; before it has begun, too. */
+/*
+ * A stream that is stopped ends with all samples taken until then, their number and the reason, even if it has not
+ * begun.
+ */
 TEST_WITH(test_stopped, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -192,7 +195,7 @@ TEST_WITH(test_stopped, sampled_begin, sampled_end)
     reader_stop(&a);
 }
 
-/* A client that leaves while /proc is read is not called any more. */
+/* A client that leaves while /proc is read is not called again. */
 TEST_WITH(test_gone_early, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols of /proc/kallsyms, of functions made at run time, and the kernel's build id. */
+/* Symbols from /proc/kallsyms, symbols of functions generated at run time, and the kernel's build id. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -84,7 +84,7 @@ static const struct expectation of_jit[] = {
     {0x7f000000101f, "LazyCompile:*f /a b.js:1:2"},
     {0x7f0000001020, NULL},
     {0x2000, "with 0x"},
-    {0x3000, "newer"}, /* the place was used again */
+    {0x3000, "newer"}, /* the memory was reused */
     {0x300f, "newer"},
     {0x4000, "Lcom/example/Main;::run"},
     {0x5000, NULL},
@@ -114,7 +114,7 @@ TEST(test_long_line)
 
     memset(text, '1', sizeof(text));
     memcpy(text, "1000 10 ", 8);
-    memcpy(text + 9000, " 1 x", 4); /* what is behind the cut is no line of its own */
+    memcpy(text + 9000, " 1 x", 4); /* the rest of a truncated line is not treated as a line */
     memcpy(text + sizeof(text) - 12, "\n2000 10 two\n", 12);
     text[sizeof(text) - 1] = '\n';
     assert_int_equal(read_text(jit_symbols_read, text, sizeof(text), &list), 0);
@@ -123,7 +123,7 @@ TEST(test_long_line)
     assert_int_equal(strlen(list.names.data), SYMBOL_NAME_MAX);
 }
 
-/* Of a list that is too long the end. */
+/* Of a list that is too long, only the end is kept. */
 TEST(test_long_list)
 {
     _cleanup_(symbol_list_done) struct symbol_list list = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols from a list to a block and back, and malformed blocks. */
+/* Symbol tables are written to a block and read back, and malformed blocks are refused. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ static struct symbol_table seal(struct symbol_list *list, size_t max)
 static const struct {
     uint64_t address, size;
     enum symbol_rank rank;
-    const char *name; /* NULL: an end */
+    const char *name; /* NULL: adds the end of a section instead of a symbol */
 } added[] = {
     {0xfffffffffffff000, 0x1000, SYMBOL_GLOBAL, "top"},
     {0x2010, 0x10, SYMBOL_GLOBAL, "inner"},
@@ -100,7 +100,7 @@ TEST(test_segments)
     symbol_table_close(&table);
 }
 
-/* The largest stay, in the order of their addresses; a long name is cut. */
+/* The largest symbols are kept, in address order. A long name is truncated. */
 TEST(test_too_many)
 {
     struct symbol_list list = {0};
@@ -124,7 +124,10 @@ TEST(test_too_many)
     symbol_table_close(&table);
 }
 
-/* A list that is bounded from the start takes no more however many there are, and has the same ones in the end. */
+/*
+ * A list that is bounded from the start never exceeds its bound, and finally contains the same symbols as an unbounded
+ * one.
+ */
 TEST(test_bounded)
 {
     enum { BYTES = 16384, N = 20000 };
@@ -133,7 +136,7 @@ TEST(test_bounded)
     char name[16];
 
     for (unsigned i = 0; i < N; i++) {
-        unsigned number = i * 7919 % N; /* each once, in no order */
+        unsigned number = i * 7919 % N; /* each number once, in mixed order */
         snprintf(name, sizeof(name), "f%u", number);
         assert_int_equal(symbol_list_add(&list, number * UINT64_C(0x10000), 1 + number, SYMBOL_GLOBAL, name), 0);
         most = MAX(most, list.n * sizeof(list.symbols[0]) + list.names.size);
@@ -152,7 +155,7 @@ TEST(test_bounded)
     symbol_table_close(&table);
 }
 
-/* A block in memory of its exact size, so that a sanitizer finds reads behind it. */
+/* Copies a block into memory of exactly its size, so that a sanitizer detects reads past its end. */
 static int check_copy(const struct symbol_table *table, size_t size, size_t at, unsigned char change)
 {
     _cleanup_(freep) unsigned char *copy = malloc(size ? size : 1);
@@ -188,7 +191,10 @@ TEST(test_broken)
         for (unsigned bit = 0; bit < 8; bit++)
             refused += check_copy(&table, table.size, at, (unsigned char)(1u << bit)) < 0;
     assert_int_equal(check_copy(&table, table.size, offsetof(struct symbol_table_head, build_id_size), 0x80), -EBADMSG);
-    /* The whole head but the build id, the order of addresses, the offsets of names, the last NUL. */
+    /*
+     * Changes are detected in the head except for the build id, in the order of addresses, in the offsets of names, and
+     * in the last NUL.
+     */
     assert_true(refused > 200);
     symbol_table_close(&table);
 }

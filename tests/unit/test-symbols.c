@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of this program and of this kernel become symbols, by a real symboliser; its end and its privileges. */
+/*
+ * A real symboliser resolves addresses of this program and of this kernel. Also covers how its process ends, and its
+ * privileges.
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -22,17 +25,17 @@
 #include "tests/unit/test.h"
 #include "tests/unit/wrap-calls.h"
 
-/* A fixture for each test. */
+/* State of a test. */
 struct fixture {
     struct sys sys;
     sd_event *event;
     struct symbols *symbols;
     struct child child; /* the symboliser */
-    int calls;          /* of count_call() */
+    int calls;          /* number of calls of count_call() */
     char directory[32];
 };
 
-/* A clock that the test moves on. */
+/* A clock that the test can advance. */
 static uint64_t skew_ns;
 static struct sys_calls real;
 
@@ -41,11 +44,11 @@ static uint64_t now_skewed(struct sys *sys, clockid_t clock)
     return real.now(sys, clock) + skew_ns;
 }
 
-/* Runs until an event has happened; the test fails after a minute without it. */
+/* Runs the event loop until a condition is true. The test fails after a minute. */
 #define until(fixture, condition)                                                                                      \
     for (time_t limit_ = time(NULL) + 60; !(condition);) {                                                             \
         if (time(NULL) > limit_)                                                                                       \
-            fail_msg("waited for %s", #condition);                                                                     \
+            fail_msg("not true within a minute: %s", #condition);                                                      \
         assert_true(sd_event_run((fixture)->event, 100000) >= 0);                                                      \
     }
 
@@ -88,7 +91,7 @@ static uint32_t own_pid(void)
     return (uint32_t)getpid();
 }
 
-/* Reads /proc. */
+/* Scans /proc for this process. */
 static void scan(struct fixture *fixture)
 {
     fixture->calls = 0;
@@ -106,7 +109,7 @@ static void wait_until_idle(struct fixture *fixture)
     assert_false(symbols_pending(fixture->symbols));
 }
 
-/* By what is known now. */
+/* Resolves an address with the symbols that are loaded so far. */
 static struct frame look(const struct fixture *fixture, uint32_t pid, uint64_t ip)
 {
     struct frame frame;
@@ -115,7 +118,7 @@ static struct frame look(const struct fixture *fixture, uint32_t pid, uint64_t i
     return frame;
 }
 
-/* Resolves an address after it was resolved once and awaited. */
+/* Resolves an address twice, and waits in between for the symbols that the first call requests. */
 static struct frame resolve(struct fixture *fixture, uint32_t pid, uint64_t ip)
 {
     look(fixture, pid, ip);
@@ -123,7 +126,7 @@ static struct frame resolve(struct fixture *fixture, uint32_t pid, uint64_t ip)
     return look(fixture, pid, ip);
 }
 
-/* An address of this process that has a symbol: on a busy machine, a table may take the symboliser several tries. */
+/* Resolves an address of this process that has a symbol. On a busy machine the symboliser may need several attempts. */
 static struct frame resolve_named(struct fixture *fixture, uint64_t ip)
 {
     struct frame frame = resolve(fixture, own_pid(), ip);
@@ -132,7 +135,7 @@ static struct frame resolve_named(struct fixture *fixture, uint64_t ip)
     return frame;
 }
 
-/* For tests of symbols: scans once. */
+/* Scans /proc for a test that needs libdw, or skips the test. */
 static void scan_with_libdw(struct fixture *fixture)
 {
     if (!str_equal(elf_symbols_built(), "yes"))
@@ -146,7 +149,7 @@ __attribute__((noinline)) static int known_static_function(int x)
     return x + 1;
 }
 
-/* As a compiler of C++ would have named it. */
+/* The name that a C++ compiler would generate. */
 int known_cpp_function(int x) __asm__("_ZN3app4spinEi");
 __attribute__((noinline)) int known_cpp_function(int x)
 {
@@ -154,7 +157,7 @@ __attribute__((noinline)) int known_cpp_function(int x)
     return x + 2;
 }
 
-/* The idle task never runs in user space, a task of another pid namespace does: both have pid 0. */
+/* Pid 0 is either the idle task, which never runs in user space, or a task in another pid namespace. */
 TEST_WITH(test_comm_of_pid_0, begin, end)
 {
     struct fixture *fixture = *state;
@@ -198,18 +201,18 @@ TEST_WITH(test_own_function, begin, end)
     frame = resolve_named(fixture, (uintptr_t)known_cpp_function);
     assert_string_equal(frame.symbol, str_equal(demangle_built(), "yes") ? "app::spin" : "_ZN3app4spinEi");
     assert_null(symbols_reason_user(fixture->symbols));
-    /* Small programs keep theirs however little room there is. */
+    /* Small programs keep their symbols, however little memory is allowed. */
     symbols_set_room(fixture->symbols, 0);
     frame = resolve_named(fixture, (uintptr_t)known_static_function + 1);
     assert_string_equal(frame.symbol, "known_static_function");
-    /* Nothing is there. */
+    /* Nothing is mapped at these addresses. */
     frame = look(fixture, own_pid(), 1);
     assert_true(!frame.symbol && !frame.mapping && !frame.kernel && !frame.awaited);
     frame = look(fixture, 4000000, 1);
     assert_true(!frame.symbol && !frame.mapping);
 }
 
-/* Functions of a library, and of the vdso. */
+/* Functions of a library and of the vdso. */
 TEST_WITH(test_library, begin, end)
 {
     static const char *const vdso_functions[] = {"__vdso_clock_gettime", "__kernel_clock_gettime"};
@@ -256,7 +259,7 @@ TEST_WITH(test_kernel, begin, end)
     assert_string_equal(frame.symbol, "vfs_read");
     assert_int_equal(frame.offset, 1);
     assert_null(symbols_reason_kernel(fixture->symbols));
-    /* A BPF program comes and goes. */
+    /* A BPF program is loaded and unloaded. */
     struct record record = {.type = PERF_RECORD_KSYMBOL,
                             .ksymbol = {.address = 0x1000, .length = 16, .name = "bpf_prog_x"}};
     for (unsigned round = 0; round < 3; round++) {
@@ -269,7 +272,7 @@ TEST_WITH(test_kernel, begin, end)
     }
 }
 
-/* The record of a process that has ended, and had another file at the addresses of this mapping. */
+/* Returns the record of an exited process that had another file at the addresses of this mapping. */
 static struct record map_again(const struct mapping *mapping, const char *file)
 {
     return (struct record){.type = PERF_RECORD_MMAP2,
@@ -282,7 +285,7 @@ static struct record map_again(const struct mapping *mapping, const char *file)
                                     .file = file}};
 }
 
-/* The process has ended when its file is opened; the file is the same, another one, or gone. */
+/* The process has exited before its file is opened. Its path leads to the same file, to another one, or to none. */
 TEST_WITH(test_gone, begin, end)
 {
     struct fixture *fixture = *state;
@@ -302,9 +305,9 @@ TEST_WITH(test_gone, begin, end)
         uint8_t build_id_size;
         const char *out;
     } cases[] = {
-        {path, status.st_ino, 0, "known_static_function"}, /* by the path alone */
-        {path, status.st_ino + 1, 0, NULL},                /* another file is there now */
-        {path, 0, 20, NULL},                               /* it has another build id */
+        {path, status.st_ino, 0, "known_static_function"}, /* the path still leads to the same file */
+        {path, status.st_ino + 1, 0, NULL},                /* another inode: the file was replaced */
+        {path, 0, 20, NULL},                               /* another build id: the file was replaced */
         {"/nowhere", 0, 20, NULL},
         {"/dev/zero", 0, 0, NULL},
     };
@@ -319,11 +322,11 @@ TEST_WITH(test_gone, begin, end)
     }
 }
 
-/* The names of a stripped file come from its separate debug file, whose build ID must be the same. */
+/* The symbols of a stripped file come from its separate debug file, which must have the same build id. */
 TEST_WITH(test_debug_file, begin, end)
 {
     static const struct {
-        const char *in_command; /* makes the debug file: $0 is this program, $1 the debug file */
+        const char *in_command; /* makes the debug file; $0 is this program, $1 the debug file */
         const char *out;
     } cases[] = {
         {"true", NULL},
@@ -367,7 +370,7 @@ TEST_WITH(test_debug_file, begin, end)
     fixture->sys.root = "";
 }
 
-/* A mapping that is kept stays known, whatever its process does. */
+/* A mapping that is kept can still be resolved, whatever its process does. */
 TEST_WITH(test_kept, begin, end)
 {
     struct fixture *fixture = *state;
@@ -396,7 +399,7 @@ TEST_WITH(test_kept, begin, end)
     assert_ptr_equal(frame.mapping, &kept.mapping);
     assert_non_null(strstr(kept.mapping.file, "test-symbols"));
     symbols_release(&kept);
-    /* The kernel's, as well. */
+    /* So can a mapping of the kernel. */
     symbols_resolve(fixture->symbols, own_pid(), true, UINT64_MAX - 1, &frame);
     symbols_keep(&frame, own_pid(), &kept);
     symbols_resolve_kept(fixture->symbols, &kept, UINT64_MAX - 2, &frame);
@@ -412,7 +415,7 @@ static void write_file(const struct fixture *fixture, const char *name, const ch
     assert_int_equal(write(fd, bytes, size), size);
 }
 
-/* The file of a mapping was deleted: the kernel still has it. */
+/* The mapped file has been deleted, but can still be read through /proc. */
 TEST_WITH(test_deleted, begin, end)
 {
     struct fixture *fixture = *state;
@@ -439,7 +442,7 @@ TEST_WITH(test_deleted, begin, end)
     munmap(copy, size);
 }
 
-/* If the process ends, only the file that it was reading has no symbols. */
+/* If the symboliser ends, only the file that it was reading has no symbols. */
 TEST_WITH(test_symboliser_ends, begin, end)
 {
     struct fixture *fixture = *state;
@@ -454,17 +457,17 @@ TEST_WITH(test_symboliser_ends, begin, end)
     assert_true(symbols_pending(fixture->symbols));
     assert_int_equal(kill(child, SIGKILL), 0);
     frame = resolve(fixture, own_pid(), (uintptr_t)known_static_function);
-    assert_null(frame.symbol); /* the file that it ended over */
+    assert_null(frame.symbol); /* the symboliser was reading this file */
     frame = resolve_named(fixture, (uintptr_t)sd_event_new);
     assert_string_equal(frame.symbol, "sd_event_new");
     assert_true(fixture->child.pid != child);
-    /* A caller that has left is not called. */
+    /* A caller that has cancelled its request is not called. */
     assert_int_equal(symbols_scan(fixture->symbols, own_pid(), count_call, fixture), 0);
     symbols_cancel(fixture->symbols, fixture);
-    scan(fixture); /* which is called once */
+    scan(fixture); /* the new request is answered once */
 }
 
-/* A process that hangs over a file is killed. */
+/* A symboliser that hangs while it reads a file is killed. */
 TEST_WITH(test_hangs, begin, end)
 {
     struct fixture *fixture = *state;
@@ -477,7 +480,7 @@ TEST_WITH(test_hangs, begin, end)
     until(fixture, kill(child, 0) < 0);
 }
 
-/* A process of the symboliser's user that has many descriptors in flight; it is the caller's to end. */
+/* Starts a process of the symboliser's user that has many descriptors in flight. The caller must end it. */
 static pid_t start_flood(void)
 {
     int sockets[2], ready[2];
@@ -499,7 +502,10 @@ static pid_t start_flood(void)
     return child;
 }
 
-/* Descriptors in flight are limited for all processes of a user: a table waits until there is room, and is not lost. */
+/*
+ * The limit on descriptors in flight applies to all processes of a user. A table waits until there is room, and is not
+ * lost.
+ */
 TEST_WITH(test_too_many_in_flight, begin, end)
 {
     struct fixture *fixture = *state;
@@ -513,13 +519,13 @@ TEST_WITH(test_too_many_in_flight, begin, end)
     assert_int_equal(waitpid(flood, NULL, 0), flood);
     assert_null(frame.symbol);
     assert_true(said);
-    /* Others of this user may have some in flight as well. */
+    /* Other processes of this user may also have descriptors in flight. */
     frame = resolve_named(fixture, (uintptr_t)known_static_function);
     assert_string_equal(frame.symbol, "known_static_function");
     assert_int_equal(fixture->child.pid, child);
 }
 
-/* While this file is there, the processes of a test greet again and again. */
+/* While this file exists, the symbolisers of a test repeat their hello message. */
 static void name_flag(char *path, size_t size, pid_t test)
 {
     snprintf(path, size, "/tmp/test-symbols-greets-%d", (int)test);
@@ -535,7 +541,7 @@ static int greet_again(int socket)
     return pause();
 }
 
-/* A process that was taken over cannot say what it costs: only the first message does, before it has read anything. */
+/* A compromised symboliser cannot report false costs: only its first message does so, before it has read any file. */
 TEST_WITH(test_greets_again, begin, end)
 {
     struct fixture *fixture = *state;
@@ -561,7 +567,7 @@ static void assert_status(const char *status, const char *key, const char *value
         fail_msg("%s %.40s", key, line);
 }
 
-/* The process that reads untrusted files has no powers. */
+/* The symboliser, which reads untrusted files, has no privileges. */
 TEST_WITH(test_privileges, begin, end)
 {
     struct fixture *fixture = *state;
@@ -587,7 +593,7 @@ TEST_WITH(test_privileges, begin, end)
     assert_int_equal(memory.st_uid, 0); /* a process that is not dumpable belongs to root */
 }
 
-/* A process that would stay root reads nothing, and the reason is reported. */
+/* A symboliser that cannot stop being root reads nothing, and the reason is reported. */
 static int be_unconfined(void)
 {
     struct fixture fixture = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls, the share of descriptors, and the kernel that the other tests play. */
+/* System calls, the descriptors reserved for counting and sampling, and the simulated kernel of the other tests. */
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -19,7 +19,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The seam on the real machine: files and directories below a root, and errors of system calls as -errno. */
+/* struct sys on the real machine: files and directories below a root, and errors of system calls as -errno. */
 
 TEST_WITH(test_read_file, setup, teardown)
 {
@@ -89,7 +89,7 @@ TEST(test_real_machine)
     else
         assert_int_equal(sys_ioctl(&sys, -1, PERF_EVENT_IOC_ENABLE, 0), -EBADF);
     assert_int_equal(sys_close(&sys, -1), -EBADF);
-    /* E2BIG for the size, unless a sandbox refuses the call as a whole. */
+    /* The size causes E2BIG, unless a sandbox refuses the call altogether. */
     assert_true(sys_perf_event_open(&sys, &attr, 0, -1, -1, 0) < 0);
     assert_true(sys_mount_tracefs(&sys, "/does/not/exist") < 0);
 }
@@ -116,7 +116,7 @@ TEST(test_time_namespace)
     fake_sys_free(fake);
 }
 
-/* Counting and sampling each hold their share of the descriptors, and no more. */
+/* Counting and sampling can each use their share of the descriptors, but no more. */
 
 #define GROUP_MAX 6
 
@@ -139,7 +139,9 @@ static void rig_done(struct rig *rig)
     fake_sys_free(rig->fake);
 }
 
-/* Opens a group of `n` events; the machine does not have event `absent`, unless that is -1. Returns how many opened. */
+/*
+ * Opens a group of `n` events. The machine lacks the event `absent`, unless that is -1. Returns how many were opened.
+ */
 static size_t open_group(struct rig *rig, size_t n, bool samples, bool whole, int absent, int fds[GROUP_MAX])
 {
     struct perf_event_attr attrs[GROUP_MAX] = {{0}};
@@ -170,24 +172,24 @@ static void close_all(struct rig *rig, int *fds, size_t n)
 static const struct {
     const char *name;
     struct descriptor_limits in_limits;
-    size_t in_counting, in_sampling; /* descriptors that are open before */
+    size_t in_counting, in_sampling; /* descriptors that are already open */
     size_t in_n;
     bool in_samples, in_whole;
     int in_absent;
     size_t out_opened;
-    int out_last; /* the error of the last event; 0: it opened */
+    int out_last; /* error of the last event; 0: it was opened */
 } cases[] = {
     {"fits", {4, 0}, 0, 0, 4, false, true, -1, 4, 0},
-    {"the last event finds no room", {4, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
-    {"a whole group with one event too many", {4, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
-    {"nothing for counters", {0, 8}, 0, 0, 2, false, true, -1, 0, -EMFILE},
-    {"an event that the machine does not have needs no room", {2, 0}, 0, 0, 3, false, false, 0, 2, 0},
-    {"nothing samples", {8, 0}, 0, 0, 1, true, true, -1, 0, -EMFILE},
-    {"sampling has its own room", {4, 2}, 4, 0, 2, true, true, -1, 2, 0},
-    {"and the room that counting leaves", {4, 2}, 1, 2, 3, true, true, -1, 3, 0},
-    {"counting leaves the room for samples", {4, 2}, 4, 0, 1, false, true, -1, 0, -EMFILE},
-    {"counting cannot have the room that samples took", {4, 2}, 1, 4, 2, false, false, -1, 1, -EMFILE},
-    {"more is open than there may be", {0, 1}, 0, 1, 1, false, true, -1, 0, -EMFILE},
+    {"there is no descriptor for the last event", {4, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
+    {"a group that must be opened whole has one event too many", {4, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
+    {"no descriptors for counting", {0, 8}, 0, 0, 2, false, true, -1, 0, -EMFILE},
+    {"an event that the machine lacks needs no descriptor", {2, 0}, 0, 0, 3, false, false, 0, 2, 0},
+    {"no descriptors for sampling", {8, 0}, 0, 0, 1, true, true, -1, 0, -EMFILE},
+    {"sampling uses its own share", {4, 2}, 4, 0, 2, true, true, -1, 2, 0},
+    {"sampling uses what counting leaves", {4, 2}, 1, 2, 3, true, true, -1, 3, 0},
+    {"counting does not use the share of sampling", {4, 2}, 4, 0, 1, false, true, -1, 0, -EMFILE},
+    {"counting cannot use descriptors that sampling has taken", {4, 2}, 1, 4, 2, false, false, -1, 1, -EMFILE},
+    {"more descriptors are open than permitted", {0, 1}, 0, 1, 1, false, true, -1, 0, -EMFILE},
 };
 
 TEST(test_limits)
@@ -214,7 +216,7 @@ TEST(test_limits)
     }
 }
 
-/* Those that were opened otherwise: all of them count, or none. */
+/* Descriptors opened by other means are accepted all together, or none of them. */
 TEST(test_keep)
 {
     _cleanup_(rig_done) struct rig rig;
@@ -234,7 +236,7 @@ TEST(test_keep)
     assert_int_equal(rig.descriptors.n_counting, 0);
 }
 
-/* A file stays open where there is room, has its current text each time, and is opened again after a failure. */
+/* A file stays open if there is room. Each read returns its current text, and it is reopened after a failure. */
 TEST(test_kept_file)
 {
     static const struct {
@@ -292,8 +294,8 @@ TEST(test_room)
 }
 
 /*
- * The leader of a cgroup's group is opened disabled. On kernels that need it, it is enabled before its siblings are
- * opened.
+ * The leader of a cgroup's group is opened disabled. On kernels that require it, the leader is enabled before its
+ * siblings are opened.
  */
 TEST(test_early_leader)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines as systemd-machined(8) records them, and descriptions of units as systemd.unit(5) and systemd.syntax(7). */
+/*
+ * Machines as recorded by systemd-machined(8), and descriptions of units as defined by systemd.unit(5) and
+ * systemd.syntax(7).
+ */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +15,7 @@
 #include "tests/unit/wrap-calls.h"
 
 static const struct {
-    const char *in, *out; /* NULL: there is none */
+    const char *in, *out; /* NULL: no description */
 } files[] = {
     {"", NULL},
     {"[Unit]\n", NULL},
@@ -26,7 +29,7 @@ static const struct {
     {"[Unit]\nDescription\n", NULL},
     {"[Unit]\nDescriptions=no\nXDescription=no\nDocumentation=no\n", NULL},
     {"[Unit]\n#Description=no\n;Description=no\n", NULL},
-    /* A comment is not continued, and does not end what is. */
+    /* A comment cannot be continued, and does not end a continued line. */
     {"[Unit]\n# c \\\nDescription=yes\n", "yes"},
     {"[Unit]\nDescription=a\\\n# c\n  b\\\n; c\nc\n", "a   b c"},
     {"[Unit]\nDescription=a\\\n", "a"},
@@ -92,7 +95,7 @@ TEST(test_specifiers)
 #define MACHINES "/run/systemd/machines/"
 #define HOME "/home/me"
 
-/* As machine_save() of systemd 252 writes it. */
+/* The format that machine_save() of systemd 252 writes. */
 #define MACHINE(name, scope, service)                                                                                  \
     "# This is private data. Do not parse.\nNAME=" name "\nSCOPE=" scope "\nSERVICE=" service                          \
     "\nROOT=/var/lib/machines/" name "\nLEADER=4711\nCLASS=container\nREALTIME=1700000000000000\nMONOTONIC=1\n"
@@ -172,20 +175,20 @@ TEST_WITH(test_machines, setup, teardown)
     play_open();
     assert_machine("/machine.slice/machine-debian.scope/payload/init.scope", "debian", "nspawn", "systemd");
     assert_machine("/machine.slice/machine-other.scope", "other", "", "path");
-    /* One that comes, as it is written: under a name with a dot first. */
+    /* systemd-machined first writes a new file under a name that begins with a dot. */
     fake_file(play.fake, MACHINES ".#my-box123", "%s",
               MACHINE("my-box", "machine-my\\\\x2dbox.scope", "systemd-vmspawn"));
     assert_false(play_dispatch());
     play_rename(MACHINES ".#my-box123", MACHINES "my-box");
     assert_true(play_dispatch());
     assert_machine("/machine.slice/machine-my\\x2dbox.scope", "my-box", "vmspawn", "systemd");
-    /* In a service of its own, whose name says nothing; nspawn --keep-unit. */
+    /* A machine in a service whose name does not contain the machine's, as with nspawn --keep-unit. */
     fake_file(play.fake, MACHINES "build", "%s", MACHINE("build", "builder.service", ""));
     fake_file(play.fake, MACHINES "unit:builder.service", "%s", MACHINE("evil", "builder.service", ""));
     assert_true(play_dispatch());
     assert_machine("/system.slice/builder.service/payload", "build", "", "systemd");
     assert_machine("/user.slice/user-1000.slice/user@1000.service/app.slice/builder.service", "", "", "");
-    /* A container in it has its own name. */
+    /* A container inside the machine has its own name. */
     assert_machine("/system.slice/builder.service/payload/lxc.payload.inner", "inner", "lxc", "path");
     assert_machine("/system.slice/builder.service/payload/docker/" ID, "", "docker", "");
     assert_int_equal(unlink(fake_path(play.fake, MACHINES "build")), 0);
@@ -204,7 +207,7 @@ TEST_WITH(test_libvirt, setup, teardown)
     assert_machine("/machine.slice/machine-lxc\\x2d77\\x2dbox.scope", "box", "libvirt", "systemd");
 }
 
-/* Files that machined did not write. */
+/* Files that systemd-machined did not write. */
 TEST_WITH(test_bad_machines, setup, teardown)
 {
     static const char *const texts[] = {"",
@@ -300,7 +303,7 @@ static const struct {
     {"/system.slice/pipewire.service", ""},
     {"/system.slice/j\\x2dk.mount", "escaped j\\x2dk"},
     {"/system.slice/l.service", "<img src=x onerror=alert(1)>\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-    /* The same names in a container are of its own manager. */
+    /* Inside a container, the same unit names belong to the container's own manager. */
     {"/docker/" ID "/system.slice/ssh.service", ""},
     {"/lxc.payload.x/system.slice/ssh.service", ""},
     {"/system.slice/docker-" ID ".scope/system.slice/ssh.service", ""},
@@ -316,7 +319,7 @@ TEST_WITH(test_descriptions, setup, teardown)
             assert_described(described[i].path, described[i].out);
 }
 
-/* A user's own files are read where they are this process's user's. */
+/* A user's own unit files are read only if this process runs as that user. */
 TEST_WITH(test_of_user, setup, teardown)
 {
     char path[256], own[128];
@@ -339,7 +342,7 @@ TEST_WITH(test_of_user, setup, teardown)
     }
 }
 
-/* Files are read once, until the unit is gone. */
+/* Files are not read again until the unit is gone. */
 TEST_WITH(test_kept, setup, teardown)
 {
     fake_file(play.fake, "/etc/systemd/system/a.service", "[Unit]\nDescription=one\n");
@@ -367,7 +370,7 @@ static int count_and_open(struct sys *sys, const char *path, int flags)
     return sys_own_open_file(sys, path, flags);
 }
 
-/* More units than are kept, and long names. */
+/* There are more units than are kept, and units with long names. */
 TEST_WITH(test_many, setup, teardown)
 {
     char path[700], name[600];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables as they are printed where there is no terminal, and quantities. */
+/* Tables printed without a terminal, and quantities. */
 #include <math.h>
 #include <stdio.h>
 
@@ -22,8 +22,8 @@ static void expect(const struct table *table, const char *expected)
 }
 
 /*
- * Columns are as wide as characters, not bytes, make them; numbers are to the right; no line ends in a blank; a control
- * is replaced.
+ * Column width is counted in characters, not bytes. Numbers are right-aligned, no line ends in a blank, and control
+ * characters are replaced.
  */
 TEST(test_columns)
 {
@@ -47,7 +47,7 @@ TEST(test_columns)
                   "              -  x\n");
 }
 
-/* Without titles there is no head line, and an empty column takes no room; lines stand across all columns. */
+/* Without titles there is no title line, an empty column takes no space, and a line may span all columns. */
 TEST(test_lines)
 {
     static const char *const titles[] = {"", ">", "", ""};
@@ -66,7 +66,7 @@ TEST(test_lines)
     expect(table, "a line that is longer than the columns\n1000  x\n\n   1  x\n");
 }
 
-/* A metric where there is a unit, else a quantity. */
+/* With a unit the number is formatted as a metric, otherwise as a quantity. */
 static const struct {
     double in;
     const char *in_unit, *out;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting one task and what it starts, on played machines: on which PMUs, scaled by what, and what is not counted. */
+/*
+ * Counting a task and its children on simulated machines: which PMUs are used, how counts are scaled, and what is
+ * refused.
+ */
 #include "collectors/task-counts.h"
 
 #include "base/cleanup.h"
@@ -40,7 +43,7 @@ static void task_done(struct task_rig *rig)
     fake_sys_free(rig->fake);
 }
 
-/* The task runs on this CPU for a while. Events of other CPUs and of other PMUs do not count meanwhile. */
+/* Runs the task on this CPU for `ns`. Meanwhile, events of other CPUs and of other PMUs do not count. */
 static void run_on(struct task_rig *rig, unsigned cpu, uint64_t ns)
 {
     for (size_t i = 0; i < rig->fake->n_events; i++) {
@@ -61,7 +64,7 @@ static const struct row *find_row(const struct task_rig *rig, const char *pmu, c
                 return row;
             }
     }
-    fail_msg("there is no row of %s with %s", pmu, event);
+    fail_msg("PMU %s has no row with %s", pmu, event);
     return NULL;
 }
 
@@ -95,10 +98,10 @@ static void expect_failure(const struct task_rig *rig, const char *event, const 
             assert_string_equal(failures->items[i].message, out);
             return;
         }
-    fail_msg("%s has not failed", event);
+    fail_msg("%s did not fail", event);
 }
 
-/* All events are inherited, wait for exec(2), and are on no CPU in particular. */
+/* All events are inherited, enabled at exec(2), and not bound to a CPU. */
 TEST(test_attributes)
 {
     struct task_rig rig;
@@ -113,12 +116,12 @@ TEST(test_attributes)
         assert_true(event->attr.inherit);
         assert_int_equal(event->attr.disabled, event->leader == event);
         assert_int_equal(event->attr.read_format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
-        assert_int_equal(event->leader->pmu == event->pmu, true); /* software counts without the hardware */
+        assert_int_equal(event->leader->pmu == event->pmu, true); /* software events do not depend on hardware events */
     }
     task_done(&rig);
 }
 
-/* Hardware events share the counters, which they are scaled for; software events are whole. */
+/* Hardware events share the counters and are scaled accordingly. Software events are complete. */
 TEST(test_scaled)
 {
     struct task_rig rig;
@@ -139,7 +142,7 @@ TEST(test_scaled)
     task_done(&rig);
 }
 
-/* Nothing is known of what never had a counter. */
+/* The count of an event that never had a counter is unknown. */
 TEST(test_never_ran)
 {
     struct task_rig rig;
@@ -153,8 +156,8 @@ TEST(test_never_ran)
 }
 
 /*
- * Two kinds of core: each PMU has the counts of its time, unscaled, and software events are counted once. Without the
- * PMU's type in `config`, the kernel is told each CPU.
+ * With two kinds of core, each PMU counts during its own time, unscaled, and software events are counted once. If the
+ * kernel does not accept the PMU's type in `config`, an event is opened for each CPU.
  */
 static void check_kinds(bool extended, unsigned out_open)
 {
@@ -182,7 +185,7 @@ TEST(test_kinds)
     check_kinds(false, 9);
 }
 
-/* On each kind, what is missing of the time is due to the groups that share the counters. */
+/* On each kind of core, missing running time is attributed to the groups that share the counters. */
 TEST(test_kinds_multiplexed)
 {
     struct fake_sys *fake = fake_machine_big_little();
@@ -202,7 +205,7 @@ TEST(test_kinds_multiplexed)
     task_done(&rig);
 }
 
-/* An event that only one kind has is not scaled up for the time on the other. */
+/* An event that only one kind of core has is not scaled up for the time on the other kind. */
 TEST(test_one_kind)
 {
     struct fake_sys *fake = fake_machine_big_little();
@@ -219,7 +222,7 @@ TEST(test_one_kind)
     task_done(&rig);
 }
 
-/* Where the kernel is excluded, events are named so, and those that only happen in it are refused. */
+/* If the kernel is excluded, the names of events say so. Events that occur only in the kernel are refused. */
 TEST(test_user_only)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
@@ -247,7 +250,7 @@ TEST(test_user_only)
     task_done(&rig);
 }
 
-/* What cannot count a task says why. */
+/* If an event cannot count a task, the reason is reported. */
 TEST(test_refused)
 {
     struct task_rig rig;
@@ -265,7 +268,7 @@ TEST(test_refused)
     task_done(&rig);
 }
 
-/* An event that cannot be read is unknown; the others are not. */
+/* An event that cannot be read is unknown; the other events have counts. */
 TEST(test_unreadable)
 {
     struct task_rig rig;
@@ -282,7 +285,7 @@ TEST(test_unreadable)
     task_done(&rig);
 }
 
-/* If one call fails while events are opened, the others are still counted, and every descriptor is closed. */
+/* If one call fails while events are opened, the other events still count, and every descriptor is closed. */
 TEST(test_failing_calls)
 {
     static const enum fake_call calls[] = {FAKE_OPEN, FAKE_IOCTL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text: UTF-8, escaping, and the names that are suggested for an unknown one. */
+/* Text: UTF-8, escaping, and suggestions for unknown names. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -63,7 +63,7 @@ static const struct {
     {"\xc2\xa0", {"\xc2\xa0", "\xc2\xa0", "\xc2\xa0", "\xc2\xa0", "\xc2\xa0"}},
 };
 
-/* Each byte, at each position of a text of up to two words of memory. */
+/* Every byte value at every position of texts of up to 17 bytes, two words of memory and one byte. */
 TEST(test_plain_prefix)
 {
     for (unsigned c = 1; c < 256; c++)
@@ -77,7 +77,7 @@ TEST(test_plain_prefix)
             }
 }
 
-/* Each control of C0, DEL and of C1, in every format. */
+/* Each C0 control, DEL and each C1 control is replaced, in every format. */
 TEST(test_no_control_is_left)
 {
     for (unsigned code = 1; code < 0xa0; code++)
@@ -112,7 +112,7 @@ TEST(test_xml)
     assert_string_equal(text, "&#60;a href=&#34;x&#34;&#62;&#39;&#38;amp;\\]]&#62;\xc3\xa4" FFFD FFFD);
 }
 
-/* Into limited room: cut at the end of a character, and before a replacement that does not fit. */
+/* If space is limited, the text ends after a whole character, and before a replacement that does not fit. */
 TEST(test_copy_printable)
 {
     static const struct {
@@ -139,7 +139,7 @@ TEST(test_copy_printable)
     }
 }
 
-/* Colours, line breaks, a C1 control, a cut character; other scripts stay. */
+/* Colour sequences, line breaks, C1 controls and truncated characters are replaced; other scripts are kept. */
 TEST(test_printable)
 {
     static const struct {
@@ -162,7 +162,7 @@ TEST(test_printable)
     }
 }
 
-/* "Did you mean": which names are near, in which order, and how it reads. */
+/* "Did you mean": which names are suggested, in which order, and in which words. */
 
 static const char *const names[] = {
     "cycles",           "ref-cycles", "instructions", "branches", "branch-misses", "cache-misses",
@@ -174,7 +174,7 @@ TEST(test_nearest)
     static const struct {
         const char *in, *out;
     } cases[] = {
-        {"cycels", "; did you mean \"cycles\"?"}, /* a swap costs 1 */
+        {"cycels", "; did you mean \"cycles\"?"}, /* a swap of two letters costs 1 */
         {"CYCLES", "; did you mean \"cycles\"?"},
         {"cache_misses", "; did you mean \"cache-misses\", \"branch-misses\"?"},
         {"instuctions", "; did you mean \"instructions\"?"},
@@ -191,7 +191,7 @@ TEST(test_nearest)
     }
 }
 
-/* The three nearest stay, in order, wherever in the order of arrival they are; a short buffer is not overrun. */
+/* The three nearest names are kept in order, whatever order they are added in. A short buffer does not overrun. */
 TEST(test_order)
 {
     static const char *const candidates[] = {"abcdefgh", "abcdefgx", "abcdefxx", "abcdexxx"};
@@ -209,7 +209,7 @@ TEST(test_order)
     }
 }
 
-/* The error about a name that nobody knows. */
+/* The error message for an unknown name. */
 
 static const struct {
     const char *in_wrong, *in_known[5];
@@ -232,7 +232,7 @@ TEST(test_sentences)
     }
 }
 
-/* More than a sentence can hold, and more than are compared: whole names, then dots. */
+/* With more names than fit into the message, and more than are compared, whole names are listed and dots follow. */
 TEST(test_many)
 {
     _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = "name-9"};

@@ -3,7 +3,7 @@
 #include "base/timer.h"
 #include "tests/unit/test.h"
 
-/* Timers that are made once and armed when needed, in a real event loop. */
+/* Timers are created once and armed when needed, in a real event loop. */
 
 struct fixture {
     sd_event *event;
@@ -32,7 +32,7 @@ static void teardown(struct fixture *f)
     sd_event_unref(f->event);
 }
 
-/* Lets the event loop run; returns how often the timer has fired by then, in all. */
+/* Runs the event loop. Returns how often the timer has fired so far. */
 static unsigned run(struct fixture *f, uint64_t usec)
 {
     sd_event_run(f->event, usec);
@@ -51,7 +51,7 @@ TEST(test_fires_once)
     teardown(&f);
 }
 
-/* Armed again it moves, and disarmed it is silent. */
+/* Arming a timer again moves it, and a disarmed timer does not fire. */
 TEST(test_moves_and_disarms)
 {
     struct fixture f;
@@ -91,7 +91,7 @@ TEST(test_usec_until)
         assert_int_equal(usec_until(cases[i].in_due_ns, cases[i].in_now_ns), cases[i].out_usec);
 }
 
-/* The rate limit as a table of moments. */
+/* The rate limit, as a list of times and results. */
 
 #define NEVER UINT64_MAX
 
@@ -105,7 +105,7 @@ static const struct {
     } steps[8];
     size_t n;
 } cases[] = {
-    {"a burst, then one each interval",
+    {"a burst, then one per interval",
      10,
      2,
      {{100, true, 0},
@@ -116,11 +116,11 @@ static const struct {
       {111, false, 9},
       {120, true, 0}},
      7},
-    {"parts of intervals add up", 10, 1, {{100, true, 0}, {105, false, 5}, {109, false, 1}, {110, true, 0}}, 4},
-    {"no burst: nothing is let through", 10, 0, {{100, false, NEVER}, {1000, false, NEVER}}, 2},
-    {"a clock that stands or goes back", 10, 1, {{100, true, 0}, {90, false, 10}, {100, false, 10}, {110, true, 0}}, 4},
-    {"a burst beyond all numbers", NSEC_PER_SEC, UINT64_MAX, {{100, true, 0}, {NEVER, true, 0}}, 2},
-    {"an interval beyond all numbers", UINT64_MAX, 1, {{100, true, 0}, {200, false, UINT64_MAX - 100}}, 2},
+    {"fractions of intervals add up", 10, 1, {{100, true, 0}, {105, false, 5}, {109, false, 1}, {110, true, 0}}, 4},
+    {"without a burst nothing passes", 10, 0, {{100, false, NEVER}, {1000, false, NEVER}}, 2},
+    {"a clock that stops or goes back", 10, 1, {{100, true, 0}, {90, false, 10}, {100, false, 10}, {110, true, 0}}, 4},
+    {"the largest possible burst", NSEC_PER_SEC, UINT64_MAX, {{100, true, 0}, {NEVER, true, 0}}, 2},
+    {"the longest possible interval", UINT64_MAX, 1, {{100, true, 0}, {200, false, UINT64_MAX - 100}}, 2},
 };
 
 TEST(test_steps)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS: from versions, suites and curves by Go's names to those that GnuTLS enables, handshakes in memory, the errors of
- * certificates and keys, and clients that do not speak TLS.
+ * TLS: which versions, suites and curves GnuTLS enables for Go's names, handshakes in memory, errors of certificates
+ * and keys, and clients that do not speak TLS.
  */
 #include <gnutls/x509.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 #define NAMES_MAX 4
 
-/* The words of `text`, which is cut into them. */
+/* Splits `text` into words in place. */
 static struct text_list split(char *text, char **words)
 {
     size_t n = 0;
@@ -28,7 +28,7 @@ static struct text_list split(char *text, char **words)
     return (struct text_list){words, n};
 }
 
-/* "0xc02f 0xc030", sorted as GnuTLS has them. */
+/* Returns the ids of the cipher suites, sorted as by GnuTLS: "0xc02f 0xc030". */
 static char *ids(gnutls_priority_t priority)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -71,37 +71,39 @@ static const char *version_name(unsigned version)
 #define RSA_AES_256_GCM "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 #define RSA_CHACHA20 "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305"
 
-/* Either an error, or the versions, the suites up to TLS 1.2 (of 1.3 where there are no others) and the groups. */
+/* Either an error, or versions, suites up to TLS 1.2 (those of 1.3 if there are no others), and groups. */
 static const struct {
     const char *name;
     enum tls_version in_min, in_max;
     const char *in_suites, *in_curves;
     const char *out_versions, *out_suites, *out_groups, *out_error;
 } priority_cases[] = {
-    {"the usual", V1_2, V1_3, "", "", "TLS1.3 TLS1.2", "c02b c02c cca9 c009 c00a c02f c030 cca8 c013 c014",
+    {"the defaults", V1_2, V1_3, "", "", "TLS1.3 TLS1.2", "c02b c02c cca9 c009 c00a c02f c030 cca8 c013 c014",
      USUAL_GROUPS, ""},
-    {"one", V1_2, V1_3, RSA_AES_128_GCM, "", "TLS1.3 TLS1.2", "c02f", USUAL_GROUPS, ""},
-    {"the same one by both of its names", V1_2, V1_2, RSA_CHACHA20 " " RSA_CHACHA20 "_SHA256", "", "TLS1.2", "cca8",
+    {"one suite", V1_2, V1_3, RSA_AES_128_GCM, "", "TLS1.3 TLS1.2", "c02f", USUAL_GROUPS, ""},
+    {"both names of the same suite", V1_2, V1_2, RSA_CHACHA20 " " RSA_CHACHA20 "_SHA256", "", "TLS1.2", "cca8",
      USUAL_GROUPS, ""},
-    {"in its order", V1_2, V1_3, RSA_AES_256_GCM " TLS_AES_128_GCM_SHA256 " RSA_AES_128_GCM, "", "TLS1.3 TLS1.2",
-     "c030 c02f", USUAL_GROUPS, ""},
-    {"a whole product", V1_0, V1_2,
+    {"suites keep the requested order", V1_2, V1_3, RSA_AES_256_GCM " TLS_AES_128_GCM_SHA256 " RSA_AES_128_GCM, "",
+     "TLS1.3 TLS1.2", "c030 c02f", USUAL_GROUPS, ""},
+    {"every combination of key exchange and cipher", V1_0, V1_2,
      "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA TLS_RSA_WITH_AES_128_CBC_SHA TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA "
      "TLS_RSA_WITH_AES_256_CBC_SHA",
      "", "TLS1.2 TLS1.1 TLS1.0", "c013 c014 002f 0035", USUAL_GROUPS, ""},
-    {"1.3 alone", V1_3, V1_3, "", "CurveP384", "TLS1.3", "1301 1302 1303", "SECP384R1", ""},
-    {"1.3 alone does not mind suites", V1_3, V1_3, "TLS_AES_128_GCM_SHA256", "CurveP521 X25519", "TLS1.3",
-     "1301 1302 1303", "SECP521R1 X25519", ""},
-    {"a product that has more", V1_2, V1_3,
+    {"only TLS 1.3", V1_3, V1_3, "", "CurveP384", "TLS1.3", "1301 1302 1303", "SECP384R1", ""},
+    {"only TLS 1.3, for which suites have no effect", V1_3, V1_3, "TLS_AES_128_GCM_SHA256", "CurveP521 X25519",
+     "TLS1.3", "1301 1302 1303", "SECP521R1 X25519", ""},
+    {"combining the key exchanges and ciphers would add a suite", V1_2, V1_3,
      RSA_AES_128_GCM " "
                      "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
      "", NULL, NULL, NULL, "it would add TLS_ECDHE_"},
-    {"one more by the MAC", V1_2, V1_2, "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "",
-     NULL, NULL, NULL, "it would add TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA;"},
-    {"unknown", V1_2, V1_3, "TLS_RSA_WITH_RC4_128_SHA", "", NULL, NULL, NULL, "does not have TLS_RSA_WITH_RC4"},
-    {"only 1.3's", V1_2, V1_3, "TLS_AES_128_GCM_SHA256", "", NULL, NULL, NULL, "only suites of TLS 1.3"},
-    {"a curve", V1_2, V1_3, "", "X25519MLKEM768", NULL, NULL, NULL, "does not have X25519MLKEM768"},
-    {"backwards", V1_3, V1_2, "", "", NULL, NULL, NULL, "above max_version"},
+    {"another MAC would add a suite", V1_2, V1_2,
+     "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "", NULL, NULL, NULL,
+     "it would add TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA;"},
+    {"an unknown suite", V1_2, V1_3, "TLS_RSA_WITH_RC4_128_SHA", "", NULL, NULL, NULL,
+     "does not have TLS_RSA_WITH_RC4"},
+    {"only suites of TLS 1.3", V1_2, V1_3, "TLS_AES_128_GCM_SHA256", "", NULL, NULL, NULL, "only suites of TLS 1.3"},
+    {"an unknown curve", V1_2, V1_3, "", "X25519MLKEM768", NULL, NULL, NULL, "does not have X25519MLKEM768"},
+    {"min_version above max_version", V1_3, V1_2, "", "", NULL, NULL, NULL, "above max_version"},
 };
 
 TEST(test_priorities)
@@ -163,7 +165,7 @@ static char *pem_of(gnutls_datum_t *data)
     return text;
 }
 
-/* A certificate of `issuer`; NULL for a CA. */
+/* Makes a certificate signed by `issuer`, or a CA if that is NULL. */
 static struct identity make_identity(const struct identity *issuer, const char *name, const char *use, int until)
 {
     struct identity identity;
@@ -236,13 +238,13 @@ static struct web_tls config_of(enum client_auth auth)
     };
 }
 
-/* The system's CAs are the test's own CA: this is called in place of GnuTLS's function. */
+/* Replaces GnuTLS's function: the system's only CA is that of the test. */
 int gnutls_certificate_set_x509_system_trust(gnutls_certificate_credentials_t credentials)
 {
     return gnutls_certificate_set_x509_trust(credentials, &pki[CA].crt, 1);
 }
 
-/* The result: "ok", "known", or the alert that the client got. */
+/* Returns the result: "ok", "known" for a client with a verified identity, or the alert received by the client. */
 static const char *shake_hands(struct tls *tls, const struct identity *identity, const char *priorities)
 {
     gnutls_certificate_credentials_t credentials;
@@ -257,7 +259,7 @@ static const char *shake_hands(struct tls *tls, const struct identity *identity,
         assert_int_equal(
             gnutls_certificate_set_x509_key(credentials, (gnutls_x509_crt_t *)&identity->crt, 1, identity->key), 0);
     gnutls_init(&server, GNUTLS_SERVER | GNUTLS_NONBLOCK);
-    /* It shows its certificate, whatever CAs the server names. */
+    /* The client sends its certificate, whatever CAs the server names. */
     gnutls_init(&client, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_FORCE_CLIENT_CERT);
     gnutls_credentials_set(client, GNUTLS_CRD_CERTIFICATE, credentials);
     assert_int_equal(gnutls_priority_set_direct(client, priorities, NULL), 0);
@@ -291,7 +293,7 @@ static const char *shake_hands(struct tls *tls, const struct identity *identity,
 static const struct {
     enum client_auth auth;
     const struct identity *identity;
-    const char *san, *result, *result_1_2; /* NULL: the same */
+    const char *san, *result, *result_1_2; /* NULL: equal to `result` */
 } clients[] = {
     {CLIENT_AUTH_NONE, NULL, NULL, "ok", NULL},
     {CLIENT_AUTH_NONE, &pki[CLIENT], NULL, "ok", NULL},
@@ -315,7 +317,9 @@ static const struct {
     {CLIENT_AUTH_REQUIRE_ANY, &pki[STRANGER], "other", "GNUTLS_A_BAD_CERTIFICATE", NULL},
 };
 
-/* CAs of the system sign for everybody: without a name to compare, their clients are let in, and are not known. */
+/*
+ * The system's CAs sign for everybody. Unless a name is compared, their clients are accepted but not treated as known.
+ */
 static const struct {
     enum client_auth auth;
     bool in_ca;
@@ -442,7 +446,7 @@ TEST(test_expired)
     assert_string_equal(shake_hands(tls, NULL, "NORMAL"), "ok");
 }
 
-/* --- sessions on their sockets */
+/* --- sessions on sockets */
 
 #define ANSWER "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 #define LONG_PATH 8000
@@ -480,7 +484,10 @@ static void say(struct fixture *f, const char *data, size_t size)
     assert_int_equal(send(f->client, data, size, MSG_NOSIGNAL), size);
 }
 
-/* All that the client receives; a socket that is closed with unread data resets the connection. */
+/*
+ * Closes the server's side and returns all that the client receives. If the server had left data unread, the connection
+ * would be reset, and recv() would fail.
+ */
 static const char *heard(struct fixture *f)
 {
     static char text[4096];
@@ -510,14 +517,15 @@ TEST(test_plain_http)
         assert_int_equal(gnutls_handshake(f.session), GNUTLS_E_PULL_ERROR);
         assert_true(f.transport.ended);
         assert_true(f.progress > 0);
-        /* No alert, which is of TLS. */
+        /* No alert is sent, since the client does not speak TLS. */
         gnutls_bye(f.session, GNUTLS_SHUT_WR);
         assert_string_equal(heard(&f), ANSWER);
         stop(&f);
     }
 }
 
-/* Silence, and bytes of which only the first counts: the rest of a record may be anything. */
+/* The client first sends nothing, then some bytes. Only the first byte matters; the rest of a record may be anything.
+ */
 TEST(test_records)
 {
     static const char in[] = "\x16\x03\x01\x02\0";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text for a terminal: hostile bytes become "?", what is wide takes two columns, what is long is shortened. Frames:
- * what is on each line, and that at any size nothing is wider or higher than the terminal.
+ * Text for a terminal: hostile bytes become "?", wide characters take two columns, and long texts are shortened.
+ * Frames: the content of each line, and that nothing exceeds the terminal at any size.
  */
 #include <locale.h>
 
@@ -26,11 +26,11 @@ static const struct {
     {"a\033[2Jb\r\n\t\x7f", 20, "a?[2Jb????", "a?[2Jb????", 10},
     {"\xc2\x9b"
      "31m",
-     20, "?31m", "?31m", 4}, /* the control CSI in one character */
+     20, "?31m", "?31m", 4}, /* the control character CSI */
     {"\xff\xfe\xc3", 20, "???", "???", 3},
     {"\xe2\x80\xae"
      "abc\xcc\x81",
-     20, "?abc?", "?abc?", 5}, /* a direction, a mark */
+     20, "?abc?", "?abc?", 5}, /* a direction override and a combining mark */
     {"\xe6\x97\xa5\xe6\x9c\xac", 4, "\xe6\x97\xa5\xe6\x9c\xac", "\xe6\x97\xa5\xe6\x9c\xac", 4},
     {"\xe6\x97\xa5\xe6\x9c\xac", 3, "\xe6\x97\xa5", "\xe6\x97\xa5", 2},
     {"\xc3\xa4\xf0\x9f\x98\x80", 9, "\xc3\xa4\xf0\x9f\x98\x80", "\xc3\xa4\xf0\x9f\x98\x80", 3},
@@ -59,7 +59,7 @@ TEST(test_append)
     assert_int_equal(top_text_width("\xe6\x97\xa5\033x"), 4);
 }
 
-/* By any bytes, the text that is appended is printable and as wide as it says. */
+/* For arbitrary bytes, the appended text is printable and exactly as wide as reported. */
 TEST(test_by_chance)
 {
     char text[24];
@@ -159,7 +159,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Draws it, as plain lines. */
+/* Draws the scene and splits it into plain lines. */
 static void draw(struct shown *shown, size_t width, size_t height, struct top_page_extent *size)
 {
     _cleanup_(top_frame_done) struct top_frame frame = {.width = width, .height = height};
@@ -230,7 +230,7 @@ TEST_WITH(test_states, setup, teardown)
     check_line(shown, 2, "unix:/x: connect: Connection refused; trying again");
 }
 
-/* A column that no row has. */
+/* The sort key is a column that no row has. */
 TEST_WITH(test_sort_of_nothing, setup, teardown)
 {
     struct shown *shown = *state;
@@ -265,7 +265,7 @@ TEST_WITH(test_meters, setup, teardown)
     check_line(shown, 4, "cpu 0        50.0       ~1     50.0");
 }
 
-/* Relative to the busiest cgroup, or to one CPU. The names of cgroups come first. */
+/* Meters are relative to the busiest cgroup, or to one CPU. Names of cgroups have priority over meters. */
 TEST_WITH(test_meters_of_cgroups, setup, teardown)
 {
     struct shown *shown = *state;
@@ -316,7 +316,7 @@ TEST_WITH(test_wide, setup, teardown)
     assert_non_null(strstr(shown->lines[3], "PMU "));
 }
 
-/* Numbers go from the right, the one that rows are sorted by stays. */
+/* If the terminal is narrow, columns of numbers are dropped from the right, except for the sort key. */
 TEST_WITH(test_narrow, setup, teardown)
 {
     struct shown *shown = *state;
@@ -353,7 +353,7 @@ TEST_WITH(test_pages, setup, teardown)
     assert_int_equal(shown->view.first, size.lines - size.height);
 }
 
-/* Every size, every page. */
+/* Every page at every size. */
 TEST_WITH(test_sizes, setup, teardown)
 {
     struct shown *shown = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client of a daemon: which addresses are understood, and which are refused with which remedy; answers of HTTP/1.0,
- * whole, in parts, cut off, and hostile.
+ * The daemon's HTTP client: accepted and refused addresses, with the remedy; HTTP/1.0 replies that are complete,
+ * partial, truncated or hostile.
  */
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
@@ -133,7 +133,7 @@ TEST(test_parse)
     }
 }
 
-/* Wherever the answer is cut, more is wanted; and no byte behind the end is read. */
+/* If a reply is incomplete, wherever it is cut, the parser asks for more. It never reads past the end. */
 TEST(test_parts)
 {
     const char *text = replies[0].in;
@@ -162,7 +162,7 @@ TEST(test_limits)
     assert_int_equal(top_reply_parse(text, TOP_REPLY_MAX + 1, false, &reply, NULL), -EMSGSIZE);
 }
 
-/* The sentence about a password says how to do without one. */
+/* The error about a password says how to connect without one. */
 TEST(test_password)
 {
     static const struct top_address local = {.path = (char *)TOP_DEFAULT_SOCKET}, remote = {.host = (char *)"board"};

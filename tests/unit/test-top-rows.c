@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: found by name, metric and event; numbers that fit eight characters. Documents become rows: cgroups over
- * several PMUs, CPUs, PMUs; what is not known; orders; documents of other shapes.
+ * Columns are found by name, metric and event, and numbers fit into eight characters. Documents become rows: cgroups on
+ * several PMUs, CPUs and PMUs; unknown values; sort orders; documents of unexpected shapes.
  */
 #include <math.h>
 
@@ -86,7 +86,7 @@ TEST(test_format)
 
 DEFINE_CLEANUP(struct top_table *, top_table_free);
 
-/* A machine with two kinds of cores: one cgroup on both, one on one of them that multiplexes, one that is starved. */
+/* A machine with two kinds of core: one cgroup ran on both, one on a multiplexed PMU only, and one was starved. */
 static const char board[] =
     "{'rates': ["
     "{'collector': 'cgroup', 'cgroup': '/b', 'pmu': 'armv8_cortex_a55', 'group': 'core', 'events': {'task_clock': 0.5, "
@@ -166,14 +166,14 @@ TEST(test_cgroups)
     check_value(table, 1, "faults", 12);
     check_value(table, 1, "switches", 7);
     check_value(table, 1, "counted", 0.75);
-    assert_null(top_table_at(table, 1)->pmu); /* several */
+    assert_null(top_table_at(table, 1)->pmu); /* several PMUs */
     assert_string_equal(top_table_at(table, 0)->pmu, "armv8_cortex_a76");
     assert_true(is_estimate(table, 1, "ipc"));
     assert_false(is_estimate(table, 1, "faults"));
     assert_string_equal(top_table_at(table, 1)->names[NAME_UNIT], "b.service");
     assert_string_equal(top_table_at(table, 1)->names[NAME_SLICE], "s.slice");
     assert_string_equal(top_table_at(table, 0)->names[NAME_UNIT], "");
-    /* starved: not known, and not 0 */
+    /* starved: unknown, not 0 */
     check_value(table, 2, "ipc", NAN);
     check_value(table, 2, "cpu", NAN);
     assert_false(top_table_has(table, top_column_find("misses")));
@@ -203,7 +203,7 @@ TEST(test_cpus)
     assert_string_equal(top_table_at(table, 0)->label, "cpu 9");
     assert_string_equal(top_table_at(table, 1)->label, "cpu 10");
     assert_string_equal(top_table_at(table, 0)->pmu, "armv8_cortex_a76");
-    check_value(table, 0, "faults", 5); /* and not its parts again */
+    check_value(table, 0, "faults", 5); /* the parts are not added again */
     check_value(table, 1, "misses", 5e6);
     assert_int_equal(top_table_count(pmus), 1);
     assert_string_equal(top_table_at(pmus, 0)->target, "armv8_cortex_a76");
@@ -228,7 +228,7 @@ TEST(test_sort)
     _cleanup_(top_table_freep) struct top_table *cpus = table_of(board, NULL, TOP_CPUS, false);
 
     check_order(table, "cpu", false, "/b /a /c ");
-    check_order(table, "cpu", true, "/a /b /c "); /* what is not known stays last */
+    check_order(table, "cpu", true, "/a /b /c "); /* unknown values stay last */
     check_order(table, "ipc", false, "/a /b /c ");
     check_order(table, "name", false, "/a /b /c ");
     check_order(table, "name", true, "/c /b /a ");
@@ -237,7 +237,10 @@ TEST(test_sort)
     check_order(cpus, "misses", false, "cpu 10 cpu 9 ");
 }
 
-/* An older daemon has no sums: what is of one PMU has its values, what is of several has a row without them. */
+/*
+ * An older daemon sends no totals. A cgroup on one PMU has its values; a cgroup on several PMUs has a row without
+ * values.
+ */
 TEST(test_without_totals)
 {
     json_t *older = json_of(board);
@@ -256,7 +259,7 @@ TEST(test_without_totals)
     check_value(by_pmu, 2, "ipc", 1.5);
 }
 
-/* Nothing of another shape is a row, and nothing is believed that is not there. */
+/* Documents of unexpected shapes produce neither rows nor values. */
 TEST(test_other_shapes)
 {
     static const char *const documents[] = {
@@ -291,7 +294,7 @@ TEST(test_other_shapes)
     assert_string_equal(top_table_at(cpus, 0)->label, "cpu 65535");
 }
 
-/* Cgroups go by name. Where a name is that of another, or another's path, the path is there as well. */
+/* Cgroups are shown by name. If the name is also the name or path of another cgroup, the path is shown, too. */
 TEST(test_names)
 {
     static const char named[] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys: each changes what the help says it does, and nothing leaves its bounds. */
+/* Each key does what the help says, and no setting leaves its bounds. */
 #include "tests/unit/test.h"
 #include "top/view.h"
 
@@ -66,7 +66,7 @@ TEST(test_sorting)
     assert_true(view.reverse);
     press(&view, '\t');
     assert_int_equal(view.kind, TOP_CPUS);
-    assert_int_equal(view.sort[TOP_CPUS], top_column_count()); /* each view has its own */
+    assert_int_equal(view.sort[TOP_CPUS], top_column_count()); /* each view has its own sort key */
     press(&view, 'c');
     assert_int_equal(view.kind, TOP_CGROUPS);
 }
@@ -98,7 +98,7 @@ TEST(test_pages)
     press(&view, 'n');
     assert_int_equal(view.page, TOP_PAGE_FAILURES);
     assert_int_equal(view.first, 0);
-    press(&view, 'I'); /* keys of rows do nothing there */
+    press(&view, 'I'); /* keys for rows have no effect on this page */
     press(&view, '/');
     assert_false(view.typing);
     press(&view, '?');
@@ -119,7 +119,7 @@ TEST(test_pages)
     assert_true(view.quit);
 }
 
-/* A path without names, or one of a container. */
+/* Returns whether the filter shows this path. Only "/c" has the names of a container. */
 static bool shows(const struct top_view *view, const char *path)
 {
     struct top_row row = {.target = path, .name = path};
@@ -186,12 +186,12 @@ TEST(test_typing)
     assert_true(view.typing);
     assert_string_equal(top_view_filter(&view), "qNr\xc3\xa4");
     assert_false(view.quit);
-    press(&view, TOP_KEY_ERASE); /* a character, not a byte */
+    press(&view, TOP_KEY_ERASE); /* erases a character, not a byte */
     assert_string_equal(top_view_filter(&view), "qNr");
     press(&view, TOP_KEY_ENTER);
     assert_false(view.typing);
     press(&view, '\t');
-    assert_string_equal(top_view_filter(&view), ""); /* CPUs have their own */
+    assert_string_equal(top_view_filter(&view), ""); /* the view of CPUs has its own filter */
     press(&view, '\t');
     press(&view, TOP_KEY_ESCAPE);
     assert_string_equal(top_view_filter(&view), "");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts read in user space: the page of an event, and the counter of a thread. */
+/* Counters read in user space: the page of an event, and the counter of a thread. */
 #include "perf/user-read.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
-/* Reading a counter from its page: any page, any counter, and a page that changes meanwhile. */
+/* --- reading a counter through its page: any page, any counter, and a page that changes meanwhile --- */
 
-/* A CPU whose counter and clock show what the case says; the page changes under the first `torn` reads. */
+/* A CPU with the counter and clock of the test case. The page changes during the first `torn` reads. */
 struct played {
     struct userpage_reader reader;
     struct perf_event_mmap_page *page;
@@ -15,7 +15,7 @@ struct played {
     int error;
 };
 
-/* Like the kernel when it moves the event to another counter. */
+/* Changes the page as the kernel does when it moves the event to another counter. */
 static void tear(struct played *played)
 {
     played->torn--;
@@ -75,9 +75,9 @@ TEST(test_width)
         int64_t in_offset;
         uint64_t out;
     } cases[] = {
-        {48, 0x800000000000, 0x800000000000, 0},              /* where the kernel lets it start */
-        {48, 0xffffffffffff, 0x800000000000, 0x7fffffffffff}, /* just before it overflows */
-        {48, 0xffff800000000001, 0x800000000000, 1},          /* bits above the width do not count */
+        {48, 0x800000000000, 0x800000000000, 0},              /* initial value set by the kernel */
+        {48, 0xffffffffffff, 0x800000000000, 0x7fffffffffff}, /* just before an overflow */
+        {48, 0xffff800000000001, 0x800000000000, 1},          /* bits above the width are ignored */
         {32, 0xffffffff, 0x180000000, 0x17fffffff},
         {64, UINT64_MAX, 0, UINT64_MAX},
         {1, 1, 3, 2},
@@ -101,14 +101,14 @@ TEST(test_clock)
         uint32_t in_mult;
         uint16_t in_shift;
         bool in_short;
-        uint64_t in_cycles, in_mask, out; /* added to both times */
+        uint64_t in_cycles, in_mask, out; /* is added to both times */
     } cases[] = {
-        /* 3 GHz: 1/3 ns a tick */
+        /* 3 GHz: 1/3 ns per tick */
         {3000000000, (uint64_t)-999999000, 357913941, 30, false, 0, 0, 999},
-        /* The clock's upper and lower half both count. */
+        /* both halves of the 64-bit clock matter */
         {(UINT64_C(5) << 31) + (1 << 30), 0, 1U << 31, 31, false, 0, 0, (UINT64_C(5) << 31) + (1 << 30)},
         {UINT64_C(0xfffffffffff), 0, 2684354560, 31, false, 0, 0, 21990232555518},
-        /* 16 bits that have wrapped, and bits above them that are not time */
+        /* a 16-bit clock that has wrapped; higher bits are not part of the time */
         {0x00010, 0, 1, 0, true, 0x2fff0, 0xffff, 0x30010},
         {0xa0010, 0, 1, 0, true, 0x2fff0, 0xffff, 0x30010},
     };
@@ -129,8 +129,10 @@ TEST(test_clock)
     }
 }
 
-/* A page that changes while it is read is read again; a refusal meanwhile has no meaning, as the page may no longer
- * offer that counter. Off its counter, the event has its final count in the page, and no instruction is used. */
+/*
+ * A page that changes during a read is read again. An error during such a read is ignored, since the page may no longer
+ * offer that counter. If the event is not on a counter, the page has its final count, and no instruction is used.
+ */
 TEST(test_page)
 {
     static const struct {
@@ -186,7 +188,7 @@ TEST(test_not_offered)
     assert_int_equal(userpage_read(&plain, &none, &reading), -EOPNOTSUPP);
 }
 
-/* This CPU's own instruction: it reads where the machine allows it, or is refused, and the process lives. */
+/* The CPU's own instruction either reads a counter or is refused, and the process survives. */
 TEST(test_own_cpu)
 {
     uint64_t value;
@@ -200,11 +202,11 @@ TEST(test_own_cpu)
     }
 }
 
-/* Counters of the own thread, on machines that tests play. */
+/* --- counters of the calling thread, on simulated machines --- */
 
 #define ALLOWED "/proc/sys/kernel/perf_user_access"
 
-/* A thread counter on a machine, with the machine's counters and clock. */
+/* A thread counter on a simulated machine, with the machine's counters and clock. */
 struct rig {
     struct userpage_reader reader;
     struct fake_sys *fake;
@@ -264,7 +266,7 @@ static struct thread_counter_reading read_one(const struct rig *rig)
     return reading;
 }
 
-/* Read in user space, and each reason why it cannot be. */
+/* A counter is read in user space, or with a system call for each reason why that is impossible. */
 TEST(test_ways)
 {
     enum {
@@ -305,9 +307,9 @@ TEST(test_ways)
 }
 
 /*
- * Reads in user space are asked for where the sysctl allows them, and not where the kernel refuses them. Without the
- * permission to count the kernel, user space is counted. An event that one kind of core cannot count is not counted at
- * all, since the sum would miss that core.
+ * Reads in user space are requested if the sysctl allows them, and not if the kernel refuses them. Without permission
+ * to count the kernel, only user space is counted. An event that one kind of core cannot count is not counted at all,
+ * since that core would be missing from the sum.
  */
 TEST(test_open)
 {
@@ -357,7 +359,7 @@ TEST(test_open)
     }
 }
 
-/* The thread moves from one kind of core to the other: the counts add up, without a system call. */
+/* The thread moves between two kinds of core. The counts are added up without a system call. */
 TEST(test_two_kinds_of_core)
 {
     static const struct {
@@ -367,7 +369,7 @@ TEST(test_two_kinds_of_core)
     } steps[] = {
         {{false, true}, 100, 100, true},
         {{true, false}, 50, 150, true},
-        {{true, true}, 30, 150, false}, /* on neither kind: both events are off their counters */
+        {{true, true}, 30, 150, false}, /* neither event is on a counter */
         {{false, true}, 20, 170, true},
     };
     const struct pmu *refused;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exporters' web configuration: tables of what is refused and accepted, and what a table cannot contain. */
+/* The exporters' web configuration: tables of accepted and refused files, and cases that do not fit into a table. */
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -18,7 +18,7 @@ static int load(const char *path, struct error_list *errors, struct error *error
 
     assert_true(r == 0 || !config);
     web_config_free(config);
-    /* The password and the start of the digest of the whole table. */
+    /* Errors contain neither the password nor the start of the hash that all tables use. */
     assert_false(error && strstr(error->message, "hunter2"));
     assert_false(error && strstr(error->message, "abcdefgh"));
     return r;
@@ -36,7 +36,7 @@ TEST(test_refused)
     fixture_cases("tests/web-config/errors.txt", check_refused);
 }
 
-/* A list, or NULL when it is empty. */
+/* Returns a list, or NULL if it is empty. */
 static json_t *texts(const struct text_list *list)
 {
     json_t *array = list->n ? json_array() : NULL;
@@ -61,7 +61,7 @@ static json_t *name(const char *const names[], unsigned value, unsigned fallback
     return value == fallback ? NULL : json_string(names[value]);
 }
 
-/* What differs from the default: a value of NULL is not set. */
+/* Returns the settings that differ from the default. Setting a value of NULL has no effect. */
 static json_t *as_json(const struct web_config *config)
 {
     static const char *const auths[] = {"none", "request", "require_any", "verify_if_given", "require_and_verify"};
@@ -107,7 +107,7 @@ static void check_accepted(const struct fixture_case *test)
     _cleanup_(json_decrefp) json_t *json = as_json(config), *expected = json_loads(test->expected, 0, NULL);
     _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2));
     if (!json_equal(json, expected))
-        fail_msg("%s gives\n%s\nand not\n%s", test->name, text, test->expected);
+        fail_msg("%s gives\n%s\nexpected\n%s", test->name, text, test->expected);
 }
 
 TEST(test_accepted)
@@ -187,7 +187,7 @@ TEST(test_rate)
     }
 }
 
-/* `n` users, each in a line. */
+/* Returns a configuration with `n` users, one per line. */
 static char *many_users(size_t n)
 {
     struct buffer buffer = {0};
@@ -228,7 +228,7 @@ TEST(test_long_name)
     }
 }
 
-/* A certificate of nearly the size that a file may have. */
+/* A certificate of nearly the maximum size of a file. */
 TEST(test_large_text)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
@@ -242,7 +242,7 @@ TEST(test_large_text)
     assert_true(strlen(config->tls.cert) > CONFIG_FILE_MAX * 9 / 10);
 }
 
-/* A path in the file is relative to the directory of the file. */
+/* A path in the file is relative to the file's directory. */
 TEST(test_file)
 {
     char path[] = "/tmp/test-web-config-XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker with a real thread. */
+/* The worker, with a real thread. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 
 struct task {
     struct job job;
-    sem_t *start, *go; /* run() says that it is there, and waits; NULL: it does not */
-    sem_t *then;       /* done() lets another one go */
+    sem_t *start, *go; /* run() posts `start` and then waits for `go`, unless they are NULL */
+    sem_t *then;       /* posted by done(), which lets another job continue */
     int nice;
     sigset_t blocked;
     pthread_t thread;
@@ -79,7 +79,7 @@ static struct task task_of(struct fixture *f)
     return (struct task){.job = {.run = run, .done = on_done}, .counter = &f->counter};
 }
 
-/* One that holds the thread until `go`. */
+/* Returns a job that blocks the thread until `go` is posted. */
 static struct task blocker_of(struct fixture *f)
 {
     struct task task = task_of(f);
@@ -94,7 +94,7 @@ static void submit(struct fixture *f, struct task *task)
     assert_int_equal(worker_submit(f->worker, &task->job), 0);
 }
 
-/* Fails after a minute. */
+/* Runs the event loop until `value` reaches `wanted`. Fails after a minute. */
 static void run_until(const struct fixture *f, const unsigned *value, unsigned wanted)
 {
     for (int i = 0; *value < wanted; i++) {
@@ -136,7 +136,7 @@ TEST(test_runs_in_order)
     stop(f);
 }
 
-/* The thread ends whenever it has nothing to do; a job that comes just then is not forgotten. */
+/* The thread ends whenever it is idle. A job that is submitted at that moment is not lost. */
 TEST(test_ends_when_idle)
 {
     struct fixture f;
@@ -176,7 +176,7 @@ TEST(test_cancel)
     assert_int_equal(running.ran, 1);
     assert_int_equal(waiting.ran, 0);
     assert_int_equal(last.cancelled, 0);
-    /* It has run, and the event loop does not know yet. */
+    /* The job has run, but the event loop has not been notified yet. */
     struct task signal = blocker_of(f);
     submit(f, &over);
     submit(f, &signal);

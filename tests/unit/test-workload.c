@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that run while something is counted: how they end, and that they wait until they may begin. */
+/* Commands that run while events are counted: how they end, and that they wait until they may start. */
 #include "cmd/workload.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ TEST(test_ends)
     }
 }
 
-/* One that is not let run leaves nothing: no process, no descriptor, no signal that is blocked. */
+/* A command that is never started leaves nothing behind: no process, no descriptor and no blocked signal. */
 TEST(test_never_begun)
 {
     char touch[] = "touch", path[] = "/tmp/perfcountd-test-workload.XXXXXX";
@@ -58,7 +58,7 @@ TEST(test_never_begun)
     assert_int_equal(kill(pid, 0), -1);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     assert_int_equal(access(path, F_OK), -1);
-    workload_done(&workload); /* of one that is done, or was never there */
+    workload_done(&workload); /* can be called again */
 }
 
 TEST_MAIN(NULL, NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The YAML tree: the meaning of words, and the position of a byte of a text in the file. */
+/* The YAML tree: the meaning of words, and the position in the file of each byte of a text. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -64,10 +64,9 @@ TEST(test_places)
         unsigned out_line, out_column;
     } cases[] = {
         {"- abc", 0, 1, 3},          {"- abc", 2, 1, 5},      {"- abc", 99, 1, 6}, {"- 'abc'", 0, 1, 4},
-        {"- \"abc\"", 2, 1, 6},      {"#\n-   abc", 1, 2, 6}, {"- äbc", 2, 1, 4}, /* the second character, by the third
-                                                                                     byte */
-        {"- 'ä', 'b'", 0, 0, 0},     {"- 'a''b'", 1, 1, 3},                       /* an escape: the start */
-        {"- \"\\u0041b\"", 1, 1, 3}, {"- a\n  b", 2, 1, 3},                       /* two lines: the start */
+        {"- \"abc\"", 2, 1, 6},      {"#\n-   abc", 1, 2, 6}, {"- äbc", 2, 1, 4}, /* columns are characters */
+        {"- 'ä', 'b'", 0, 0, 0},     {"- 'a''b'", 1, 1, 3},                       /* with an escape: the start */
+        {"- \"\\u0041b\"", 1, 1, 3}, {"- a\n  b", 2, 1, 3},                       /* more than one line: the start */
         {"- [a]", 1, 1, 3},
     };
 
@@ -104,7 +103,7 @@ TEST(test_pairs)
     assert_int_equal(document_pair(&document, map, 2, &key, &value, &error), -EINVAL);
     assert_string_equal(error.message, "key \"a\" is given twice, first in line 1");
     assert_int_equal(error.line, 3);
-    assert_string_equal(node_text(value), "2"); /* untouched */
+    assert_string_equal(node_text(value), "2"); /* unchanged by the error */
     assert_int_equal(document_pair(&document, map, 3, &key, &value, &error), 0);
 }
 
@@ -125,7 +124,7 @@ TEST(test_expected)
     _cleanup_(document_done) struct document document = {0};
     struct error error = {0};
 
-    parse("- aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaääää", &document); /* 59 a */
+    parse("- aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaääää", &document); /* 59 times "a" */
     const yaml_node_t *n = document_item(&document, document_root(&document), 0);
     assert_int_equal(document_expected(&document, n, "less", &error), -EINVAL);
     assert_string_equal(error.message,
@@ -133,7 +132,7 @@ TEST(test_expected)
     assert_int_equal(document_expected(&document, n, "less", NULL), -EINVAL);
 }
 
-/* Values may have lines, and are quoted by no error; other control characters are refused as ever. */
+/* Secrets may contain line breaks, and no error quotes them. Other control characters are refused as usual. */
 TEST(test_secret)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every unit test includes this: cmocka(3), behind the headers that its own header needs. */
+/* Every unit test includes this header for cmocka(3), after the headers that cmocka's own header needs. */
 #ifndef TESTS_UNIT_TEST_H
 #define TESTS_UNIT_TEST_H
 
@@ -14,12 +14,12 @@
 
 #include <cmocka.h>
 
-/* Most tests have no use for the state that cmocka passes to all of them. */
+/* cmocka passes a state to every test, and most tests do not use it. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /*
- * A test says by this, with the arguments of printf(3), what it would need that is not here, in at most
- * ten words: tests/run.py lists them. skip_because() also ends the test, from itself or from a function that it calls.
+ * Reports what this machine lacks for the test, as arguments of printf(3), in at most ten words; tests/run.py lists
+ * these. skip_because() also ends the test, and may be called from a function of the test.
  */
 #define leave_out(...)                                                                                                 \
     do {                                                                                                               \
@@ -32,9 +32,9 @@
         leave_out(__VA_ARGS__);                                                                                        \
         _skip(__FILE__, __LINE__);                                                                                     \
     } while (0)
-#undef skip /* gives no reason */
+#undef skip /* cmocka's own skip() gives no reason */
 
-/* Waits up to a minute until `condition` is true; the other arguments say what is waited for, as those of printf(3). */
+/* Waits up to a minute until `condition` is true. The other arguments describe what is awaited, as for printf(3). */
 #define eventually(condition, ...)                                                                                     \
     do {                                                                                                               \
         for (int milliseconds = 0; !(condition); milliseconds++) {                                                     \
@@ -45,11 +45,11 @@
     } while (0)
 
 /*
- * TEST(test_name) { ... } is a test of this program, and TEST_WITH() one with a function that sets `*state` up and one
- * that tears it down; TEST_FROM() also has what `*state` is before the setup. They run in the order of the file, by the
- * main() that TEST_MAIN() is; its functions, which may be NULL, are for all of them together.
+ * TEST(test_name) { ... } defines a test of this program. TEST_WITH() adds a function that sets up `*state` and one
+ * that tears it down; TEST_FROM() also takes the value of `*state` before the setup. TEST_MAIN() defines main(), which
+ * runs the tests in the order of the file; its arguments set up and tear down all of them together, and may be NULL.
  */
-#if __has_attribute(no_reorder) /* clang needs none */
+#if __has_attribute(no_reorder) /* clang keeps the order by itself */
 #define IN_ORDER __attribute__((no_reorder))
 #else
 #define IN_ORDER
@@ -83,9 +83,9 @@ static inline int run_all_tests(const char *name, CMFixtureFunction setup, CMFix
 }
 
 /*
- * Whether qemu-user runs this program on another architecture's kernel: it passes files of /proc to the program as the
- * kernel has them, but for a few (open_self_maps() and others in linux-user/syscall.c, 7.2), and comm is none of those.
- * Only for what cannot be asked of the system.
+ * Returns whether this program runs under qemu-user, on a kernel of another architecture. qemu passes most files of
+ * /proc through unchanged (exceptions are open_self_maps() and others in linux-user/syscall.c, 7.2), so comm is that of
+ * qemu. Only for tests of properties that the system calls do not reveal.
  */
 static inline bool runs_emulated(void)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts a test's own calls in front of those of a seam (perf/sys.h). */
+/* Lets a test intercept the calls of struct sys (perf/sys.h). */
 #ifndef TESTS_UNIT_WRAP_CALLS_H
 #define TESTS_UNIT_WRAP_CALLS_H
 
 #include "perf/sys.h"
 
-/* Replaces the calls that `own` has, and keeps the others. Returns all previous calls, for `own` to use. */
+/*
+ * Replaces the calls that `own` sets and keeps the others. Returns all previous calls, so that the new ones can use
+ * them.
+ */
 static inline struct sys_calls wrap_calls(struct sys *sys, struct sys_calls own)
 {
     struct sys_calls before = sys->calls, calls = before;
