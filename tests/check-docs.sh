@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The documents agree with the tree on the release and on the benchmarks: the version stands in six places, and the
 # figures in README.md and doc/performance.md are those of one table. The recording rules and the page of derived
-# metrics are those of the daemon's table. The manual pages have each flag and each key, and each section that other files
-# name. Each test, benchmark and example that a document names is there, and each
-# test of the table in tests/README.md. First a test of the checks themselves.
+# metrics are those of the daemon's table. The manual pages have each flag, each key, each parameter of a request and
+# each metric of the daemon, and each section that a file names. Each test, benchmark and example that a document names
+# is there, and each test of the table in tests/README.md. First a test of the checks themselves.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
@@ -39,12 +39,17 @@ check_versions() {
 }
 
 # sections_named FILE: "perfcountd.8 SECTION" for each that it names, as `"SECTION" in perfcountd(8)` or
-# `perfcountd(8), "SECTION"`, with or without a link and over the ends of lines.
+# `perfcountd(8), "SECTION"`, with or without a link and over the ends of lines. A manual page writes .Dq and .Xr, and
+# .Sx for its own sections.
 sections_named() {
-    local page='perfcountd(\.yaml)?\([58]\)'
-    tr '\n' ' ' <"$1" | sed 's/ *# */ /g; s/\[\(perfcountd[^]]*\)\]([^)]*)/\1/g; s/  */ /g' |
+    local page='perfcountd(-http|-metrics|\.yaml)?\([578]\)'
+    tr '\n' ' ' <"$1" | sed -E 's/ *# */ /g; s/\[(perfcountd[^]]*)\]\([^)]*\)/\1/g; s/  */ /g
+        s/\.Dq ([A-Za-z0-9 -]+) in \.Xr (perfcountd[a-z.-]*) ([578])/"\1" in \2(\3)/g' |
         grep -oE "\"[^\"]+\" in $page|$page, \"[^\"]+\"" |
-        sed -E "s/^(.*) in ($page)\$/\\2, \\1/; s/\(([58])\), \"/.\\1 /; s/\"\$//"
+        sed -E "s/^(.*) in ($page)\$/\\2, \\1/; s/\(([578])\), \"/.\\1 /; s/\"\$//"
+    case $1 in
+    *.[578]) sed -nE "s/^\.Sx ([A-Za-z0-9 -]*[A-Za-z0-9]).*/${1##*/} \\1/p" "$1" ;;
+    esac
 }
 
 # check_sections DIRECTORY: prints the sections that are named and are in no manual page.
@@ -55,7 +60,7 @@ check_sections() {
             grep -qx "\.S[hs] $section" "$1/doc/$page" ||
                 echo "$file: there is no section \"$section\" in doc/$page"
         done
-    done < <(cd "$1" && find README.md HACKING.md doc contrib systemd -type f ! -name '*.[58]' 2>/dev/null)
+    done < <(cd "$1" && find README.md HACKING.md doc contrib systemd -type f 2>/dev/null)
 }
 
 # plain FILE: a manual page without its markup; mdoc(7) writes a flag as "Fl -name".
@@ -71,9 +76,23 @@ all_help() {
     done
 }
 
-# check_manuals DIRECTORY: prints the flags of the program and the keys of the configuration that no manual page has.
+# all_parameters DIRECTORY: the parameters of requests, from the tables of the server and of the sampler.
+all_parameters() {
+    sed -n '/_parameters\[\] = /,/;$/p; /^#define \(FILTERS\|COMMON_PARAMETERS\)/,/"$/p' \
+        "$1/http/routes.c" "$1/sampler/record-options.c" | grep -oE '"[a-z_]+(\[\])?"' | tr -d '"[]' | sort -u
+}
+
+# check_manuals DIRECTORY: prints the parameters of requests, the metrics of the daemon, the flags of the program and the
+# keys of the configuration that the manual page of each does not have.
 check_manuals() {
     local name
+    all_parameters "$1" | while read -r name; do
+        grep -qE "^\.(It Cm|It Pa|Ql|Cm) (.*[^a-z_])?$name([^a-z_]|$)" "$1/doc/perfcountd-http.7" ||
+            echo "doc/perfcountd-http.7: there is no parameter $name"
+    done
+    grep -oE '"(perfcountd|process)_[a-z_]+"' "$1/metrics/own-metrics.c" | tr -d '"' | sort -u | while read -r name; do
+        grep -qw "$name" "$1/doc/perfcountd-metrics.7" || echo "doc/perfcountd-metrics.7: there is no metric $name"
+    done
     all_help | grep -oE -- '--[a-z][a-z.-]*' | sort -u | while read -r name; do
         plain "$1/doc/perfcountd.8" | grep -qE -e "(^|[^a-z])Fl -${name#--}( |$)|$name([^a-z]|$)" ||
             echo "doc/perfcountd.8: there is no flag $name"
@@ -88,7 +107,7 @@ check_manuals() {
 # there. A build makes a program of its .c; a name with capitals, such as test-NAME.c, stands for many.
 check_paths() {
     local file path
-    for file in "$1"/README.md "$1"/HACKING.md "$1"/doc/*.md "$1"/doc/*.[58]; do
+    for file in "$1"/README.md "$1"/HACKING.md "$1"/doc/*.md "$1"/doc/*.[578]; do
         file=${file#"$1"/}
         plain "$1/$file" | grep -oE '(^|[^A-Za-z0-9_./-])(tests|bench|contrib|doc)/[A-Za-z0-9*][][A-Za-z0-9_./*?-]*' |
             sed -E 's/^[^a-z]//; s/[].?-]+$//' | sort -u | while read -r path; do
@@ -124,7 +143,7 @@ check_walks() {
 
 # check_quotes DIRECTORY: prints the lines of manual pages with two Ql: groff ends the quotes of both behind the second.
 check_quotes() {
-    (cd "$1" && grep -HnE '^\.(.* )?Ql .* Ql ' doc/*.[58])
+    (cd "$1" && grep -HnE '^\.(.* )?Ql .* Ql ' doc/*.[578])
 }
 
 # --- a test of the checks themselves
@@ -160,8 +179,8 @@ test_sections() {
     tree=$(mktemp -d)
     cp -R "$sources/doc" "$sources/contrib" "$sources/systemd" "$tree"
     chmod -R u+w "$tree"
-    for file in contrib/perfcountd.yaml doc/install.md doc/cgroups.md systemd/perfcountd.service.in; do
-        sed -i 's/"Systemd"/"Services"/; s/"Short-lived$/"Short/' "$tree/$file"
+    for file in contrib/perfcountd.yaml doc/install.md doc/cgroups.md systemd/perfcountd.service.in doc/perfcountd.yaml.5; do
+        sed -i 's/"Systemd"/"Services"/; s/"Short-lived$/"Short/; s/^\.Dq Privilege$/.Dq Safety/' "$tree/$file"
         found=$(check_sections "$tree")
         [[ $found == "$file: there is no section \"S"* ]] || broken "another section in $file gave \"$found\""
         cp "$sources/$file" "$tree/$file"
@@ -271,16 +290,21 @@ check_metrics() {
     "$sources/contrib/generate.py" --check <"$1" 2>&1
 }
 
-# A flag and a key that the manual pages lack are found.
+# A parameter, a metric, a flag and a key that the manual pages lack are found.
 test_manuals() {
-    local tree found
+    local tree found wanted
     tree=$(mktemp -d)
-    cp -R "$sources/doc" "$sources/config" "$tree"
+    cp -R "$sources/doc" "$sources/config" "$sources/http" "$sources/sampler" "$sources/metrics" "$tree"
     chmod -R u+w "$tree"
     sed -i 's/min_interval/other/g' "$tree/doc/perfcountd.yaml.5"
     sed -i 's/web.telemetry-path/other/g' "$tree/doc/perfcountd.8"
-    found=$(check_manuals "$tree")
-    [[ $found == *"no flag --web.telemetry-path"*"no key "*min_interval* ]] || broken "what manuals lack gave \"$found\""
+    sed -i 's/compose_service/other/g' "$tree/doc/perfcountd-http.7"
+    sed -i 's/perfcountd_paused/other/g' "$tree/doc/perfcountd-metrics.7"
+    found=$(check_manuals "$tree" | tr '\n' ';')
+    wanted='*no parameter compose_service;*no metric perfcountd_paused;*no flag --web.telemetry-path;*no key *min_interval*'
+    # shellcheck disable=SC2053 # a pattern
+    [[ $found == $wanted ]] ||
+        broken "what manuals lack gave \"$found\""
     rm -rf "$tree"
 }
 

@@ -199,7 +199,7 @@ FAILURES = [
                          ("Incomplete", "none", "max by (instance, collector, reason) "
                           "(perfcountd_collector_incomplete{%s}) > 0" % WHERE)],
           "1 in Success: the last reading succeeded. 1 in Incomplete: the collector does not find all that it is to "
-          "count; perfcountd(8) explains the reasons.", ["instance", "collector", "reason"], width=10),
+          "count; perfcountd-metrics(7) explains the reasons.", ["instance", "collector", "reason"], width=10),
     lines("CPU time of perfcountd", SHARE, {
         "{{instance}} daemon": "sum by (instance) (%s and on (job, instance) perfcountd_build_info{%s})" % (
             rate("process_cpu_seconds_total"), WHERE),

@@ -41,14 +41,17 @@ while read -r path; do
     expected=200
     [[ $path != *sort=ipc* || $pmus -gt 0 ]] || expected=400
     equals "$path is answered" "$(status_of "${path//cpu=[0-9]/cpu=0}")" "$expected"
-done < <(grep -hoE "localhost:10298/[^' \`]*" "$root"/README.md "$root"/doc/*.md "$root"/doc/*.[58] |
+done < <(grep -hoE "localhost:10298/[^' \`]*" "$root"/README.md "$root"/doc/*.md "$root"/doc/*.[578] |
     sed 's/localhost:10298//; s/seconds=[0-9]*/seconds=0.1/' | sort -u)
 pages=$(get / -H "Accept: text/html" |
     sed -n 's/^<dt>\(<a[^>]*>\)\{0,1\}\([A-Z]* \)\{0,1\}\(\/[^<]*\)<.*/\3/p' | sort -u)
 compares "the list of pages has pages" "$(wc -l <<<"$pages") >= 15"
 commands=$("$PERFCOUNTD" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 compares "the help has commands" "$(wc -l <<<"$commands") >= 6"
-for name in $pages $commands; do
+for name in $pages; do
+    holds "the manual has $name" grep -qE "^\.It .*(^| )$name( |\?|$)" "$root/doc/perfcountd-http.7"
+done
+for name in $commands; do
     holds "the manual has $name" grep -qE "^\.It .*(^| )$name( |\?|$)" "$root/doc/perfcountd.8"
 done
 n_configurations=0

@@ -28,7 +28,7 @@ series=$(grep -v '^#' "$scratch/text" | sed 's/ [^ ]*$//')
 equals "no two series are the same" "$(sort <<<"$series" | uniq -d)" ""
 families=$(awk '$1 == "#" && $2 == "TYPE" { print $3 }' "$scratch/text")
 while read -r family; do
-    holds "the manual has $family" grep -qw "$family" "$root/doc/perfcountd.8"
+    holds "the manual has $family" grep -qw "$family" "$root/doc/perfcountd-metrics.7"
 done < <(grep -vE '^perf_(cpu|pmu|cgroup)_.*_total$' <<<"$families")
 equals "no metric is described twice" "$(sort <<<"$families" | uniq -d)" ""
 

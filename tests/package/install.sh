@@ -78,7 +78,9 @@ equals "everyone may read it" "$(mode_of "$conffile")" "644 root:root"
 equals "and it is a good one" "$(inside /usr/bin/perfcountd check-config "$conffile")" "$conffile: ok"
 equals "the service runs with it" \
     "$(get /api/v1/status | jq -r '.. | .config_file? // empty' | head -n 1)" "$conffile"
-holds "the manual is there" inside test -e /usr/share/man/man8/perfcountd.8.gz
+for page in man5/perfcountd.yaml.5 man7/perfcountd-http.7 man7/perfcountd-metrics.7 man8/perfcountd.8; do
+    holds "the manual $page is there" inside test -e "/usr/share/man/$page.gz"
+done
 
 echo "-- the package's own tests, debian/tests"
 # The machine has what debian/tests/control asks for: it is their own, they are root, and their packages are there.
