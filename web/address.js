@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the page in its URL, so that a link to a view can be sent: "#services?sort=ipc&filter=ssh". It is behind
-// the #, which no browser sends to a server.
+// Keeps the state of the page in its URL, so that a link to a view can be shared: "#services?sort=ipc&filter=ssh". The
+// state is in the fragment, which browsers never send to a server.
 
 export class Address {
-    // `names` are the views; the first is shown where the URL names none of them.
+    // `names` lists the views. The first one is the default.
     constructor(window, names) {
         this.window = window;
         this.names = names;
@@ -17,7 +17,7 @@ export class Address {
         this.parameters = new URLSearchParams(this.names.includes(view) ? query : "");
     }
 
-    // The link to a view. Values that are "", null or undefined are left out.
+    // Returns the link to a view. Values that are "", null or undefined are omitted.
     of(view, values = {}) {
         const given = (value) => value !== "" && value !== null && value !== undefined;
         const kept = Object.entries(values).filter(([, value]) => given(value));
@@ -26,7 +26,8 @@ export class Address {
         return query ? `#${view}?${query}` : `#${view}`;
     }
 
-    // Writes the state of the view that is shown. As a step that the browser's Back leads back from with `step`.
+    // Writes the state of the current view. With `step`, it becomes an entry of the browser's history, so that Back
+    // returns to the previous state.
     write(values, { step = false } = {}) {
         const url = this.of(this.view, values);
 
@@ -36,7 +37,7 @@ export class Address {
         this.read();
     }
 
-    // Calls back when the reader follows a link, edits the URL, or goes back.
+    // Called when the user follows a link, edits the URL, or goes back.
     onChange(callback) {
         this.window.addEventListener("hashchange", () => this.changed(callback));
         this.window.addEventListener("popstate", () => this.changed(callback));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How old the numbers of a view are. They are dimmed, and their age is said, while no answer comes, or while an answer
-// has a reason why nothing new is in it: a number that is not of now is neither 0 nor left as if it were.
+// Shows how old the numbers of a view are. While no answer arrives, or answers carry nothing new, the numbers are
+// dimmed and a sentence gives their age: a stale number must look neither like 0 nor like a current one.
 import { element, write } from "./element.js";
 import { duration } from "./numbers.js";
 
 const tickMs = 1000;
 
-// The sentence for numbers that are `ms` old, or that there have never been: null. "" while they are new enough.
+// Returns the sentence for numbers that are `ms` old; null means that there were never any. Returns "" while they are
+// recent enough.
 export function sentenceOfAge(ms, reason, afterMs) {
     if (!reason && (ms === null || ms < afterMs))
         return "";
@@ -17,8 +18,8 @@ export function sentenceOfAge(ms, reason, afterMs) {
 }
 
 export class Age {
-    // `nodes` have the numbers. `note`, which the view puts beside them, has the sentence. Numbers are old after
-    // `afterMs` without an answer.
+    // `nodes` are the elements with the numbers. `note` is the element with the sentence, which the view places beside
+    // them. Numbers are stale after `afterMs` without an answer.
     constructor(page, nodes, { afterMs = 7000 } = {}) {
         Object.assign(this, { page, nodes, afterMs, at: null, reason: "" });
         this.note = element("p", { class: "warn age", hidden: true });
@@ -26,7 +27,7 @@ export class Age {
         this.tick();
     }
 
-    // To be called for each answer. `reason` says why it has no numbers, as a sentence that can follow a colon.
+    // Called for each answer. `reason` says why the answer has no numbers, worded so that it can follow a colon.
     take(reason = "") {
         if (!reason)
             this.at = performance.now();
@@ -45,7 +46,7 @@ export class Age {
         write(this.note, text);
     }
 
-    // Once a second, while somebody looks.
+    // Called once a second while the page is visible.
     tick() {
         clearTimeout(this.timer);
         if (!this.page.visibility.visible)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shell of the page: shows the view that the address names, and says what goes wrong.
+// The shell of the page: shows the view that the URL names, and reports errors.
 import { Address } from "./address.js";
 import { Client } from "./client.js";
 import { Edition, Faults } from "./faults.js";
@@ -8,37 +8,39 @@ import { Footer, factsOf } from "./footer.js";
 import { Visibility } from "./poll.js";
 import * as overview from "./overview/overview.js";
 
-// Statuses of a daemon that is not there: no answer, or a proxy's.
+// HTTP statuses that mean that the daemon cannot be reached: 0 is no answer, the others come from a proxy.
 const away = [0, 502, 503, 504];
-// load() has the module of a view, whose open(root, page) returns {close(), follow(parameters)}. The first one comes with
-// the page itself.
+// load() returns the module of a view. Its open(root, page) returns {close(), follow(parameters)}. The first view is
+// bundled with app.js.
 const views = [
     { name: "overview", title: "Overview", load: () => overview },
     { name: "services", title: "Services", load: () => import("./services/services.js") },
     { name: "profile", title: "Profile", load: () => import("./profile/profile.js") },
     { name: "health", title: "Health", load: () => import("./health/health.js") },
 ];
-const restMs = 3000; // before the other views are loaded, which then open at once, even if the daemon is gone
+// Delay before the other views are preloaded: they then open at once, even if the daemon has stopped
+const restMs = 3000;
 
-// Given to each view.
+// The interface of the shell to the views.
 class Page {
     constructor() {
         this.address = new Address(window, views.map((view) => view.name));
         this.client = new Client(document.baseURI);
         this.visibility = new Visibility(document);
-        this.kept = new Map(); // what a view wants to find again when it is opened next, by its name
-        const line = document.getElementById("fault"); // it has the sentence of a page that does not start
+        this.kept = new Map(); // state that a view stores until it is opened again, by a key that it chooses
+        // Until the page starts, it contains the error for a page that does not
+        const line = document.getElementById("fault");
 
         line.hidden = true;
         line.classList.remove("late");
         this.faults = new Faults(line, document.getElementById("load"));
-        this.tools = document.getElementById("tools"); // a place in the header for what the view has
-        this.routes = document.querySelector("noscript").textContent; // the list of what this daemon has
+        this.tools = document.getElementById("tools"); // the part of the header that the current view fills
+        this.routes = document.querySelector("noscript").textContent; // the list of HTTP paths of the daemon
         this.footer = new Footer(document.querySelector("footer"), this.routes);
         this.edition = new Edition(this);
     }
 
-    // The name of the machine, in the header and the title, and what it is.
+    // Shows the name of the machine in the header and in the title, and its facts in the header.
     machine({ machine, ...status }) {
         write(document.getElementById("machine"), plain(machine.hostname ?? ""));
         write(document.getElementById("facts"), factsOf(machine));
@@ -51,17 +53,17 @@ class Page {
         document.title = parts.filter(Boolean).join(" – ");
     }
 
-    // Has readers of the screen say a sentence.
+    // Has screen readers announce a sentence.
     say(sentence) {
         document.getElementById("notice").textContent = sentence;
     }
 
-    // Shows a sentence until the fault of this source, as a Poll, is over: null. See faults.js.
+    // Shows the error of a source, for example a Poll, until it is set to null. See faults.js.
     fault(sentence, source = "view", action = null) {
         this.faults.set(sentence, source, action);
     }
 
-    // A fault of a Poll is over. A daemon that was away may be another one now.
+    // Called when a Poll succeeds again. A daemon that was unreachable may have been replaced by another version.
     recovered(fault) {
         if (away.includes(fault.status))
             this.edition.ask();
@@ -79,7 +81,7 @@ function wanted() {
     return views.find((one) => one.name === page.address.view);
 }
 
-// The view before stays until the module of the next one is here.
+// The previous view stays visible until the module of the next one is loaded.
 async function show() {
     const view = wanted();
 
@@ -116,7 +118,7 @@ function open(view, module) {
     page.title();
 }
 
-// A view that cannot be loaded now is asked for again when it is opened.
+// Preloads the other views. A view that fails to load is requested again when it is opened.
 function loadOthers() {
     const load = () => Promise.allSettled(views.map((view) => view.load()));
     const forget = page.visibility.onChange(() => {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of the page, found by their paths: see assets.h. */
+/* Looks up the files of the page by path. */
 #include "web/assets.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of the page, each compressed by gzip. The table is web/assets.inc, which web/compile.sh makes
- * at build time.
+ * The files of the page, each compressed with gzip. web/compile.sh generates the table, web/assets.inc, at build time.
  *
- * There are no pointers in it: it needs no relocation, and only what is sent becomes resident, as pages of the file.
+ * The table contains no pointers, so it needs no relocation: it stays in pages of the executable file, and only files
+ * that are sent become resident.
  */
 #ifndef WEB_ASSETS_H
 #define WEB_ASSETS_H
@@ -14,18 +14,18 @@
 enum asset_type { ASSET_CSS, ASSET_HTML, ASSET_JS, ASSET_SVG };
 
 struct asset {
-    char path[48]; /* below web/ */
-    char tag[17];  /* of the compressed bytes: 64 bits of their SHA-256 */
+    char path[48]; /* relative to web/ */
+    char tag[17];  /* for the ETag: 64 bits of the SHA-256 of the compressed bytes */
     uint8_t type;
-    uint32_t begin, size; /* of the compressed bytes, in asset_bytes */
-    uint32_t full_size;
+    uint32_t begin, size; /* the compressed bytes, in asset_bytes */
+    uint32_t full_size;   /* before compression */
 };
 
 extern const struct asset assets[];
 extern const size_t n_assets;
 extern const unsigned char asset_bytes[];
 
-/* NULL: there is none. */
+/* Returns NULL if there is no such file. */
 const struct asset *asset_find(const char *path);
 
 #endif

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the page. Where it does not start, since a file of it did not come, as under a limit of requests or
-// connections, or the browser does not understand it, the sentence of index.html is shown at once and has a button.
+// Starts the page. If it cannot start, because a file could not be loaded or because the browser lacks a feature, the
+// error message in index.html appears at once, with a button to reload.
 //
-// app.js is imported here, not by index.html: in a page from http://NAME:PASSWORD@HOST/ the address of a script has the
-// password, and those of modules that it imports have not. What they import from app.js must be the same module.
+// app.js is imported here, not in index.html. If the page was opened as http://NAME:PASSWORD@HOST/, the URL of a script
+// element includes the password, but the URLs of modules that the script imports do not. Modules that the views import
+// from app.js must resolve to the same URL.
 
 const load = document.getElementById("load");
 
 function complain() {
     if (document.getElementById("views").childElementCount > 0)
-        return; // it has started
+        return; // already started
     document.getElementById("fault").classList.remove("late");
     load.hidden = false;
 }

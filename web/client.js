@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the daemon that the page is from. All paths are relative, so that the page works below any prefix of a
-// reverse proxy. A failure is a Fault, whose message is a sentence for the reader.
+// Requests to the daemon that served this page. All paths are relative, so that the page works below any path prefix of
+// a reverse proxy. A failed request throws a Fault, whose message is a sentence for the user.
 
 export class Fault extends Error {
-    // `status` is of HTTP; 0: there was no answer. `retryAfter` is in seconds. `reason` is what the daemon said.
+    // `status` is the HTTP status, or 0 if there was no answer. `retryAfter` is in seconds. `reason` is the error text
+    // from the daemon.
     constructor(sentence, { status = 0, retryAfter = null, reason = "" } = {}) {
         super(sentence);
         this.status = status;
@@ -12,12 +13,12 @@ export class Fault extends Error {
     }
 }
 
-// Longer than any answer takes whose headers do not wait for something; rates wait for as long as they were asked to.
+// Time limit for response headers. Only requests that wait on purpose, such as rates over an interval, take longer.
 const patienceMs = 15000;
 const longestRetryS = 600;
 const reasonSize = 4000;
 
-// A daemon on the reader's own computer needs no network.
+// A daemon on the same computer is reachable without a network.
 function unreachable(url) {
     const offline = globalThis.navigator?.onLine === false &&
         !/^(localhost$|127\.|\[::1\])/.test(new URL(url).hostname);
@@ -25,7 +26,7 @@ function unreachable(url) {
     return new Fault(`The daemon cannot be reached${offline ? ": this computer has no network" : ""}.`);
 }
 
-// The reason in an answer of ours. The pages of proxies are HTML, and of no use here.
+// Returns the error text of the daemon. HTML is ignored: it comes from a proxy.
 async function reasonOf(response) {
     const type = response.headers.get("Content-Type") ?? "";
 
@@ -41,12 +42,12 @@ async function reasonOf(response) {
 
 const openings = {
     400: "The daemon refuses this",
-    401: "The daemon wants a password, or another one than before",
+    401: "The daemon requires a password, or a different one",
     403: "The daemon does not allow this",
-    429: "The daemon takes no more requests for now",
-    502: "The proxy before the daemon does not reach it",
+    429: "The daemon accepts no more requests for now",
+    502: "The proxy in front of the daemon cannot reach it",
     503: "The daemon is busy",
-    504: "The proxy before the daemon gets no answer from it",
+    504: "The proxy in front of the daemon gets no answer from it",
 };
 
 async function faultOf(response) {
@@ -59,7 +60,7 @@ async function faultOf(response) {
         status, reason, retryAfter: after > 0 ? Math.min(after, longestRetryS) : null });
 }
 
-// Ends a request when the reader's signal does, and when patience is over.
+// Aborts a request when the caller's signal is aborted or when the time limit is reached.
 class Limit {
     constructor(signal, patience) {
         this.signal = signal;
@@ -75,7 +76,7 @@ class Limit {
             this.abort();
     }
 
-    // The answer may take its time from now on.
+    // Lifts the time limit, once the headers have arrived.
     relax() {
         clearTimeout(this.timer);
     }
@@ -85,7 +86,8 @@ class Limit {
         this.signal?.removeEventListener("abort", this.abort);
     }
 
-    // Throws what the reader's signal was aborted with, else a Fault: that of lateness, or `otherwise`.
+    // Throws the reason with which the caller's signal was aborted. Otherwise throws a Fault about the time limit, or
+    // `otherwise`.
     fail(otherwise) {
         this.signal?.throwIfAborted();
         throw this.late ? new Fault("The daemon does not answer in time.") : otherwise;
@@ -95,14 +97,15 @@ class Limit {
 export class Client {
     constructor(base) {
         this.base = base;
-        this.refused = null; // the Fault of a 401
+        this.refused = null; // the Fault of a 401 response, if there was one
     }
 
-    // `parameters`: {name: value or [values]}; what is "", null or undefined is left out.
+    // `parameters`: {name: value or [values]}. Values that are "", null or undefined are omitted.
     url(path, parameters = {}) {
         const url = new URL(path, this.base);
 
-        // Of a page from http://NAME:PASSWORD@HOST/: the browser knows them, and fetch refuses them here.
+        // The base URL may contain credentials, http://NAME:PASSWORD@HOST/. The browser sends them anyway, and fetch()
+        // rejects URLs that contain them.
         url.username = url.password = "";
         for (const [name, values] of Object.entries(parameters))
             for (const value of [values].flat())
@@ -111,11 +114,11 @@ export class Client {
         return url.href;
     }
 
-    // By the header the daemon knows its own page, also at an address that the browser does not trust, as
-    // http://192.0.2.1/: a page of another origin would have to ask the daemon before it sends one.
+    // The X-Requested-With header tells the daemon that a request comes from its own page, even if the browser does not
+    // treat the origin as secure (http://192.0.2.1/). Pages of other origins cannot send it without a CORS preflight.
     //
-    // After a 401 the browser has forgotten the password: it would send what follows without one, and ask its user each
-    // time. Nothing is asked for until the page is loaded again.
+    // After a 401 the browser forgets the password: each further request would be sent without it and would prompt the
+    // user. So no more requests are sent until the page is reloaded.
     async answer(method, url, limit) {
         let response;
 
@@ -136,7 +139,8 @@ export class Client {
         throw fault;
     }
 
-    // The response, once its headers are here. Throws a Fault, or what `signal` was aborted with.
+    // Returns the response once its headers have arrived. Throws a Fault, or the reason with which `signal` was
+    // aborted.
     async ask(method, path, { parameters, signal, patience = patienceMs } = {}) {
         const limit = new Limit(signal, patience);
 
@@ -150,7 +154,7 @@ export class Client {
         }
     }
 
-    // The whole text of an answer.
+    // Returns the body as text.
     async text(path, { method = "GET", parameters, signal, patience = patienceMs } = {}) {
         const limit = new Limit(signal, patience);
 
@@ -162,7 +166,7 @@ export class Client {
         }
     }
 
-    // A document of JSON.
+    // Returns the body as parsed JSON.
     async json(path, options = {}) {
         const text = await this.text(path, options);
 
@@ -170,7 +174,7 @@ export class Client {
             return JSON.parse(text);
         } catch {
             throw new Fault(
-                "The answer is not one of perfcountd: a proxy may want you to log in. Load the page again.");
+                "The answer does not come from perfcountd: a proxy may want you to log in. Load the page again.");
         }
     }
 }

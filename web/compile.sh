@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Writes the files of the page, compressed, as what web/assets.c includes; or lists them.
+# Compresses the files of the page into web/assets.inc, which web/assets.c includes; or lists them.
 #
-# usage: compile.sh OUTPUT           what web/assets.c includes
-#        compile.sh --sources         the files, a path below web/ on each line
-#        compile.sh --list            those of them that are sent
-#        compile.sh --strip FILE      the file as it is sent
-#        compile.sh --array NAME FILE the file as it is sent, as an array of C
+# usage: compile.sh OUTPUT            writes web/assets.inc to OUTPUT
+#        compile.sh --sources         lists all files, one path relative to web/ on each line
+#        compile.sh --list            lists the files that are served
+#        compile.sh --strip FILE      prints a file as it is served
+#        compile.sh --array NAME FILE prints a file as it is served, as a C array
 #
-# app.js is sent with all that it imports, and so is page.css: a request costs the browser more than the file does. The
-# modules that app.js loads later are sent one by one, and take from app.js what is in there.
+# app.js and page.css are served with all files that they import, since a request costs the browser more than the bytes.
+# The modules that app.js loads later are served one by one; what app.js already contains, they import from there.
 #
-# Comments at the end of a line, unless a quote is in them, and indentation are left out on the way, a line staying
-# where it was in its module. The same files give the same output. Nothing in it is a pointer, so that it stays in pages
-# of the daemon's file.
+# Comments and indentation are removed, except for comments at the end of a line that contain a quote. Line numbers
+# within a module stay the same. The output depends only on the contents of the files. It contains no pointers, so it
+# stays in pages of the executable file.
 set -eu
 export LC_ALL=C
 
@@ -24,7 +24,7 @@ sources() {
         -o -name '[a-z]*.svg' \)) | sed 's|^\./||' | sort
 }
 
-# Files that are parts of app.js and page.css are not sent by themselves.
+# Files that are merged into app.js and page.css are not served on their own.
 list() {
     sources | grep -v -e '^base\.css$' -e '/.*\.css$' | grep -vxF -e "$(echo "${parts% app.js*}" | tr ' ' '\n')"
 }
@@ -34,19 +34,10 @@ die() {
     exit 1
 }
 
-# stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
-stripped() {
-    case $1 in
-    *.js) sed "s|^ *//.*||; s| *// [^\"'\`]*\$||; s/^ *//" "$1" ;;
-    */page.css) sed -n 's/^@import "\(.*\)";$/\1/p' "$1" | (cd "$web" && xargs cat) | sed 's|^ */\*.*\*/$||; s/^ *//' ;;
-    *) cat "$1" ;;
-    esac
-}
-
-# What the awk programs below know of imports.
+# Used by the awk programs below.
 # shellcheck disable=SC2016 # awk's
 imports='
-    # The path of what the import in $0 is from.
+    # Returns the path of the module that the import in $0 refers to.
     function imported(path,   other, folder) {
         folder = path ~ /\// ? substr(path, 1, index(path, "/")) : ""
         other = substr($NF, 2, length($NF) - 3)
@@ -56,7 +47,7 @@ imports='
     }
 '
 
-# parts: the modules of app.js, which is the last one, each after those that it imports.
+# parts: the modules to merge into app.js, each after those that it imports; app.js itself is the last.
 parts() {
     (cd "$web" && sources | grep '\.js$' | xargs awk "$imports"'
         /^import .* from "\..*";$/ { others[FILENAME] = others[FILENAME] imported(FILENAME) " " }
@@ -72,8 +63,8 @@ parts() {
 }
 parts=$(parts | tr '\n' ' ')
 
-# linked PATH: a module, whose imports from a part of app.js become constants. As a part itself it is the body of a
-# function that returns its exports.
+# linked PATH: rewrites a module. Its imports of modules that are merged into app.js become constants. If the module is
+# itself merged into app.js, it becomes the body of a function that returns its exports.
 linked() {
     awk -v path="$1" -v parts=" $parts" "$imports"'
         function variable(of) { sub(/.js$/, "", of); gsub(/[^a-z]/, "_", of); return "module_" of }
@@ -107,7 +98,7 @@ linked() {
         }'
 }
 
-# stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
+# stripped FILE: prints the file without comments and indentation. This is safe because no string spans several lines.
 stripped() {
     case $1 in
     */app.js)
@@ -133,7 +124,7 @@ stripped_module() {
     without_comments "$web/$1" | linked "$1"
 }
 
-# compressed: from standard input to standard output, as small as the tools here make it.
+# compressed: compresses standard input to standard output with the best available tool.
 compressed() {
     if command -v libdeflate-gzip >/dev/null; then
         libdeflate-gzip -12 -c
@@ -142,7 +133,7 @@ compressed() {
     fi
 }
 
-# add PATH FILE: compresses it to the end of $work/bytes, and writes its row of the table.
+# add PATH FILE: appends the compressed file to $work/bytes, and prints its row of the table.
 add() {
     stripped "$2" >"$work/text"
     compressed <"$work/text" >"$work/gz"
@@ -154,7 +145,7 @@ add() {
     cat "$work/gz" >>"$work/bytes"
 }
 
-# numbers FILE: its bytes, as C has them in an array.
+# numbers FILE: prints the bytes as the elements of a C array.
 numbers() {
     od -An -v -tu1 "$1" | sed 's/  */,/g; s/^,//; s/$/,/'
 }
@@ -179,7 +170,7 @@ case $1 in
     exit
     ;;
 esac
-# Nothing is new since the last time, which is often: make runs this each time.
+# make always runs this script, so it stops here if no file has changed since the last run.
 if [ -e "$1" ] && [ -z "$(find "$web" -newer "$1.stamp" 2>&1)" ]; then
     exit
 fi

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canvases that are drawn again when they have changed, and only while they can be seen: hundreds of them share the
-// time of a frame. The mark of a moment on one is an element above it, so that moving it draws nothing.
+// Canvases that are redrawn when their data changes, and only while they are visible. All of them share one time budget
+// per animation frame, since a page may have hundreds. The marker of a point in time is an element above the canvas, so
+// that moving it redraws nothing.
 import { element, write } from "./element.js";
 
-const frameMs = 8; // of each frame, so that scrolling and zooming stay smooth
-const drawings = new Map(); // by element
+const frameMs = 8; // time budget per animation frame, so that scrolling and zooming stay smooth
+const drawings = new Map();
 const waiting = new Set();
 let observers = null;
 let scheduled = 0;
@@ -28,7 +29,7 @@ function watch() {
     };
 }
 
-// The browser calls back only while the page is visible.
+// The browser runs this callback only while the page is visible.
 function drawSome() {
     const end = performance.now() + frameMs;
 
@@ -44,8 +45,8 @@ function drawSome() {
 }
 
 export class Drawing {
-    // `paint(context, width, height)` draws, in CSS pixels, into a canvas as large as the element. A canvas costs a
-    // millisecond even if nothing is drawn, so none is made until isEmpty() returns false.
+    // `paint(context, width, height)` draws, in CSS pixels, on a canvas of the size of the element. Even an empty
+    // canvas costs a millisecond, so it is created only once isEmpty() returns false.
     constructor(root, paint, isEmpty = () => false) {
         Object.assign(this, { root, paint, isEmpty, seen: false });
         this.canvas = element("canvas", { width: 0, height: 0 });
@@ -66,7 +67,7 @@ export class Drawing {
         observers.size.unobserve(this.root);
     }
 
-    // What is not seen needs no memory.
+    // The canvas of an element that is not visible is freed.
     see(seen) {
         this.seen = seen;
         if (seen)
@@ -103,18 +104,18 @@ export class Drawing {
         this.paint(context, width, height);
     }
 
-    // A colour of the style sheet, while it paints.
+    // Resolves a custom property of the style sheet to a colour. Valid only while painting.
     colour(property) {
         return this.style.getPropertyValue(property).trim();
     }
 
-    // Prepares for texts at axes.
+    // Sets the font and colour of axis labels.
     font(context) {
         context.font = `11px ${this.style.fontFamily}`;
         context.fillStyle = this.colour("--quiet");
     }
 
-    // Marks a place, with a text beside it. null removes the mark.
+    // Places the marker at a position, with a text beside it. null removes it.
     mark(x, text = "") {
         this.cursor.hidden = x === null;
         if (x === null)

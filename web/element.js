@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making elements. Strings become text, never HTML: names of processes, symbols and cgroups are written by strangers.
+// Helpers that create elements. Strings become text nodes, never HTML: names of processes, symbols and cgroups are
+// untrusted.
 
 const svgNames = new Set(["svg", "path", "rect", "line", "g", "text"]);
 
 // element("button", {type: "button", onclick: f, "aria-label": "Stop"}, "Stop", child...). A property whose value is
-// null, undefined or false is left out; true is an empty attribute; on... is a listener.
+// null, undefined or false is omitted; true sets an empty attribute; on... adds a listener.
 export function element(name, properties = {}, ...children) {
     const made = svgNames.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name)
                                     : document.createElement(name);
@@ -21,12 +22,12 @@ export function element(name, properties = {}, ...children) {
     return made;
 }
 
-// The children of a parent are these from now on.
+// Replaces all children of a node.
 export function replace(parent, ...children) {
     parent.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-// Writes text where it is another one, so that readers of the screen and selections are left alone.
+// Sets the text of a node if it differs, so that selections and screen readers are not disturbed.
 export function write(node, text) {
     if (node.textContent !== text)
         node.textContent = text;
@@ -34,7 +35,8 @@ export function write(node, text) {
 
 const bidirectional = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-// A name as it can be shown in a line: controls, also those of writing direction, are written as their code points.
+// Makes a name safe to show on one line: control characters, including bidirectional controls, become their code
+// points.
 export function plain(name) {
     return String(name).replace(bidirectional, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line that says what is wrong. Each source, as a Poll, has a sentence of its own, and those that are the same are
-// shown once. A sentence stays long enough to be read, and a fault that comes and goes does not make the line flicker.
+// The error line. Each source of errors, for example a Poll, has one message; equal messages are shown once. A message
+// stays long enough to be read, and an error that comes and goes does not make the line flicker.
 import { Poll } from "./poll.js";
 
 const shownMs = 3000;
 
 export class Faults {
-    // `line` has a child .text; `load` is its button, which loads the page again.
+    // `line` has a child with the class text. `load` is its button, which reloads the page.
     constructor(line, load) {
         this.line = line;
         this.load = load;
-        this.entries = new Map(); // of source: {sentence, action, since, timer}
+        this.entries = new Map(); // source: {sentence, action, since, timer}
     }
 
-    // Null: it is over. The action "load" offers to load the page again.
+    // A sentence of null clears the error of the source. The action "load" shows the button that reloads the page.
     set(sentence, source, action) {
         const entry = this.entries.get(source);
 
@@ -44,8 +44,8 @@ export class Faults {
     }
 }
 
-// --- Whether the daemon still is of the version that this page came with. After an update the page offers to be
-// loaded again, and never does it by itself. The answers also say what the machine is called.
+// --- Detects that the daemon was updated since the page was loaded. The page then offers to reload, but never reloads
+// by itself. The same answers contain the name of the machine.
 
 const oftenMs = 60000;
 
@@ -53,20 +53,20 @@ export class Edition {
     constructor(page) {
         this.page = page;
         this.version = null;
-        this.at = -Infinity; // when the status was last asked for; not if that failed
+        this.at = -Infinity; // time of the last status request; unset if it failed
         this.poll = null;
     }
 
-    // Asks once a minute from now on, where no view does.
+    // Requests the status once a minute, unless the view does so.
     watch() {
-        // Its own faults are those of the view too, which shows them.
+        // The errors of this Poll are ignored: the view has the same ones and shows them.
         this.poll = new Poll({ visibility: this.page.visibility, fault() {} }, oftenMs, async (signal) => {
             if (performance.now() - this.at > oftenMs / 2)
                 await this.status(signal);
         });
     }
 
-    // The document of /api/v1/status, for a view.
+    // Returns the document of /api/v1/status. Used by the views.
     async status(signal) {
         this.at = performance.now();
         try {
@@ -83,10 +83,10 @@ export class Edition {
         this.page.machine(status);
         this.version ??= status.version;
         this.page.fault(status.version === this.version ? null :
-            `The daemon is of version ${status.version} now, and this page is of ${this.version}.`, this, "load");
+            `The daemon now has version ${status.version}, this page has version ${this.version}.`, this, "load");
     }
 
-    // The daemon was away.
+    // Called when the daemon can be reached again.
     ask() {
         this.at = -Infinity;
         this.poll?.resume();

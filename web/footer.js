@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What machine this is, for the header; and the end of the page: the daemon's version and what it costs, and the ways to
-// the same numbers without the page.
+// The facts of the machine for the header, and the footer: the version and the cost of the daemon, and links to the
+// same data without the page.
 import { element, plain, replace, write } from "./element.js";
 import { bytes, duration, percent } from "./numbers.js";
 
 const daySeconds = 86400;
 
-// Of the machine in the document of /api/v1/status, "Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d". The chip is
-// named "rockchip,rk3588s" in the device tree; without a name the number of CPUs stands for it.
+// Formats the machine of /api/v1/status: "Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d". The device tree calls this
+// chip "rockchip,rk3588s"; without a chip name the number of CPUs is shown.
 export function factsOf({ model, soc, kernel, uptime_seconds: up, cpu_idle_seconds: cpus }) {
     const n = cpus?.length, days = Math.floor(up / daySeconds);
     const chip = soc ? plain(soc).replace(/^.*,/, "").toUpperCase() : n > 0 ? `${n} CPU${n === 1 ? "" : "s"}` : "";
@@ -17,7 +17,7 @@ export function factsOf({ model, soc, kernel, uptime_seconds: up, cpu_idle_secon
 }
 
 export class Footer {
-    // `routes` is the list of paths that index.html has for browsers without JavaScript.
+    // `routes` is the list of paths in index.html for browsers without JavaScript.
     constructor(root, routes) {
         this.version = element("span");
         this.cost = element("span", { title: "All processes of perfcountd: CPU time since they started, memory" });
@@ -29,7 +29,7 @@ export class Footer {
                 element("span", {}, "Manual: ", element("code", {}, "man perfcountd")), this.api);
     }
 
-    // The list of the daemon, once it is asked for. Its texts become text.
+    // Shows the list of HTTP paths when the user asks for it.
     showRoutes(routes) {
         if (this.list.childElementCount > 0)
             return;

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the last five minutes, by name, kept in the browser only. Times are of a clock that nobody can set, so that
-// a wall clock that is wrong or jumps does no harm.
+// Values of the last five minutes, by name, kept only in the browser. Times come from the monotonic clock, so a wall
+// clock that is wrong or jumps does no harm.
 
 const mostNames = 8000, shortestSpan = 60;
 
 export class History {
-    // A moment that is more than `gap` seconds after the one before starts a new line: nobody looked in between.
-    // `clock` gives milliseconds.
+    // A moment more than `gap` seconds after the previous one starts a new line, since nothing was recorded in between.
+    // `clock` returns milliseconds.
     constructor({ seconds = 300, interval = 2, gap = 7, clock = () => performance.now() } = {}) {
         this.seconds = seconds;
         this.gap = gap;
         this.clock = clock;
         this.capacity = Math.ceil(1.25 * seconds / interval) + 1;
-        this.times = new Float64Array(this.capacity); // seconds, of each moment's place
-        this.moments = 0;                             // since the beginning; the last ones are kept
-        this.values = new Map();                      // of a name: an array with a place for each moment
+        this.times = new Float64Array(this.capacity); // time of each slot, in seconds
+        this.moments = 0;                             // number of moments since the start; the latest ones are stored
+        this.values = new Map();                      // name → an array with a slot for each moment
     }
 
     now() {
         return this.clock() / 1000;
     }
 
-    // Begins a moment. All that is not added to it is not known.
+    // Begins a moment. Values that are not added to it are unknown.
     begin() {
         const now = this.now();
 
         if (this.moments && now - this.momentOf(this.moments - 1) > this.gap)
-            this.place(now - this.gap / 2); // with nothing in it
+            this.place(now - this.gap / 2); // an empty moment marks the gap
         this.place(now);
         this.forget();
     }
@@ -39,7 +39,7 @@ export class History {
             values[at] = NaN;
     }
 
-    // The names that had no value for as long as values are kept.
+    // Drops the names that had no value for as long as values are kept.
     forget() {
         if (this.moments % this.capacity === 0)
             for (const [name, values] of this.values)
@@ -47,19 +47,20 @@ export class History {
                     this.values.delete(name);
     }
 
-    // How long ago the first moment was that is kept.
+    // Returns the age of the oldest stored moment, in seconds.
     age() {
         const oldest = Math.max(0, this.moments - this.capacity);
 
         return this.moments ? Math.min(this.seconds, this.now() - this.momentOf(oldest)) : 0;
     }
 
-    // The seconds that a line shows: one that has just begun would have no width among five minutes.
+    // Returns the seconds that a line shows: less than five minutes at first, so that a new line is not squeezed into a
+    // corner.
     span() {
         return Math.min(this.seconds, Math.max(shortestSpan, this.age()));
     }
 
-    // The time of day, in seconds since 1970, that is this many seconds from now.
+    // Converts an offset from now, in seconds, to the time in seconds since 1970.
     timeOf(x) {
         return Date.now() / 1000 + x;
     }
@@ -68,7 +69,7 @@ export class History {
         return this.times[moment % this.capacity];
     }
 
-    // Adds a value to the moment that began last. A value that is no number is not known.
+    // Adds a value to the latest moment. A value that is not a number is unknown.
     add(name, value) {
         if (!Number.isFinite(value) || !this.moments)
             return;
@@ -82,7 +83,7 @@ export class History {
         values[(this.moments - 1) % this.capacity] = value;
     }
 
-    // Calls with (seconds ago, value) for each moment, the oldest first; NaN is a gap.
+    // Calls take(seconds ago, value) for each moment, the oldest first. NaN is a gap.
     each(name, take) {
         const values = this.values.get(name), now = this.now();
 
@@ -93,7 +94,7 @@ export class History {
         }
     }
 
-    // For a line: [{x: seconds, 0 is now and the past is negative, y: value or NaN}]
+    // Returns the points of a line: [{x: seconds, 0 is now and the past is negative, y: value or NaN}].
     points(name) {
         const points = [];
 
@@ -101,7 +102,7 @@ export class History {
         return points;
     }
 
-    // {last, lowest, highest, n}; NaN where no value is known. `last` is of the moment that began last.
+    // Returns {last, lowest, highest, n}, with NaN if no value is known. `last` is the value of the latest moment.
     summary(name) {
         const summary = { last: NaN, lowest: NaN, highest: NaN, n: 0 };
 

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Line charts of values over time: small ones beside a number, and large ones with axes.
+// Line charts of values over time: sparklines beside a number, and large charts with axes.
 //
-// A source of values, as History is one, has points(name): [{x: seconds, 0 at the right end and the past negative, y: a
-// value or NaN, which is a gap}]; summary(name): {last, lowest, highest, n}; `seconds`, the time that it keeps; span(),
-// the seconds that are shown; timeOf(x), in seconds since 1970; and, if an interval is chosen, `interval`: its two x.
+// The source of the values, for example a History, provides points(name): [{x: seconds, 0 at the right end and the past
+// negative, y: a value, or NaN for a gap}]; summary(name): {last, lowest, highest, n}; `seconds`, the longest time that
+// it keeps; span(), the seconds that are shown; timeOf(x), in seconds since 1970; and, if an interval is selected,
+// `interval`: [x of its start, x of its end].
 import { Drawing } from "./drawing.js";
 import { element } from "./element.js";
 import { clockOf, timeOf } from "./numbers.js";
 import { timeTicks, valueScale } from "./scales.js";
 
-const nearestPx = 12, timePx = 90; // of a time of day at the axis, with room beside it
-const edge = 1.5; // half of the line is inside
+// nearestPx: how near the pointer must be to a value; timePx: room for each time on the axis
+const nearestPx = 12, timePx = 90;
+const edge = 1.5; // half of the line width, so that the line is not clipped
 
-// The line of the values that a source has of `name`. `line.element` goes into the document; update() after values were
-// added; close() when it is not needed any more.
+// A line for the values called `name`. Insert `line.element` into the document, call update() after values were added,
+// and close() to free it.
 export class Line {
-    // `label` says what it is; `text(value)` writes a value; `min` and `max` are the ends of its scale; without `max`,
-    // its highest value is. With `axes` it is a large one. `colour` is a property of the style sheet. onPoint(time or
-    // null) is called as the pointer moves; without it, the value stands at the pointer.
+    // `label` names the line and `text(value)` formats a value. The scale goes from `min` to `max`, or to the highest
+    // value if there is no `max`. `axes` makes a large chart. `colour` is a custom property of the style sheet. If
+    // onPoint(time or null) is given, it is called as the pointer moves; otherwise the value under the pointer is
+    // shown.
     constructor(source, name, { label, text, min = 0, max, axes = false, colour = "--accent", onPoint = null }) {
         Object.assign(this, { source, name, label, text, min, max, axes, colour, onPoint });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
@@ -25,7 +28,7 @@ export class Line {
         this.drawing = new Drawing(this.element, (...place) => this.paint(...place), () =>
             this.source.points(this.name).length === 0);
         this.area = { left: 0, right: 0 };
-        this.marked = () => null; // marks what the pointer is at
+        this.marked = () => null; // restores the marker after a redraw
         this.element.line = this; // for tests
     }
 
@@ -117,7 +120,7 @@ export class Line {
         }
     }
 
-    // The line, with gaps. A value with gaps on both sides is a short stroke.
+    // Traces the line, with gaps. A value with gaps on both sides becomes a short stroke.
     trace(context, points) {
         let open = false;
 
@@ -134,7 +137,7 @@ export class Line {
         });
     }
 
-    // What is below the line.
+    // Fills the area below the line.
     fill(context, points) {
         let first = null, last = null;
         const end = () => {
@@ -179,7 +182,7 @@ export class Line {
             this.markAt(null);
     }
 
-    // Marks the value that is the nearest to x, where one is near.
+    // Marks the value nearest to x, if one is near enough.
     show(x) {
         const near = nearestPx / (this.area.right - this.area.left) * this.source.span();
         let found = null;
@@ -194,7 +197,7 @@ export class Line {
             this.drawing.mark(null);
     }
 
-    // Marks a moment, without its value.
+    // Marks a point in time, without a value.
     markAt(time) {
         const x = time === null ? NaN : this.x(time - this.source.timeOf(0));
 

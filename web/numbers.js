@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and times as the reader's locale writes them. A value that is not there is an en dash.
+// Formats numbers and times for the reader's locale. A missing value is an en dash.
 
 export const absent = "–";
 
@@ -8,9 +8,9 @@ const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, 
 const units = {
     "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr.",
 };
-const least = 1e-6, most = 1e15; // beyond them a number is written with its power of ten
-const leastCpus = 0.005; // is written as 0.01
-const almost = 1.0005; // 999.6 is written as 1 k, not as 1,000
+const least = 1e-6, most = 1e15; // numbers outside this range are written with a power of ten
+const leastCpus = 0.005; // shown as 0.01
+const almost = 1.0005; // so that 999.6 becomes 1 k, not 1,000
 
 const formats = {
     cpus: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
@@ -23,15 +23,16 @@ const formats = {
 const made = new Map();
 const kept = (name, make) => made.get(name) ?? made.set(name, make()).get(name);
 
-// The first format of Intl takes Chromium 35 ms, a sixth of its work until the first number. So one locale is written
-// by the code below, as Intl would. PluralRules is the cheapest way to the name of the locale.
+// The first use of an Intl formatter takes Chromium 35 ms, a sixth of all its work before the first number appears. So
+// en-US is formatted by the code below, with the same result as Intl. PluralRules is the cheapest way to find the
+// locale.
 const isAmerican = () => kept("american", () => new Intl.PluralRules().resolvedOptions().locale === "en-US");
 
-// What Intl writes in en-US: the shortest digits that mean this double, rounded half up.
+// Formats as Intl does for en-US: the shortest digits that identify this double, rounded half up.
 function american(value, { minimumFractionDigits: least = 0, maximumFractionDigits: most = Infinity,
                            maximumSignificantDigits: significant = Infinity, style }) {
     const [mantissa, power] = Math.abs(value).toExponential().split("e"), known = mantissa.replace(".", "");
-    const before = Number(power) + 1 + (style === "percent" ? 2 : 0); // digits before the point
+    const before = Number(power) + 1 + (style === "percent" ? 2 : 0); // digits before the decimal point
     const n = Math.min(significant, before + most, known.length), zeros = before - n;
     const up = n >= 0 && known[n] >= "5" ? 1n : 0n, rounded = BigInt(known.slice(0, Math.max(0, n))) + up;
     const all = `${rounded}${"0".repeat(Math.max(0, zeros))}`.padStart(1 - zeros, "0");
@@ -47,14 +48,14 @@ function isNumber(value) {
     return typeof value === "number" && Number.isFinite(value);
 }
 
-// Negative zero is zero.
+// Formats a number. Negative zero is written as zero.
 function write(format, value) {
     if (!isNumber(value))
         return absent;
     return format !== "power" && isAmerican() ? american(value, formats[format]) : intl(format).format(value + 0);
 }
 
-// Three digits that matter, whatever the size.
+// Formats a number with three significant digits.
 export function digits(value) {
     const size = Math.abs(value);
 
@@ -82,17 +83,17 @@ export function percent(share) {
     return write("percent", share);
 }
 
-// Of nanoseconds: "1.5 ms", "2.25 s".
+// Formats nanoseconds: "1.5 ms", "2.25 s".
 export function waited(ns) {
     return ns * almost >= 1e9 ? `${digits(ns / 1e9)} s` : `${digits(ns / 1e6)} ms`;
 }
 
-// How many of something.
+// Formats a number of things.
 export function count(n) {
     return write("whole", n);
 }
 
-// A derived metric, in the unit that /api/v1/metrics gives it.
+// Formats a derived metric in the unit that /api/v1/metrics gives.
 export function metric(value, unit, name) {
     if (!isNumber(value))
         return absent;
@@ -105,12 +106,12 @@ export function metric(value, unit, name) {
     return amount(value, units[unit] ?? unit);
 }
 
-// The unit as it stands beside a number that metric() wrote, or "".
+// Returns the unit to show beside a number from metric(), or "".
 export function unitLabel(unit) {
     return unit === "per 1000 instructions" || unit === "cpus" ? units[unit] : "";
 }
 
-// Of a duration in seconds: "2 h 5 min", "12 s".
+// Formats a duration in seconds: "2 h 5 min", "12 s".
 export function duration(seconds) {
     if (!isNumber(seconds))
         return absent;
@@ -132,23 +133,23 @@ function timeText(seconds, style) {
         : kept(style, () => new Intl.DateTimeFormat(undefined, { timeStyle: style })).format(date);
 }
 
-// The time of day, of seconds since 1970.
+// Formats seconds since 1970 as a time of day.
 export function timeOf(seconds) {
     return timeText(seconds, "medium");
 }
 
-// The same without seconds.
+// The same without the seconds.
 export function clockOf(seconds) {
     return timeText(seconds, "short");
 }
 
-// --- What metrics and events are called on the page.
+// --- Titles of metrics and events.
 
 const titles = { cpu_utilization: "CPUs", ipc: "IPC", ipc_user: "IPC, user", ipc_kernel: "IPC, kernel",
                  frequency_hertz: "Frequency", cpu_frequency_hertz: "Frequency", task_clock: "CPU time",
                  cpu_migrations: "CPU migrations" };
 
-// Below this share of the time a number is an estimate. As perfcountd top has it.
+// A value counted for less than this share of the time is an estimate. perfcountd top has the same limit.
 export const whole = 0.9995;
 
 export function titleOf(name) {
@@ -157,7 +158,7 @@ export function titleOf(name) {
     return titles[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-// "0-2,5" → [0, 1, 2, 5]; a range of more than 4096 CPUs is cut.
+// "0-2,5" → [0, 1, 2, 5]. A range of more than 4096 CPUs is truncated.
 export function cpusOf(list) {
     return (list ?? "").split(",").filter(Boolean).flatMap((part) => {
         const [first, last = first] = part.split("-").map(Number);

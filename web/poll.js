@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking again and again, but never while the page is hidden. All times are of a clock that never jumps.
+// Repeats a request, but never while the page is hidden. All times come from the monotonic clock.
 import { Fault } from "./client.js";
 
 const firstDelayMs = 1000, longestDelayMs = 15000, announcedMs = 10000;
 
-// Whether somebody can see the page: not in a hidden tab, and not while the browser keeps it for its Back button.
-// Callbacks get true or false.
+// Whether the page is visible: it is not in a background tab, nor while the browser keeps it for its Back button.
+// Callbacks receive true or false.
 export class Visibility {
     constructor(document, window = document.defaultView) {
         this.callbacks = new Set();
@@ -30,14 +30,14 @@ export class Visibility {
             callback(this.visible);
     }
 
-    // Returns a function that takes the callback away again.
+    // Returns a function that removes the callback.
     onChange(callback) {
         this.callbacks.add(callback);
         return () => this.callbacks.delete(callback);
     }
 }
 
-// Until `ms` have passed, or the signal is aborted.
+// Resolves after `ms`, or when the signal is aborted.
 function rest(ms, signal) {
     return new Promise((resolve) => {
         const end = () => {
@@ -53,8 +53,9 @@ function rest(ms, signal) {
     });
 }
 
-// Calls `ask(signal)` whenever the one before has ended and `ms` have passed since it began, until close(). When the
-// page is hidden, the request that runs is aborted. Faults are shown by `page`, and it goes on after a while.
+// Calls `ask(signal)` again and again until close(): each call starts when the previous one has ended and `ms` have
+// passed since that one began. When the page becomes hidden, the running request is aborted. `page` shows the errors,
+// and polling continues after a delay.
 export class Poll {
     constructor(page, ms, ask) {
         this.page = page;
@@ -68,7 +69,7 @@ export class Poll {
         this.resume();
     }
 
-    // Asks now, whatever it waits for.
+    // Calls `ask` now, without waiting.
     resume() {
         this.controller?.abort();
         this.controller = null;
@@ -99,7 +100,7 @@ export class Poll {
         }
     }
 
-    // Shows a fault, or that it is over.
+    // Reports an error, or that it is over.
     report(error, sentence = null, action = null) {
         const before = this.fault;
 
@@ -109,11 +110,12 @@ export class Poll {
             this.page.recovered?.(before);
     }
 
-    // Says what went wrong, and returns how long to wait. A wrong password stays wrong until the page is loaded again.
+    // Reports an error and returns the delay until the next try. A wrong password stays wrong until the page is
+    // reloaded, so that is for ever.
     waitOf(error, delay) {
         if (!(error instanceof Fault)) {
             console.error(error);
-            this.report(error, `This page has a fault of its own: ${error.message}. It goes on.`);
+            this.report(error, `This page has a bug: ${error.message}. It keeps running.`);
             return longestDelayMs;
         }
         const ms = error.retryAfter ? error.retryAfter * 1000 : delay;
@@ -123,7 +125,7 @@ export class Poll {
             return Infinity;
         }
         this.report(error, `${error.message} ${ms >= announcedMs && error.retryAfter ?
-            `The page asks again in ${Math.ceil(ms / 1000)} s.` : "The page goes on asking."}`);
+            `The page asks again in ${Math.ceil(ms / 1000)} s.` : "The page keeps trying."}`);
         return ms;
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scales of charts: where the lines of a grid are, and moments and intervals in words. Pure.
+// Scales of charts: the positions of grid lines, and times and intervals in words. Pure functions.
 
 const minutes = [1, 2, 5, 10, 15, 20, 30, 60, 120, 360, 720, 1440];
 
-// Returns the end of a scale that starts at 0 and has room for `most`, and the distance between its grid lines:
-// {end, step}. Values never exceed `limit`, for example the number of CPUs. If it is less than twice `most`, the scale
-// ends there.
+// Returns the end of a scale that starts at 0 and includes `most`, and the distance between its grid lines: {end,
+// step}. `limit` is an upper bound of the values, for example the number of CPUs. If it is less than twice `most`, the
+// scale ends there.
 export function valueScale(most, limit = Infinity) {
     const wanted = most > 0 ? most : 1, end = limit < 2 * wanted ? limit : wanted;
     const size = 10 ** Math.floor(Math.log10(end / 4));
@@ -14,7 +14,7 @@ export function valueScale(most, limit = Infinity) {
     return { end: limit < 2 * wanted ? limit : Number((Math.ceil(end / step) * step).toPrecision(9)), step };
 }
 
-// The moments of a range at which a time stands, at most `n` of them: round minutes of the reader's time of day.
+// Returns the times to label on the axis of a range, at most `n`: round minutes in local time.
 export function timeTicks(since, until, n) {
     const step = (minutes.find((one) => (until - since) / 60 / one <= n) ?? Math.ceil((until - since) / 60 / n)) * 60;
     const shift = new Date(since * 1000).getTimezoneOffset() * 60;
@@ -25,24 +25,24 @@ export function timeTicks(since, until, n) {
     return ticks;
 }
 
-// --- Intervals of time: {since, until}, in seconds since 1970.
+// --- Intervals: {since, until}, in seconds since 1970.
 
-// Between two moments of the reader, whichever is the first; null where they are the same.
+// Returns the interval between two times in either order; null if they are equal.
 export function between(a, b) {
     return a === b || Number.isNaN(a + b) ? null : { since: Math.min(a, b), until: Math.max(a, b) };
 }
 
-// For how many seconds the daemon keeps samples of what already happened, by its configuration; 0: it keeps none.
+// Returns for how many seconds the daemon keeps past samples, from its configuration; 0 if it keeps none.
 export function hindsightOf(sampler) {
     return sampler?.enabled && sampler.hindsight?.enabled ? sampler.hindsight.seconds : 0;
 }
 
-// Whether an interval begins in the last `seconds`.
+// Whether an interval begins within the last `seconds`.
 export function isWithin({ since }, seconds, now) {
     return seconds > 0 && now - since <= seconds;
 }
 
-// Of the values of a link, as far as they make sense: null for none.
+// Parses the interval in a link. Returns null if it is missing or invalid.
 export function intervalOf(from, to) {
     const valid = /^\d{1,12}$/.test(from ?? "") && /^\d{1,12}$/.test(to ?? "") && Number(from) < Number(to);
 

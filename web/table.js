@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that is sorted by its headers and written again in place: a row that is there keeps its elements, so that
-// focus, selection and place stay where they are. Only the first rows of the order are in the document.
+// A sortable table that is updated in place: a row keeps its elements, so that focus, selection and scroll position
+// stay. Only the first rows in order are in the document.
 //
-// A column: {key, title, help, number, text(row), value(row), classes(row), hint(row), heading}. text() is what stands
-// there. value() is what it is sorted by: a number, a text, or null, which comes last in either order; text() where
-// there is none. classes() and hint(), the tooltip, are optional. One column is the `heading` of its row. Its note(row),
-// also optional, is shown in grey after the text. In place of text() a column may have make(), which returns the content
-// of a cell: {root, write(row)}, and close() where something must end with the cell; such a column can be sorted if it
-// has value(). A row has a unique `key`, a string.
+// A column is {key, title, help, number, text(row), value(row), classes(row), hint(row), heading}. text() is the
+// content of a cell. value() is the sort key: a number, a string, or null, which sorts last in either order; it
+// defaults to text(). classes() and hint(), the tooltip, are optional. One column is the `heading` of its row. Its
+// optional note(row) is shown in grey after the text. Instead of text(), a column may have make(), which returns an
+// object for a cell: {root, write(row)}, and close() if it must be freed. Such a column can be sorted by if it has
+// value(). A row has a unique `key`, a string.
 //
-// Rows may be a tree: then each has a `depth` and `children`, and inOrder() puts them into their order.
+// Rows may form a tree: then each has a `depth` and `children`, and inOrder() sorts them.
 import { element, replace, write } from "./element.js";
 import { count } from "./numbers.js";
 
@@ -23,7 +23,7 @@ function compare(a, b) {
     return typeof a === "number" && typeof b === "number" ? a - b : collator.compare(a, b);
 }
 
-// The rows in the order of a column, "asc" or "desc". Rows without a value come last; equal ones stay as they were.
+// Returns the rows sorted by a column, "asc" or "desc". Rows without a value come last. The sort is stable.
 export function sorted(rows, column, order) {
     const value = column.value ?? column.text;
     const known = [], unknown = [];
@@ -40,7 +40,7 @@ export function sorted(rows, column, order) {
     return known.map((one) => one.row).concat(unknown);
 }
 
-// The first `limit` rows and, wherever it is, the row `key`.
+// Returns the first `limit` rows and, even if it comes later, the row `key`.
 export function shownOf(rows, limit, key) {
     const shown = rows.slice(0, limit);
     const other = key === null ? undefined : rows.slice(limit).find((row) => row.key === key);
@@ -48,7 +48,7 @@ export function shownOf(rows, limit, key) {
     return other ? [...shown, other] : shown;
 }
 
-// Puts the children of a parent into the order of `nodes` without moving `still`, and takes out the others.
+// Makes `nodes` the children of a parent, in this order, without moving the node `still`. Other children are removed.
 export function arrange(parent, nodes, still) {
     const wanted = new Set(nodes);
     const middle = wanted.has(still) ? nodes.indexOf(still) : -1;
@@ -72,16 +72,16 @@ function has(selection, node) {
 }
 
 export class Table {
-    // `label` names the table. onSort(key, order) is called when the reader sorts, onRow(row) when a row is opened or
-    // chosen; without it rows are no buttons. `openable`: rows are opened by open(). `limit` rows are shown at first.
-    // `empty`: a sentence for no rows. Of a tree: inOrder(rows, sort), where sort(siblings) sorts; isFolded(row); and
-    // onFold(row) is called when the reader folds or unfolds a row.
+    // `label` names the table. onSort(key, order) is called when the user sorts, onRow(row) when a row is opened or
+    // selected; without onRow, rows are not buttons. `openable`: rows can be opened by open(). `limit` is the number of
+    // rows shown at first. `empty` is the sentence for an empty table. For a tree: inOrder(rows, sort), where
+    // sort(siblings) sorts; isFolded(row); onFold(row) is called when the user folds or unfolds a row.
     constructor(container, { label, columns, sort, order, onSort, onRow, openable = false, limit = 100,
                              empty = "There is nothing.", inOrder = (rows, sort) => sort(rows), isFolded, onFold }) {
         Object.assign(this, { label, onSort, onRow, openable, limit, step: limit, sort, order });
         Object.assign(this, { inOrder, isFolded, onFold });
         this.rows = [];
-        this.ordered = []; // those that are not folded away, in their order
+        this.ordered = []; // rows that are not folded away, in order
         this.shown = new Map(); // key: {tr, cells, row}
         this.opened = null; // {key, tr}
         this.head = element("tr");
@@ -96,13 +96,13 @@ export class Table {
         this.setColumns(columns);
     }
 
-    // A column without a sort button is called otherwise.
+    // Changes the title of a column that has no sort button.
     retitle(key, title) {
         if (this.headings.has(key))
             write(this.headings.get(key), title);
     }
 
-    // Shows other columns. The focus stays in its row, or on its header.
+    // Replaces the columns. The focus stays in its row or on its header.
     setColumns(columns) {
         const at = document.activeElement, head = at?.closest?.("th[data-key]")?.dataset.key;
         const key = [...this.shown.values()].find((one) => one.tr.contains(at))?.row.key;
@@ -122,7 +122,7 @@ export class Table {
             this.shown.get(key)?.button?.focus();
     }
 
-    // What is in the cells is not needed any more.
+    // Frees the contents of the cells of some rows.
     close(rows = this.shown.values()) {
         for (const { cells } of rows)
             for (const { part } of cells)
@@ -140,7 +140,7 @@ export class Table {
                            : column.title || element("span", { class: "unseen" }, "Links"));
     }
 
-    // The first click on a column sorts by what one looks for: the largest number, the first name.
+    // The first click on a column sorts in the usual direction: largest numbers first, names from A to Z.
     onHeading(column) {
         const first = column.number ? "desc" : "asc";
         const order = this.sort !== column.key ? first : this.order === "asc" ? "desc" : "asc";
@@ -155,7 +155,7 @@ export class Table {
         this.write();
     }
 
-    // The sentence that stands where there are no rows.
+    // Sets the sentence that is shown if there are no rows.
     setEmpty(sentence) {
         write(this.empty, sentence);
     }
@@ -174,7 +174,7 @@ export class Table {
             [...this.shown.values()][first]?.button?.focus();
     }
 
-    // Shows an element below the row of `key`, or none: null.
+    // Shows an element below the row `key`. A key of null closes it.
     open(key, content = null) {
         const before = this.opened;
 
@@ -184,7 +184,7 @@ export class Table {
         this.write();
     }
 
-    // Shows the rows as they are now.
+    // Updates the document from the current rows.
     write() {
         const selection = this.selection();
         const by = this.columns.find((column) => column.key === this.sort);
@@ -207,7 +207,7 @@ export class Table {
         this.writeEnd();
     }
 
-    // The selection of the reader in the rows, which then stand still; null for none.
+    // Returns the user's text selection if it is in the table, otherwise null. While there is one, rows do not move.
     selection() {
         const selection = document.getSelection();
 
@@ -269,10 +269,11 @@ export class Table {
         fold.classList.toggle("leaf", isLeaf);
         fold.disabled = isLeaf;
         fold.setAttribute("aria-expanded", String(!isLeaf && !this.isFolded(row)));
-        fold.setAttribute("aria-label", `What is inside ${button.textContent}`);
+        fold.setAttribute("aria-label", `Contents of ${button.textContent}`);
     }
 
-    // Rows that have the focus are not moved, since they would lose it; while something is selected none is.
+    // Moves the rows into place. A row with the focus is not moved, since it would lose the focus; during a selection
+    // no row is.
     place(before, selection) {
         const nodes = [];
         const focus = document.activeElement?.closest?.("tr") ?? null;
@@ -289,7 +290,7 @@ export class Table {
         this.rove();
     }
 
-    // One row, with all that is in it, can be reached by Tab; the arrows lead to the others.
+    // Only one row can be reached by Tab; the arrow keys move between rows.
     rove(target = null) {
         const buttons = [...this.shown.values()].map((one) => one.button).filter(Boolean);
         const stop = target ?? buttons.find((one) => one === document.activeElement) ??
@@ -329,7 +330,8 @@ export class Table {
         }
     }
 
-    // To the right a row is unfolded, to the left it is folded; one that is nothing to fold leads to the row above it.
+    // The right arrow unfolds a row, the left arrow folds it. If there is nothing to fold, the left arrow moves to the
+    // parent row.
     foldBy(event, shown, at) {
         const { row } = shown[at], isOpen = row.children.length > 0 && !this.isFolded(row);
         const parent = shown.findIndex((one) => one.row === row.parent);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to the page: with a password, over TLS, behind nginx by the block of doc/page.md and by a unix socket, and at an
-// address that the browser does not trust. An operator may pause by each.
+// Ways to reach the page: with a password, over TLS, behind nginx as configured in doc/page.md, through a unix socket,
+// and at an origin that the browser does not treat as secure. In each case an operator may pause counting.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,10 +13,10 @@ import { Daemon, eventually, scratch, started } from "./daemon.mjs";
 
 const folder = scratch();
 chmodSync(folder, 0o755);
-// Of "secret" and "other".
+// bcrypt hashes of the passwords "secret" and "other".
 const hashes = { secret: "$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW",
                  other: "$2y$06$abcdefghijklmnopqrstuu6FttqYLNXdPO90XO7YlC0uHRd1WxOhm" };
-// The file of the web configuration, with further text.
+// Writes the web configuration file, with optional extra text.
 function webConfig(password, more = "") {
     const file = join(folder, "web.yml");
 
@@ -24,7 +24,7 @@ function webConfig(password, more = "") {
     return file;
 }
 const config = "web: {min_interval: 0s}\nsampler: {enabled: true, event: cpu-clock}\n";
-// run.sh gives root a network, which has the loopback alone.
+// As root, run.sh creates a network namespace that has only a loopback interface.
 const own = process.getuid() === 0 && Object.keys(networkInterfaces()).every((name) => name === "lo");
 if (own)
     execFileSync("ip", ["address", "replace", "192.0.2.1/24", "dev", "lo"]);
@@ -37,7 +37,7 @@ after(() => session.close());
 const signed = (url) => url.replace("://", "://alice:secret@");
 const headers = { Authorization: `Basic ${btoa("alice:secret")}` };
 
-// The views open, and counting is paused and resumed from the page.
+// Opens the views, and pauses and resumes counting from the page.
 async function works(browser, url, views = []) {
     browser.url = url;
     for (const name of views)
@@ -57,10 +57,10 @@ async function works(browser, url, views = []) {
     });
 }
 
-test("with a password", () => works(session, signed(daemon.url)));
+test("the page works with a password", () => works(session, signed(daemon.url)));
 
 const withoutFirefox = programOf("firefox") ? false : "firefox-esr";
-test("with a password, in Firefox", { skip: withoutFirefox }, async () => {
+test("the page works with a password, in Firefox", { skip: withoutFirefox }, async () => {
     const firefox = await Session.open({ url: daemon.url, browser: "firefox" });
 
     try {
@@ -71,7 +71,7 @@ test("with a password, in Firefox", { skip: withoutFirefox }, async () => {
 });
 
 const withoutNetwork = own ? false : "a network of the test's own";
-test("at an address that the browser does not trust", { skip: withoutNetwork }, async () => {
+test("the page works at an origin that the browser does not treat as secure", { skip: withoutNetwork }, async () => {
     const url = daemon.log.match(/http:\/\/192\.0\.2\.1:\d+/)[0];
 
     session.url = signed(url);
@@ -89,27 +89,27 @@ test("at an address that the browser does not trust", { skip: withoutNetwork }, 
     });
 });
 
-// After the first refusal, whatever it refused, chromium has forgotten the password. It then wants one from its user
-// for the next request, and without a window that waits for good. So the polls must be refused first: all other requests
-// have ended, and those that may still come need no password.
-test("a password that is not right any more is a sentence, and nothing is asked for again", async () => {
+// After the first 401, for whatever request, Chromium forgets the password. It then prompts for the next request, which
+// hangs for ever because there is no window. So the polls must be rejected first: all other requests have finished by
+// then, and the icon, which may still be requested, needs no password.
+test("after the password has changed, the page shows an error and sends no more requests", async () => {
     session.url = signed(daemon.url);
     try {
         await session.see("#health", async (view) => {
             view.expect(/401/);
             await view.sees("Counting.", ".operations .state");
-            await eventually("the other views", () => view.asked(/services\.js/).length > 0 &&
+            await eventually("the modules of the other views", () => view.asked(/services\.js/).length > 0 &&
                 view.asked(/tree\.js/).length > 1);
             await eventually("the end of all requests", () => view.requests.every((one) => one.end));
             webConfig("other", "auth_excluded_paths: [/page/icon.svg]\n");
-            await view.sees("The daemon wants a password, or another one than before. Load the page again to be asked " +
+            await view.sees("The daemon requires a password, or a different one. Load the page again to be asked " +
                 "for it.", "#fault");
             assert.match(await view.text("#fault"), /Load the page again$/);
-            await eventually("the end of what was asked at the same time", () =>
+            await eventually("the end of the simultaneous requests", () =>
                 view.requests.every((one) => one.end));
             const since = performance.now(), show = await view.hide();
-            await show(); // the polls go on
-            await view.go("#services"); // which asks at once
+            await show(); // resumes the polls
+            await view.go("#services"); // sends requests at once
             await view.sees("Load the page again to be asked for it.", "#fault");
             assert.deepEqual(view.asked(/api\/v1/, since).map(({ url }) => url), []);
         });
@@ -130,7 +130,7 @@ function freePort() {
     });
 }
 
-// Starts nginx with these locations, and returns its URL.
+// Starts nginx with some locations, and returns its URL.
 async function proxy(name, locations) {
     const places = join(folder, name), port = await freePort(), url = `http://127.0.0.1:${port}`;
     const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -148,7 +148,7 @@ async function proxy(name, locations) {
 
 const passed = "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
 
-test("behind a proxy, below a path, by the block of doc/page.md", async () => {
+test("the page works behind a proxy, below a path, with the configuration in doc/page.md", async () => {
     const block = readFileSync(join(root, "doc/page.md"), "utf8")
         .split("access.test.mjs runs this block -->\n")[1].match(/^(?:    .*\n|\n)+/)[0];
     const url = `${await proxy("path", block.replaceAll("127.0.0.1:10298", new URL(daemon.url).host))}/board`;
@@ -162,26 +162,26 @@ test("behind a proxy, below a path, by the block of doc/page.md", async () => {
     });
 });
 
-test("behind a proxy, by the unix socket", async () => {
+test("the page works behind a proxy that uses the unix socket", async () => {
     await works(session, signed(await proxy("socket",
         `location / { proxy_pass http://unix:${folder}/http.sock:; ${passed} }`)));
 });
 
-test("a proxy whose daemon is gone is a sentence", async () => {
+test("the page shows an error if the daemon behind a proxy has stopped", async () => {
     const other = await Daemon.start({ config });
     session.url = await proxy("gone", `location / { proxy_pass ${other.url}; ${passed} }`);
     await session.see("#health", async (view) => {
         view.expect(/502/);
         await view.sees(/attention|All is well/, "#verdict");
         await other.stop();
-        await view.sees("The proxy before the daemon does not reach it.", "#fault");
+        await view.sees("The proxy in front of the daemon cannot reach it.", "#fault");
         await other.again();
-        await view.until("the end of the fault", () => document.getElementById("fault").hidden);
+        await view.until("a hidden error line", () => document.getElementById("fault").hidden);
     });
     await other.stop();
 });
 
-test("over TLS, with a password", async () => {
+test("the page works over TLS, with a password", async () => {
     const [key, certificate] = ["tls.key", "tls.pem"].map((name) => join(folder, name));
 
     execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",

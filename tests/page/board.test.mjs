@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of an emulated board with two kinds of core, whose daemon is at PAGE_BOARD: tests/dashboards.sh runs this.
-// The README's pictures, page-light.png and page-dark.png, are written to the folder PICTURES, and screenshots of each
-// view to the folder GALLERY.
+// The page of an emulated board with two kinds of core. tests/dashboards.sh runs this with the URL of the board's
+// daemon in PAGE_BOARD. The README's pictures, page-light.png and page-dark.png, are written to the folder PICTURES,
+// and screenshots of each view to the folder GALLERY.
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import path from "node:path";
@@ -13,18 +13,19 @@ const skip = process.env.PAGE_BOARD ? false : "a board in PAGE_BOARD, which test
 const session = skip ? null : await Session.open({ url: process.env.PAGE_BOARD });
 after(() => session?.close());
 const pmus = ["armv8_cortex_a55", "armv8_cortex_a76"], largest = 300 * 1024;
-const width = 1440; // of the README's picture
+// Pixels of the README's picture
+const width = 1440;
 const gallery = process.env.GALLERY;
 
 for (const view of views.filter((name) => !["overview", "profile"].includes(name)))
-    test(`the board's ${view} has no complaint`, { skip }, async () => {
+    test(`the view ${view} of the board causes no error`, { skip }, async () => {
         await session.see(`#${view}`, async (tab) => {
             await tab.sees(view === "services" ? "load.service" : /Linux|Kernel/, "main");
             await tab.fits();
         });
     });
 
-test("the two kinds of core have CPUs, a clock rate and IPC of their own", { skip }, async () => {
+test("each of the two kinds of core has its own CPUs, clock rate and IPC", { skip }, async () => {
     await session.see("#overview", async (tab) => {
         for (const name of ["cpu_frequency_hertz", "ipc"])
             for (const pmu of pmus)
@@ -35,24 +36,24 @@ test("the two kinds of core have CPUs, a clock rate and IPC of their own", { ski
     });
 });
 
-test("a flame graph of cycles has the program that is busy there", { skip }, async () => {
+test("a flame graph of cycles contains the busy program", { skip }, async () => {
     await session.see("#profile?seconds=4&event=cycles", async (tab) => {
         await tab.record();
         const found = (await tab.frames()).flat();
 
         assert.ok(found.some(({ name, kind }) => kind === "process" && name === "spin"), JSON.stringify(found));
-        assert.ok(found.some(({ kind }) => kind === "user"), "it has frames of the program");
+        assert.ok(found.some(({ kind }) => kind === "user"), "the graph has frames of the program");
     });
 });
 
-// The overview, after a minute of its history.
+// Waits until the overview has a minute of history.
 function overviewIsFull(tab) {
-    return tab.until("six steps of services", () => document.querySelectorAll(".busiest tbody tr").length > 1 &&
+    return tab.until("six steps with services", () => document.querySelectorAll(".busiest tbody tr").length > 1 &&
         document.querySelector(".stack").stack.shown.ends.length >= 6 &&
         [...document.querySelectorAll(".cell")].every((one) => one.innerText.includes("%")));
 }
 
-// The screenshots as one picture, one below the other.
+// Joins screenshots into one picture, from top to bottom.
 async function join(pictures, width, file) {
     const page = await session.browser.newPage();
     const images = pictures.map((bytes) => `<img src="data:image/png;base64,${bytes}" width="${width}">`);
@@ -64,7 +65,7 @@ async function join(pictures, width, file) {
 }
 
 for (const dark of [false, true])
-    test(`the README's picture can be made, ${dark ? "dark" : "light"}`, { skip }, async () => {
+    test(`the README's picture can be created, ${dark ? "dark" : "light"}`, { skip }, async () => {
         const file = path.join(process.env.PICTURES ?? scratch(), dark ? "page-dark.png" : "page-light.png");
         const pictures = [];
 
@@ -82,10 +83,10 @@ for (const dark of [false, true])
         }, { width, height: 900, dark });
         await join(pictures, width, file);
         assert.ok(statSync(file).size > 10000);
-        assert.ok(statSync(file).size <= largest, `${statSync(file).size} bytes are too much for the README`);
+        assert.ok(statSync(file).size <= largest, `${statSync(file).size} bytes exceed the limit for the README`);
     });
 
-// To be looked at: each view at three widths.
+// For visual inspection: each view at three widths.
 for (const view of views)
     for (const wide of [390, 1440, 2560])
         for (const dark of [false, true])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A browser with the page. An error in its console, an exception, a violation of the policy, or a request to another
-// origin fails the test.
+// Runs the page in a browser. A test fails if the page logs an error, throws an exception, violates the Content
+// Security Policy, or sends a request to another origin.
 import assert from "node:assert/strict";
 import { accessSync, constants, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { Daemon, eventually, scratch } from "./daemon.mjs";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-// install.sh puts the packages of package.json there.
+// The packages of package.json, as installed by install.sh.
 export const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "build/tools/page"), "package.json"));
 const programs = { chromium: ["chromium", "chromium-browser", "google-chrome"], firefox: ["firefox-esr", "firefox"] };
 export const views = ["overview", "services", "profile", "health"];
@@ -21,7 +21,7 @@ export function programOf(browser) {
                 accessSync(join(folder, name), constants.X_OK);
                 return join(folder, name);
             } catch {
-                // not there
+                // not installed
             }
     return null;
 }
@@ -43,7 +43,7 @@ export async function launch(name) {
     });
 }
 
-// A tab with a view of the page in it.
+// A tab that shows a view of the page.
 export class View {
     constructor(session, page) {
         this.session = session;
@@ -87,7 +87,7 @@ export class View {
         });
     }
 
-    // What is left out stays as it is.
+    // Settings that are omitted do not change.
     async look({ width, height, scale = 1, dark, reduced } = {}) {
         const features = [];
 
@@ -101,7 +101,7 @@ export class View {
             await this.page.emulateMediaFeatures(features);
     }
 
-    // Goes to "#VIEW?STATE" as if typed, and waits for the view. `fresh` loads the page.
+    // Goes to "#VIEW?STATE" as if the URL was typed, and waits for the view. `fresh` reloads the page.
     async go(hash, { fresh = false } = {}) {
         const url = `${this.session.url}/${hash}`;
 
@@ -113,7 +113,7 @@ export class View {
         await this.until(`the view ${name}`, (view) => document.getElementById("main")?.dataset.view === view, name);
     }
 
-    // The test provokes complaints that match.
+    // Ignores errors that match, because the test provokes them.
     expect(pattern) {
         this.expected.push(pattern);
     }
@@ -122,7 +122,7 @@ export class View {
         return this.faults.filter((fault) => !this.expected.some((pattern) => pattern.test(fault)));
     }
 
-    // Waits until a function that runs in the page returns what is true, and returns that.
+    // Runs a function in the page until it returns a true value, and returns that value.
     async until(what, inside, ...parameters) {
         return eventually(() => this.awaited(what), () => this.inside(inside, ...parameters));
     }
@@ -131,7 +131,7 @@ export class View {
         return `${what}; complaints: ${this.complaints().join(" | ") || "none"}`;
     }
 
-    // What a function that runs in the page returns; null while the page is being loaded.
+    // Runs a function in the page and returns its result, or null while the page is loading.
     inside(inside, ...parameters) {
         return this.page.evaluate(inside, ...parameters).catch((error) => {
             if (/context|detached|navigat/i.test(error.message))
@@ -140,15 +140,15 @@ export class View {
         });
     }
 
-    // Waits for an answer of the daemon to this page.
+    // Waits until the page has received an answer of the daemon.
     answered() {
         return this.until("an answer of the daemon", () => performance.getEntriesByType("resource").some(({ name }) =>
             name.includes("/api/")));
     }
 
-    // Presses the button with this text.
+    // Clicks the button with this text.
     press(text, within = "main") {
-        return this.until(`a button ${text}`, (text, within) => {
+        return this.until(`the button ${text}`, (text, within) => {
             const button = [...document.querySelectorAll(`${within} button`)]
                 .find((one) => one.offsetParent && one.textContent === text && !one.disabled);
 
@@ -157,9 +157,9 @@ export class View {
         }, text, within);
     }
 
-    // Waits until each flame graph that is shown is drawn. Returns their frames, a list for each.
+    // Waits until each visible flame graph is drawn. Returns a list of frames for each graph.
     frames() {
-        return this.until("a flame graph that is drawn", () => {
+        return this.until("a drawn flame graph", () => {
             const graphs = [...document.querySelectorAll("main canvas")].filter((one) => one.offsetParent)
                 .map((one) => one.flame).filter(Boolean);
 
@@ -169,13 +169,13 @@ export class View {
         });
     }
 
-    // Waits until the view of profiles has this many samples.
+    // Waits until the view Profile has at least this many samples.
     samples(least) {
         return this.until(`${least} samples`, (least) => Number(/([\d,]+) samples?/
             .exec(document.querySelector(".progress").innerText)?.[1].replace(/,/g, "")) >= least, least);
     }
 
-    // Records, and waits for the end.
+    // Makes a recording and waits for its end.
     async record() {
         await this.press("Record");
         await this.idle();
@@ -186,7 +186,7 @@ export class View {
             document.querySelector("main button.main:enabled") !== null);
     }
 
-    // Waits for a text that is seen: a string, or a regular expression.
+    // Waits until a text is visible: a string or a regular expression.
     async sees(text, selector = "body") {
         let seen = "";
 
@@ -198,12 +198,12 @@ export class View {
             });
     }
 
-    // The text of an element that the reader sees.
+    // Returns the visible text of an element.
     text(selector = "body") {
         return this.page.evaluate((selector) => document.querySelector(selector)?.innerText ?? null, selector);
     }
 
-    // Opens a tab in front of this one, with `url`. Returns a function that brings this one back.
+    // Opens a tab with `url` in front of this one. Returns a function that brings this tab back.
     async hide(url = "about:blank") {
         const front = await this.session.browser.newPage();
 
@@ -217,7 +217,7 @@ export class View {
         };
     }
 
-    // The requests to paths that match, which began after a time.
+    // Returns the requests to matching paths that began after a time.
     asked(pattern, after = 0) {
         return this.requests.filter((one) => one.begin >= after && pattern.test(one.url));
     }
@@ -227,7 +227,7 @@ export class View {
             await this.page.keyboard.press(name);
     }
 
-    // The element with the focus.
+    // Returns the focused element.
     focused() {
         return this.page.evaluate(() => {
             const at = document.activeElement, box = at.getBoundingClientRect(), style = getComputedStyle(at);
@@ -255,9 +255,10 @@ export class View {
         });
     }
 
-    // axe-core's findings that are serious or critical, a sentence each.
+    // Returns the serious and critical violations that axe-core finds, a sentence for each.
     async findings() {
-        if (await this.page.evaluate(() => window.axe === undefined)) // the debugger is not bound by the policy
+        // The Content Security Policy does not apply to the debugger
+        if (await this.page.evaluate(() => window.axe === undefined))
             await this.page.evaluate(readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8"));
         return this.page.evaluate(async () => {
             const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
@@ -272,9 +273,9 @@ export class View {
     }
 }
 
-// One daemon and one browser, for all tests of a file.
+// A daemon and a browser, shared by all tests of a file.
 export class Session {
-    // `config`, `flags`: for a daemon; `url`: of one that runs. `browser`: chromium or firefox.
+    // `config`, `flags`: for starting a daemon; `url`: of a running daemon instead. `browser`: chromium or firefox.
     static async open({ config, flags, url, browser = "chromium" } = {}) {
         const session = new Session();
 
@@ -284,7 +285,7 @@ export class Session {
         return session;
     }
 
-    // Opens the view in a tab and runs `body` with it. Fails if the page complained. `look` is for View.look().
+    // Opens a view in a tab and calls `body` with it. Fails if the page has reported an error. `look`: see View.look().
     async see(hash, body, look = {}) {
         const view = new View(this, await this.browser.newPage());
 
@@ -293,9 +294,9 @@ export class Session {
             await view.look(look);
             await view.go(hash, { fresh: true });
             const answer = await body(view);
-            // Violations of the policy are events: those that are queued come before this turn.
+            // Policy violations are reported by events. This waits until the queued ones were delivered.
             await view.page.evaluate(() => new Promise((done) => setTimeout(done)));
-            assert.deepEqual(view.complaints(), [], "the page complains");
+            assert.deepEqual(view.complaints(), [], "the page reports no errors");
             return answer;
         } finally {
             await view.close();

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon under test, on a free port of the loopback. PERFCOUNTD names the binary.
+// The daemon under test, on a free port of the loopback interface. PERFCOUNTD is the path of the binary.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// Killed and removed at exit.
+// Processes to kill and folders to remove at exit.
 const children = new Set(), folders = new Set();
 
 export function started(command, parameters, options = {}) {
     const child = spawn(command, parameters, { stdio: ["ignore", "pipe", "pipe"], ...options });
 
     children.add(child);
-    child.unref(); // node does not wait for it
+    child.unref(); // node exits without waiting for the child
     child.stdout?.unref();
     child.stderr?.unref();
     child.on("exit", () => children.delete(child));
@@ -36,7 +36,7 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"])
     process.on(signal, () => process.exit(1));
 
-// Asks until the answer is true, and returns it. Throws what was waited for after a minute.
+// Calls `ask` until its result is true, and returns the result. Throws an error with `what` after a minute.
 export async function eventually(what, ask, seconds = 60) {
     const until = performance.now() + seconds * 1000;
     let answer;
@@ -49,7 +49,8 @@ export async function eventually(what, ask, seconds = 60) {
     return answer;
 }
 
-// Where perf counts cgroups: a hierarchy of v1 with perf_event where there is one, else v2. As tests/e2e/cgroup-lib.sh.
+// The cgroup hierarchy that perf uses: v1 with perf_event if it is mounted, otherwise v2. The same as in
+// tests/e2e/cgroup-lib.sh.
 export function hierarchy() {
     const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" "));
     const of = (wanted) => mounts.find((fields) => wanted(fields.slice(fields.indexOf("-") + 1)))?.[4];
@@ -59,7 +60,7 @@ export function hierarchy() {
 }
 
 export class Daemon {
-    // `config`: the text of its configuration. `flags`: more of the command line.
+    // `config`: the text of the configuration file. `flags`: additional command-line options.
     static async start({ config = "", flags = [] } = {}) {
         const daemon = Object.assign(new Daemon(), { folder: scratch(), flags, address: "127.0.0.1:0" });
 
@@ -68,31 +69,31 @@ export class Daemon {
         return daemon;
     }
 
-    // Writes the configuration that the next start or reload takes.
+    // Writes the configuration file for the next start or reload.
     configure(config) {
         this.config = config;
         writeFileSync(join(this.folder, "perfcountd.yaml"), config.trim() ? config : "{}\n");
     }
 
-    // Reloads it with another configuration.
+    // Reloads the daemon with another configuration.
     async reload(config) {
         this.configure(config);
         await this.get("/-/reload", { method: "POST" });
     }
 
-    // Starts it again with another configuration.
+    // Restarts the daemon with another configuration.
     async restart(config = this.config) {
         await this.stop();
         this.configure(config);
         await this.again();
     }
 
-    // Starts it, at the port that it had before.
+    // Starts the daemon again, on the same port.
     async again() {
         const binary = process.env.PERFCOUNTD;
 
         if (!binary)
-            throw new Error("name the daemon by PERFCOUNTD=/path");
+            throw new Error("set PERFCOUNTD to the path of the daemon");
         this.log = "";
         this.child = started(binary, ["run", `--config.file=${this.folder}/perfcountd.yaml`,
             `--web.listen-address=${this.address}`, ...this.flags]);
@@ -110,7 +111,7 @@ export class Daemon {
         return this.child.exitCode !== null || this.child.signalCode !== null ? [] : null;
     }
 
-    // Sends a signal and waits for the end. Returns the exit status, null if the signal ended it.
+    // Sends a signal and waits until the daemon exits. Returns the exit status, or null if a signal killed it.
     async stop(signal = "SIGTERM") {
         if (!this.hasEnded()) {
             const ended = new Promise((resolve) => this.child.once("exit", resolve));
@@ -122,15 +123,15 @@ export class Daemon {
         return this.child.exitCode;
     }
 
-    // The rings of the sampler that are mapped.
+    // Returns the number of mapped ring buffers of the sampler.
     rings() {
         return readFileSync(`/proc/${this.child.pid}/maps`, "latin1").split("\n")
             .filter((line) => line.includes("perf_event")).length;
     }
 
-    // The body of an answer, parsed if it is JSON.
+    // Returns the body of an answer, parsed if it is JSON.
     async get(path, options = {}) {
-        // node sets Sec-Fetch-Mode as a browser does; this header says that no other site's page asks.
+        // node sets Sec-Fetch-Mode as browsers do. This header proves that the request is not from another site's page.
         const headers = { "X-Requested-With": "perfcountd", ...options.headers };
         const response = await fetch(this.url + path, { ...options, headers });
         const text = await response.text();

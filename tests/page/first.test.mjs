@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass through the page in Chromium: each view shows what the daemon counts, can be reached and operated by
-// keyboard alone, and gives axe-core, the console and the policy nothing to complain about.
+// A tour of the page in Chromium: each view shows what the daemon counts, can be reached and operated by keyboard
+// alone, and causes no error from axe-core, the console or the Content Security Policy.
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import test, { after } from "node:test";
@@ -16,7 +16,7 @@ sampler: {enabled: true, event: cpu-clock, frequency: 199, allow: everybody}
 ` });
 after(() => session.close());
 
-// What shows that the view works.
+// What each view shows when it works.
 const shows = {
     async overview(tab) {
         await tab.sees(/\d/, '[data-name="context_switches"] .value');
@@ -43,11 +43,12 @@ const shows = {
     },
 };
 
-// Presses Tab until the focus has been everywhere. Everything that has the focus shows it, and nothing is left out.
+// Presses Tab until the focus has visited everything. Checks that each focused element is highlighted and that none is
+// skipped.
 async function walk(tab) {
     await tab.page.evaluate(() => document.activeElement.blur());
     for (let stop = {}, i = 0; stop; i++) {
-        assert.ok(i < 400, "Tab never comes back");
+        assert.ok(i < 400, "Tab returns to the first element");
         await tab.key("Tab");
         stop = await tab.page.evaluate(() => {
             const at = document.activeElement, style = getComputedStyle(at), box = at.getBoundingClientRect();
@@ -62,7 +63,7 @@ async function walk(tab) {
                 box.top < innerHeight;
             return at === document.body || outlined && within ? {} : { fault: at.outerHTML.slice(0, 100) };
         });
-        assert.equal(stop?.fault, undefined, "the focus is not seen");
+        assert.equal(stop?.fault, undefined, "the focus is visible");
     }
     assert.deepEqual(await tab.page.evaluate(() => [...document.querySelectorAll(
         "a[href], button, input, select, summary, textarea, [tabindex='0']")].filter((one) => !one.disabled &&
@@ -71,7 +72,7 @@ async function walk(tab) {
 }
 
 for (const view of views)
-    test(`${view} shows data, by keyboard too`, async () => {
+    test(`${view} shows data and can be operated by keyboard`, async () => {
         await session.see(view === "profile" ? "#profile?seconds=0.5" : `#${view}`, async (tab) => {
             assert.equal(await tab.page.$eval("#views [aria-current=page]", (one) => one.dataset.view), view);
             await tab.sees(hostname(), "h1");
@@ -84,13 +85,13 @@ for (const view of views)
         });
     });
 
-test("Tab leads past the header to the content, Enter to each view, and Back to the view before", async () => {
+test("Tab leads from the header to the content, Enter opens each view, Back returns to the last", async () => {
     await session.see("#services", async (tab) => {
         const shown = (name) => tab.until(name, (name) => document.getElementById("main").dataset.view === name, name);
 
         await tab.key("Tab");
         assert.equal((await tab.focused()).id, "skip");
-        assert.ok((await tab.focused()).width > 50, "it is seen while it has the focus");
+        assert.ok((await tab.focused()).width > 50, "the skip link is visible while it has the focus");
         await tab.key("Enter");
         assert.equal((await tab.focused()).id, "main");
         await tab.page.focus("#skip");

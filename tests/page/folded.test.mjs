@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of samples, folded by the page's code, is the text that /api/v1/folded has of the same samples. Needs no
-// browser.
+// The page folds a stream of samples into the same text that /api/v1/folded returns for them. Needs no browser.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
@@ -11,9 +10,9 @@ import { readRecords, stacksOf } from "../../web/flame/samples.js";
 import { StackTree } from "../../web/flame/tree.js";
 import { Daemon, eventually, scratch, started } from "./daemon.mjs";
 
-const headers = { "X-Requested-With": "perfcountd" }; // node sets Sec-Fetch-Mode as a browser does
+const headers = { "X-Requested-With": "perfcountd" }; // node sets Sec-Fetch-Mode as browsers do
 
-// A program that sleeps until it is asked to work: all its samples are between that and "done".
+// A program that sleeps until it is told to work: all its samples are taken between that request and "done".
 const program = `
     while read -r _ <go; do
         dd if=/dev/zero of=/dev/null bs=256k count=30000 2>/dev/null
@@ -37,7 +36,7 @@ class Program {
     }
 }
 
-// Resolves, once the stream has begun, to {ended: a promise of {tree, end}}.
+// Resolves as soon as the stream has begun, to {ended: a promise of {tree, end}}.
 async function streamed(url) {
     const response = await fetch(url, { headers }), tree = new StackTree({ isTime: url.includes("off-cpu") });
     let end = null, ended;
@@ -62,7 +61,7 @@ const folds = (title, asked, line, options) => test(title, options, async () => 
 
     const both = async () => {
         const text = daemon.get(`/api/v1/folded?${query(5)}`, { headers });
-        await eventually("rings", async () => (await daemon.get("/api/v1/status")).descriptors.sampling > 0);
+        await eventually("ring buffers", async () => (await daemon.get("/api/v1/status")).descriptors.sampling > 0);
         const { ended } = await streamed(`${daemon.url}/api/v1/samples?${query(5)}`);
         let worked = false;
         const work = worker.work().then(() => worked = true);
@@ -71,18 +70,20 @@ const folds = (title, asked, line, options) => test(title, options, async () => 
         return answers;
     };
 
-    // A sample that comes before the symbols of its file has an address in the stream, and a name in the text.
-    const { tree, text } = await eventually("a recording of all the work, with all symbols", async () => {
+    // Repeats the recording until all symbols were known in time: a sample that precedes the symbols of its file has an
+    // address in the stream, but a name in the text.
+    const { tree, text } = await eventually("a complete recording with all symbols", async () => {
         const answers = await both(), { end } = answers;
         return end.type === "end" && answers.worked && end.lost + end.dropped + end.awaiting_symbols === 0 && answers;
     });
     assert.ok(tree.total > 0);
     assert.match(folded(tree), line);
-    assert.equal(folded(tree), text.replace(/^# .*\n/m, ""), "but for the sentence about stacks that end early");
+    assert.equal(folded(tree), text.replace(/^# .*\n/m, ""),
+                 "both texts are equal, apart from the comment about truncated stacks");
     await daemon.stop();
     worker.child.kill();
 });
 
-folds("a stream folds to what /api/v1/folded has of the same samples", "frequency=199", /^dd;.*_\[k\] \d+$/m);
-folds("so it does of off-CPU time", "event=off-cpu", /^sleeping;bash;.*_\[k\] \d+$/m,
+folds("a folded stream equals /api/v1/folded of the same samples", "frequency=199", /^dd;.*_\[k\] \d+$/m);
+folds("the same is true for off-CPU time", "event=off-cpu", /^sleeping;bash;.*_\[k\] \d+$/m,
       { skip: process.getuid() !== 0 && "root, to load BPF programs" });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flame graph alone, with trees that the tests make: what it draws, what is on the screen, and what keys, mouse and
-// finger do. Layout, zoom and search are tested without a browser, in unit/.
+// The flame graph alone, with trees made by the tests: what it draws, which colours are on the screen, and how it
+// reacts to keyboard, mouse and touch. Layout, zoom and search have tests without a browser in unit/.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { Session } from "./browser.mjs";
@@ -17,7 +17,7 @@ const plainTree = [
     [[f("thirty", "process", ""), f("main"), f("wait")], 30],
 ];
 
-// Opens a view and puts a graph with the stacks below it, as window.graph and window.tree.
+// Opens a view and inserts a graph of the stacks below it, as window.graph and window.tree.
 function graphed(stacks, body, look = {}) {
     return session.see("#health", async (tab) => {
         await tab.page.evaluate(async (stacks) => {
@@ -40,7 +40,7 @@ function graphed(stacks, body, look = {}) {
 }
 
 async function settled(tab) {
-    await tab.until("a graph that is drawn", () => {
+    await tab.until("a drawn graph", () => {
         const { graph } = window;
 
         return !graph.scheduled && !graph.stale && graph.layout.length > 0;
@@ -55,7 +55,7 @@ const does = async (tab, action, ...parameters) => {
     await settled(tab);
 };
 
-// The middle of a frame in the window.
+// Returns the centre of a frame, in window coordinates.
 async function place(tab, name) {
     const one = await frame(tab, name);
     const box = await tab.page.$eval("#graph canvas", (canvas) => canvas.getBoundingClientRect().toJSON());
@@ -73,7 +73,7 @@ async function press(tab, ...keys) {
     await settled(tab);
 }
 
-// The colours of pixels in a screenshot, as #rrggbb.
+// Returns the colours of some pixels of a screenshot, as #rrggbb.
 async function pixels(tab, points) {
     const shot = await tab.page.screenshot({ type: "png", encoding: "base64" });
 
@@ -89,7 +89,7 @@ async function pixels(tab, points) {
     }, shot, points);
 }
 
-test("frames are as wide as their share of the tree, below their callers", async () => {
+test("frames are as wide as their share of the tree, and lie below their callers", async () => {
     await graphed(plainTree, async (tab) => {
         const width = await tab.page.evaluate(() => window.graph.width);
         const all = await frames(tab), at = (name) => all.find((one) => one.name === name);
@@ -105,24 +105,24 @@ test("frames are as wide as their share of the tree, below their callers", async
 });
 
 for (const dark of [false, true])
-    test(`the screen has the colours of the frames, ${dark ? "dark" : "light"}`, async () => {
+    test(`the screen shows the colours of the frames, ${dark ? "dark" : "light"}`, async () => {
         await graphed(plainTree, async (tab) => {
             const box = await tab.page.$eval("#graph canvas", (canvas) => canvas.getBoundingClientRect().toJSON());
             const all = await frames(tab);
-            // Above the right end of the label.
+            // A pixel above the right end of the label.
             const found = await pixels(tab, all.map((one) => [box.x + one.x + one.width / 2, box.y + one.y + 2]));
 
             assert.deepEqual(found, all.map((one) => one.colour));
             const [kernel, user] = ["vfs_read", "copy"].map((name) => all.find((one) => one.name === name));
             const low = (one) => [box.x + one.x + one.width / 2, box.y + one.y + one.height - 3];
             const [marked, unmarked] = await pixels(tab, [low(kernel), low(user)]);
-            assert.notEqual(marked, kernel.colour, "the kernel's frames are underlined");
+            assert.notEqual(marked, kernel.colour, "frames of the kernel are underlined");
             assert.equal(unmarked, user.colour);
             assert.deepEqual(await tab.findings(), []);
         }, { dark });
     });
 
-test("labels can be read on every colour", async () => {
+test("labels are readable on every colour", async () => {
     for (const dark of [false, true])
         await graphed(plainTree, async (tab) => {
             const worst = await tab.page.evaluate(() => {
@@ -137,7 +137,7 @@ test("labels can be read on every colour", async () => {
         }, { dark });
 });
 
-test("a click zooms in; the callers stay, grey and as wide as the graph", async () => {
+test("a click zooms in; the callers stay visible, grey and as wide as the graph", async () => {
     await graphed(plainTree, async (tab) => {
         await click(tab, "parse");
         const { width, zoomed } = await tab.page.evaluate(() => ({ width: window.graph.width, zoomed: window.zoomed }));
@@ -157,7 +157,7 @@ test("a click zooms in; the callers stay, grey and as wide as the graph", async 
     });
 });
 
-test("the keyboard goes everywhere, and a sentence says where it is", async () => {
+test("the keyboard reaches every frame, and a sentence describes the focused one", async () => {
     await graphed(plainTree, async (tab) => {
         await tab.page.focus("#graph canvas");
         assert.match(await status(tab), /^all, 100 samples, 100% of all, depth 0, 2 children$/);
@@ -172,17 +172,17 @@ test("the keyboard goes everywhere, and a sentence says where it is", async () =
         await press(tab, "Enter");
         assert.deepEqual(await tab.page.evaluate(() => window.zoomed), [["seventy", "main", "read", "vfs_read"]]);
         await press(tab, "Escape");
-        assert.match(await status(tab), /^main, .*70% of all, .*100% of main/, "the next frame that is wider");
+        assert.match(await status(tab), /^main, .*70% of all, .*100% of main/, "the nearest wider ancestor");
         await press(tab, "Home");
         assert.deepEqual(await tab.page.evaluate(() => window.zoomed.at(-1)), []);
         assert.equal((await tab.focused()).outlined, true);
         await does(tab, () => window.graph.setShape("flame"));
         await press(tab, "ArrowUp");
-        assert.match(await status(tab), /^seventy/, "in a flame the functions called are above");
+        assert.match(await status(tab), /^seventy/, "in a flame graph the callees are above");
     });
 });
 
-test("a flame grows up", async () => {
+test("a flame graph grows upwards", async () => {
     await graphed(plainTree, async (tab) => {
         const [all, copy] = [await frame(tab, "all"), await frame(tab, "copy")];
         await does(tab, () => window.graph.setShape("flame"));
@@ -190,7 +190,7 @@ test("a flame grows up", async () => {
     });
 });
 
-test("what a search does not match is dim", async () => {
+test("frames that a search does not match are dimmed", async () => {
     await graphed(plainTree, async (tab) => {
         const before = await frame(tab, "copy");
         await does(tab, () => {
@@ -207,7 +207,7 @@ test("what a search does not match is dim", async () => {
     });
 });
 
-test("differences have colours of two directions, and say how much", async () => {
+test("increases and decreases have different colours, and are shown as numbers", async () => {
     await graphed(plainTree, async (tab) => {
         await tab.page.evaluate(async () => {
             const of = (name) => import(new URL(`page/flame/${name}.js`, document.baseURI).href);
@@ -215,7 +215,7 @@ test("differences have colours of two directions, and say how much", async () =>
             const before = new StackTree(), step = (name) => ({ name, kind: "user", module: "/usr/lib/libx.so" });
             const process = (name) => ({ name, kind: "process", module: "" });
 
-            // Of so many samples that chance explains nothing, but for one frame that is new and rare.
+            // With so many samples every difference is significant, except for one new, rare frame.
             const after = new StackTree();
             before.add([process("seventy"), step("main"), step("parse"), step("copy")], 7000);
             before.add([process("thirty"), step("main"), step("wait")], 3000);
@@ -230,12 +230,12 @@ test("differences have colours of two directions, and say how much", async () =>
         const colours = await tab.page.evaluate(() => ["less", "same", "more", "neutral"].map((name) =>
             getComputedStyle(document.documentElement).getPropertyValue(`--flame-${name}`).trim()));
         const of = Object.fromEntries((await frames(tab)).map((one) => [one.name, one.colour]));
-        // copy: from 70 to 30 %; read: from nothing to 30 %; seventy: the same.
+        // copy falls from 70 to 30 %, read rises from 0 to 30 %, seventy stays the same.
         assert.deepEqual([of.copy, of.seventy], [colours[0], colours[3]]);
         assert.equal(await tab.page.evaluate(() => window.graph.painter.colour(window.rare, 1, window.graph.view()) ===
-            window.graph.painter.colours.unsure()), true, "three samples may be chance");
+            window.graph.painter.colours.unsure()), true, "three samples are not significant");
         const [from, to, read] = [colours[1], colours[2], of.read].map((one) => Number.parseInt(one.slice(5), 16));
-        assert.ok((read - from) / (to - from) > 0.7, "read is nearly as much more as copy is less");
+        assert.ok((read - from) / (to - from) > 0.7, "read increases nearly as much as copy decreases");
         assert.match(await tab.page.$eval("#graph .flame-legend", (one) => one.textContent), /−40%.*\+40%.*may be chance/);
         await tab.page.mouse.move(...await place(tab, "copy"));
         const tip = await tab.page.$eval("#graph .flame-tip", (one) => one.textContent);
@@ -243,10 +243,10 @@ test("differences have colours of two directions, and say how much", async () =>
     });
 });
 
-test("the graph follows the width of its place, and the pixels of the screen", async () => {
+test("the graph follows the width of its container and the pixel ratio of the screen", async () => {
     await graphed(plainTree, async (tab) => {
         await tab.look({ width: 400, height: 800, scale: 2 });
-        await tab.until("another width", () => window.graph.width < 400 && window.graph.painter.scale === 2);
+        await tab.until("the new width", () => window.graph.width < 400 && window.graph.painter.scale === 2);
         await settled(tab);
         const [width, wide] = await tab.page.evaluate(() => [window.graph.width, window.graph.canvas.width]);
         assert.equal(wide, width * 2);
@@ -255,7 +255,7 @@ test("the graph follows the width of its place, and the pixels of the screen", a
     });
 });
 
-test("hostile names are text", async () => {
+test("hostile names are shown as text", async () => {
     const names = ["<img src=x onerror=alert(1)>", "a\u202egpj.exe", "\u0000\u001b[31m", "x".repeat(4096), "\ud800", "",
         "__proto__", "مرحبا", "\ufffd\ufffd"];
 
@@ -275,7 +275,7 @@ test("hostile names are text", async () => {
     });
 });
 
-test("a stack of 10,000 frames scrolls inside of the graph", async () => {
+test("a stack of 10,000 frames scrolls inside the graph", async () => {
     const deep = Array.from({ length: 10000 }, (_, i) => f(`recursion_${i}`));
 
     await graphed([[deep, 1]], async (tab) => {
@@ -292,7 +292,7 @@ test("a stack of 10,000 frames scrolls inside of the graph", async () => {
     });
 });
 
-test("a tree that grows keeps the zoom, the focus, and the order", async () => {
+test("a growing tree keeps the zoom, the focus and the order of frames", async () => {
     await graphed(plainTree, async (tab) => {
         await click(tab, "parse");
         await does(tab, () => {
@@ -308,13 +308,14 @@ test("a tree that grows keeps the zoom, the focus, and the order", async () => {
         assert.ok((await frame(tab, "append")).x < (await frame(tab, "copy")).x);
         assert.equal(await tab.page.evaluate(() => window.graph.focused.name), "parse");
         await does(tab, () => window.graph.setTree(window.tree.merged()));
-        assert.equal(await tab.page.evaluate(() => window.graph.zoom.node.name), "all", "there are no processes in it");
+        assert.equal(await tab.page.evaluate(() => window.graph.zoom.node.name), "all",
+                     "the merged tree has no processes, so the zoom is reset");
         await does(tab, () => window.graph.setTree(window.tree));
         assert.equal(await tab.page.evaluate(() => window.graph.zoom.node.name), "parse", "the path is kept");
     });
 });
 
-test("nothing is drawn if nothing changes; with reduced motion a zoom is one drawing", async () => {
+test("nothing is drawn while nothing changes; with reduced motion a zoom is drawn once", async () => {
     await graphed(plainTree, async (tab) => {
         await tab.page.evaluate(() => {
             const { painter } = window.graph, paint = painter.paint.bind(painter);
@@ -326,13 +327,13 @@ test("nothing is drawn if nothing changes; with reduced motion a zoom is one dra
             };
         });
         await tab.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-        assert.equal(await tab.page.evaluate(() => window.drawn), 0, "in two frames of the screen");
+        assert.equal(await tab.page.evaluate(() => window.drawn), 0, "nothing is drawn in two animation frames");
         await does(tab, () => window.graph.zoomTo(["seventy", "main"]));
         assert.equal(await tab.page.evaluate(() => window.drawn), 1);
     }, { reduced: true });
 });
 
-test("a first tap shows, a second one zooms", async () => {
+test("the first tap shows the tooltip, the second one zooms", async () => {
     await graphed(plainTree, async (tab) => {
         const at = await place(tab, "parse");
         await tab.page.touchscreen.tap(...at);
@@ -344,7 +345,7 @@ test("a first tap shows, a second one zooms", async () => {
     });
 });
 
-test("the picture is one that a browser shows, whatever the names are", async () => {
+test("a browser can show the exported SVG, whatever the names are", async () => {
     const names = ["<img src=x onerror=alert(1)>", "</svg><script>alert(1)</script>", "]]>", "\0\u001b\u007f",
         "\u202egnp", "\uffff", "&", "\"'", "<".repeat(4096)];
     const size = await session.see("#health", (tab) => tab.page.evaluate(async (names) => {
@@ -355,7 +356,7 @@ test("the picture is one that a browser shows, whatever the names are", async ()
         for (const name of [...names, "\ud800"])
             tree.add(["process", "user", "kernel"].map((kind) => ({ name, module: name, kind })));
         image.src = `data:image/svg+xml,${encodeURIComponent(svg(tree, { title: names.join("") }))}`;
-        await image.decode(); // throws if it is not well-formed
+        await image.decode(); // throws if the SVG is not well-formed
         return [image.naturalWidth, image.naturalHeight];
     }, names));
 

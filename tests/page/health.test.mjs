@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view Health: findings, what an operator may do there, and a daemon that does not answer as it should.
+// The view Health: findings, the operator's controls, and a daemon that does not answer correctly.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const refusedOrGone = /ERR_|status of|NetworkError|Failed to load/;
 
 const counting = (view) => view.sees("Counting.", ".operations .state");
 
-test("what is not counted, why and what helps; what the daemon costs", async () => {
+test("it shows what is not counted, why, and what helps; and the cost of the daemon", async () => {
     await session.see("#health", async (view) => {
         const { failures, processes } = await daemon.get("/api/v1/status");
         const [{ message }] = failures;
@@ -35,14 +35,14 @@ test("what is not counted, why and what helps; what the daemon costs", async () 
         for (const { process } of processes)
             await view.sees(new RegExp(`${process}\\s+\\d[\\d.,]*\\s?%\\s+[\\d.,]+ MiB`), ".cost");
         await view.sees("CPU of all processes, the last 5 minutes", ".cost");
-        await view.until("a line of it", () => document.querySelector(".cost .line canvas") !== null ||
+        await view.until("the line of CPU time", () => document.querySelector(".cost .line canvas") !== null ||
             document.documentElement.classList.contains("no-lines"));
         await view.sees(`${daemon.folder}/perfcountd.yaml`, ".facts");
         await view.sees(/Collector cpu\s+works/, ".facts");
     });
 });
 
-test("documents are asked for when they are open, and that is in the URL", async () => {
+test("documents are requested when they are unfolded, and the URL lists them", async () => {
     await session.see("#health", async (view) => {
         await view.sees("attention", "#verdict");
         assert.deepEqual(view.asked(/metrics|config$/), []);
@@ -53,19 +53,19 @@ test("documents are asked for when they are open, and that is in the URL", async
     await session.see("#health?open=config", async (view) => {
         await view.sees(/^web:\n  listen:\n    - "127\.0\.0\.1:\d+"$/m, "details pre");
         await view.sees("  local_operators: true", "details pre");
-        // It is a configuration that the daemon takes.
+        // Checks that the daemon accepts the configuration that is shown.
         const folder = scratch(), file = join(folder, "shown.yaml");
         writeFileSync(file, await view.text("details pre"));
         execFileSync(process.env.PERFCOUNTD, ["check-config", `--config.file=${file}`], { stdio: "ignore" });
     });
 });
 
-test("a pause is confirmed, counts down, and ends as one wants", async () => {
+test("a pause needs a confirmation, counts down, and can be ended early", async () => {
     await session.see("#health", async (view) => {
         await counting(view);
         await view.press("Pause…");
         assert.equal((await view.focused()).text, "Pause now");
-        assert.match(await view.text(".confirmation"), /^For 1 min 0 s nothing is counted for any reader/);
+        assert.match(await view.text(".confirmation"), /^For 1 min 0 s nothing is counted for any client/);
         await view.key("Escape");
         assert.equal((await view.focused()).text, "Pause…");
         assert.equal((await daemon.get("/api/v1/pause")).paused, false);
@@ -75,7 +75,7 @@ test("a pause is confirmed, counts down, and ends as one wants", async () => {
         await view.sees(/^Paused: \d+ s left\.$/, ".operations .state");
         assert.equal((await daemon.get("/api/v1/pause")).paused, true);
         const first = await view.text(".operations .state");
-        await eventually("a time that falls", async () => await view.text(".operations .state") !== first);
+        await eventually("a countdown", async () => await view.text(".operations .state") !== first);
         assert.match(await view.text("#verdict"), /Counting is paused/);
         await view.press("Resume counting");
         await counting(view);
@@ -83,7 +83,7 @@ test("a pause is confirmed, counts down, and ends as one wants", async () => {
     });
 });
 
-test("a pause by somebody else is seen, and its end", async () => {
+test("a pause by another client is shown, and so is its end", async () => {
     await session.see("#health", async (view) => {
         await counting(view);
         await daemon.get("/api/v1/pause?seconds=600", { method: "POST" });
@@ -93,22 +93,22 @@ test("a pause by somebody else is seen, and its end", async () => {
     });
 });
 
-test("a reload says what is wrong, in whole, and that it was done", async () => {
+test("a reload shows the whole error message, or that it succeeded", async () => {
     await session.see("#health", async (view) => {
         view.expect(refusedOrGone);
         await view.sees("attention", "#verdict");
         daemon.configure("web: {listn: []}");
         await view.press("Reload the configuration");
         await view.sees(`${daemon.folder}/perfcountd.yaml:1:7: `, ".operations .result");
-        await view.sees("The last reload failed, and the configuration before it runs", ".findings");
+        await view.sees("The last reload failed: the previous configuration stays in effect", ".findings");
         daemon.configure(config);
         await view.press("Reload the configuration");
         await view.sees("The configuration was reloaded.", ".operations .result");
-        await view.until("no failed reload", () => !document.querySelector(".finding.bad"));
+        await view.until("no finding about a failed reload", () => !document.querySelector(".finding.bad"));
     });
 });
 
-test("who is no operator cannot press, and reads how to become one", async () => {
+test("a client that is not an operator has disabled buttons, and reads how to become one", async () => {
     await daemon.reload(config.replace("local_operators: true", "local_operators: false"));
     await session.see("#health", async (view) => {
         await view.sees(/^You may not pause and reload: only operators may do this: clients with a password/,
@@ -116,14 +116,14 @@ test("who is no operator cannot press, and reads how to become one", async () =>
         assert.deepEqual(await view.page.$$eval(".operations button, .operations input",
             (all) => all.filter((one) => one.checkVisibility() && !one.disabled).map((one) => one.textContent)), []);
     });
-    daemon.configure(config); // who is no operator cannot reload by HTTP
+    daemon.configure(config); // a client that is not an operator cannot reload over HTTP
     daemon.child.kill("SIGHUP");
-    await eventually("operators", async () => !(await daemon.get("/api/v1/pause")).refusal);
+    await eventually("permission for operators", async () => !(await daemon.get("/api/v1/pause")).refusal);
 });
 
-// --- faults
+// --- errors
 
-test("a daemon that stops to answer, and goes on", async () => {
+test("the page reports a daemon that hangs, and recovers with it", async () => {
     await session.see("#health", async (view) => {
         await view.sees("attention", "#verdict");
         daemon.child.kill("SIGSTOP");
@@ -132,11 +132,11 @@ test("a daemon that stops to answer, and goes on", async () => {
         } finally {
             daemon.child.kill("SIGCONT");
         }
-        await view.until("the end of the fault", () => document.getElementById("fault").hidden);
+        await view.until("a hidden error line", () => document.getElementById("fault").hidden);
     });
 });
 
-test("while the daemon is away the numbers are dimmed, with their age", async () => {
+test("while the daemon is stopped the numbers are dimmed and show their age", async () => {
     await session.see("#health", async (view) => {
         view.expect(refusedOrGone);
         await view.sees("attention", "#verdict");
@@ -149,34 +149,34 @@ test("while the daemon is away the numbers are dimmed, with their age", async ()
     });
 });
 
-test("a page that does not come whole says so, and does not stay blank", async () => {
+test("a page that is loaded only in part shows an error instead of staying blank", async () => {
     await daemon.reload(config.replace("web: {", "web: {limits: {connections_per_address: 3}, "));
     const tab = await session.browser.newPage();
     try {
         await tab.goto(`${session.url}/#health`);
-        await eventually("a sentence", () => tab.evaluate(() =>
+        await eventually("an error message", () => tab.evaluate(() =>
             document.getElementById("views").childElementCount > 0 ||
-            document.getElementById("fault").innerText.includes("The page could not be loaded whole")));
+            document.getElementById("fault").innerText.includes("The page could not be loaded completely")));
     } finally {
         await tab.close();
         await daemon.reload(config);
     }
 });
 
-test("a page whose first script does not come says so, too", async () => {
+test("a page whose first script is not loaded shows an error", async () => {
     const tab = await session.browser.newPage();
     try {
         await tab.setRequestInterception(true);
         tab.on("request", (request) => request.url().endsWith("/boot.js") ? request.abort() : request.continue());
         await tab.goto(`${session.url}/#health`);
-        await eventually("a sentence", () => tab.evaluate(() =>
-            document.getElementById("fault").innerText.includes("The page could not be loaded whole")));
+        await eventually("an error message", () => tab.evaluate(() =>
+            document.getElementById("fault").innerText.includes("The page could not be loaded completely")));
     } finally {
         await tab.close();
     }
 });
 
-test("a daemon of another version is noticed, and the page is loaded again only if its reader wants", async () => {
+test("a daemon of another version is noticed, and the page is reloaded only at the user's request", async () => {
     const binary = process.env.PERFCOUNTD;
     const { version } = await daemon.get("/api/v1/status");
     const other = version.replace(/\d$/, (digit) => (Number(digit) + 1) % 10);
@@ -195,10 +195,10 @@ test("a daemon of another version is noticed, and the page is loaded again only 
         } finally {
             process.env.PERFCOUNTD = binary;
         }
-        await view.sees(`The daemon is of version ${other} now, and this page is of ${version}.`, "#fault");
+        await view.sees(`The daemon now has version ${other}, this page has version ${version}.`, "#fault");
         await view.sees(other, ".facts");
         await view.press("Load the page again", "body");
-        await view.until("no fault", (other) => document.querySelector(".facts")?.innerText.includes(other) &&
+        await view.until("the new version", (other) => document.querySelector(".facts")?.innerText.includes(other) &&
             document.getElementById("fault").hidden, other);
         await daemon.restart();
     });

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs programs whose names, and those of their functions, are markup, controls of writing direction, 4 KB long, or not
-# UTF-8. Usage: hostile.sh FOLDER; prints "ready" and ends with its standard input.
+# Runs programs with hostile names of files and functions: HTML markup, bidirectional controls, 4 KB of text, and bytes
+# that are not UTF-8. Usage: hostile.sh FOLDER; prints "ready", and exits when standard input is closed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$1

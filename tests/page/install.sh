@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the npm packages of package-lock.json below build/tools/page, never in the tree of sources. Does nothing
-# where they are there. PAGE_TOOLS is another folder.
+# Installs the npm packages of package-lock.json in build/tools/page, outside the source tree. Does nothing if they are
+# already installed. PAGE_TOOLS selects another folder.
 #
-# puppeteer-core downloads and unpacks browsers by packages that bring sixty others, which are never used here: nothing is
+# puppeteer-core depends on some sixty packages for downloading browsers. They are not used here, so no browser is
 # downloaded.
 set -eu
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that strangers gave to programs, functions, files and events, and in links, are text. services.test.mjs has
-// those of cgroups.
+// Untrusted names of programs, functions, files and events, and those in links, are shown as text. services.test.mjs
+// has the tests for names of cgroups.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const markup = '<img src=x onerror="window.ran=1">';
 const strangers = spawn(join(root, "tests/page/hostile.sh"), [scratch()], { stdio: ["pipe", "pipe", "inherit"] });
 let said = "";
 strangers.stdout.on("data", (text) => said += text);
-await eventually("the programs of strangers", () => said.startsWith("ready") || strangers.exitCode !== null);
+await eventually("the programs with hostile names", () => said.startsWith("ready") || strangers.exitCode !== null);
 
 const session = await Session.open({ config: `
 collectors:
@@ -29,7 +29,8 @@ after(async () => {
     await new Promise((resolve) => strangers.once("exit", resolve));
 });
 
-// Nothing of the names has become an element, has run, or was asked for; and the page is as wide as the window.
+// Checks that no part of a name has become an element, was executed or requested, and that the page is no wider than
+// the window.
 async function inert(tab) {
     const found = await tab.page.evaluate(() => ({
         ran: window.ran ?? null,
@@ -43,14 +44,14 @@ async function inert(tab) {
     await tab.fits();
 }
 
-test("an event that a stranger named is text among what is not counted", async () => {
+test("an untrusted event name is text in the list of what is not counted", async () => {
     await session.see("#health", async (tab) => {
         await tab.sees("<plaintext id=ran>", "main");
         await inert(tab);
     });
 });
 
-test("an event that a stranger made one record is text in what the daemon says", async () => {
+test("an untrusted event name is text in an error of the daemon", async () => {
     await session.see(`#profile?event=${encodeURIComponent(`${markup}\u202e`)}`, async (tab) => {
         tab.expect(/status of 400/);
         await tab.page.click("main button.main");
@@ -59,8 +60,8 @@ test("an event that a stranger made one record is text in what the daemon says",
     });
 });
 
-test("programs, threads, functions and files of strangers are frames of text", async () => {
-    await eventually("names that the daemon has read", async () => {
+test("untrusted names of programs, threads, functions and files are text in the frames", async () => {
+    await eventually("the symbols of the programs", async () => {
         const text = await session.daemon.get("/api/v1/folded?seconds=0.3");
 
         return text.includes(markup) && text.includes("nnnnnnnn");
@@ -87,7 +88,7 @@ test("programs, threads, functions and files of strangers are frames of text", a
     });
 });
 
-test("a link of a stranger is text", async () => {
+test("the contents of an untrusted link are text", async () => {
     const text = encodeURIComponent(`${markup}\u202e`), long = "n".repeat(4000);
     const states = ["filter", "sort", "columns", "open", "event", "search", "cgroup", "pid", "cpu", "zoom", "seconds",
         "frequency", "shape", "by", "range", "from", "to"];
@@ -101,7 +102,7 @@ test("a link of a stranger is text", async () => {
             });
     await session.see("#health", async (tab) => {
         await tab.page.goto(`${session.url}/#${text}`);
-        await tab.until("the first view, as for any that does not exist", () =>
+        await tab.until("the first view, since this one does not exist", () =>
             document.getElementById("main").dataset.view === "overview");
         await inert(tab);
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overview: of this machine with and without a history, and of a played board with an hour of services.
+// The overview: of this machine with and without a history, and of a simulated board with an hour of services.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,9 +22,9 @@ const hasPmu = (await daemon.get("/api/v1/pmus")).pmus.some((pmu) => pmu.scope =
 
 // --- this machine
 
-// Waits until a canvas has pixels of the line's colour.
+// Waits until a canvas contains pixels of the line's colour.
 function line(tab) {
-    return tab.until("a line that is drawn", () => [...document.querySelectorAll(".tile .line canvas")]
+    return tab.until("a drawn line", () => [...document.querySelectorAll(".tile .line canvas")]
         .filter((canvas) => canvas.width > 0 && canvas.height > 0).some((canvas) => {
         const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
 
@@ -42,11 +42,11 @@ function line(tab) {
     }));
 }
 
-test("a CPU that is kept busy is seen to be busy, and a missing PMU is said once", async () => {
+test("a busy CPU is shown as busy, and a missing PMU is mentioned once", async () => {
     const spin = started("taskset", ["-c", "0", "sh", "-c", "while :; do :; done"]);
 
     await session.see("", async (tab) => {
-        await tab.until("CPU 0 used more than 80 %", () =>
+        await tab.until("CPU 0 above 80 %", () =>
             parseFloat(document.querySelector('[data-cpu="0"] span')?.innerText) > 80);
         await tab.sees(/^[\d.,]+ [kM]?\/s$/m, '[data-name="context_switches"] .value');
         if (hasPmu)
@@ -60,7 +60,7 @@ test("a CPU that is kept busy is seen to be busy, and a missing PMU is said once
     spin.kill("SIGKILL");
 });
 
-test("lines are drawn, in the colours of the day and of the night", async () => {
+test("lines are drawn in the colours of the light and the dark theme", async () => {
     await session.see("#overview?range=5min", async (tab) => {
         await line(tab);
         await tab.look({ dark: true });
@@ -68,7 +68,7 @@ test("lines are drawn, in the colours of the day and of the night", async () => 
     });
 });
 
-test("a line of any view has its value at the pointer", async () => {
+test("in each view, a line shows its value at the pointer", async () => {
     await session.see("#health", async (tab) => {
         await tab.until("two values", () => document.querySelector(".line")?.line.source.points("cpu")
             .filter(({ y }) => Number.isFinite(y)).length >= 2);
@@ -79,26 +79,26 @@ test("a line of any view has its value at the pointer", async () => {
         await tab.page.mouse.move(x, y);
         await tab.sees(/^[\d: APM]+: [\d.]+%$/m, ".tip");
         await tab.page.mouse.move(5, 5);
-        await tab.until("no mark", () => document.querySelector(".cursor").hidden);
+        await tab.until("no marker", () => document.querySelector(".cursor").hidden);
     });
 });
 
-test("a pause says so, and is neither zero nor an old number", async () => {
+test("a pause is announced, and shows neither zero nor a stale number", async () => {
     await session.see("#overview?range=5min", async (tab) => {
         const value = '[data-name="context_switches"] .value';
 
         await tab.sees(/\d/, value);
         await daemon.get("/api/v1/pause?seconds=60", { method: "POST" });
-        await tab.sees(/Counting is paused until .*: for \d+ s more there are no numbers of events\./);
+        await tab.sees(/Counting is paused until .*: for \d+ s more no events are counted\./);
         await tab.until("no number", (value) => document.querySelector(value).textContent.trim() === "–", value);
         await tab.sees(/\d/, '[data-name="used"] .value');
         await daemon.get("/api/v1/pause", { method: "DELETE" });
         await tab.sees(/\d/, value);
-        await tab.until("no banner", () => !document.body.innerText.includes("Counting is paused"));
+        await tab.until("no note about a pause", () => !document.body.innerText.includes("Counting is paused"));
     });
 });
 
-test("a reload that counts something else shows it, without loading the page again", async () => {
+test("a reload that counts another event shows it without reloading the page", async () => {
     await session.see("#overview?range=5min", async (tab) => {
         await tab.sees(/\d/, '[data-name="context_switches"] .value');
         await daemon.reload(config.replace("minor-faults", "minor-faults,alignment-faults"));
@@ -107,7 +107,7 @@ test("a reload that counts something else shows it, without loading the page aga
     });
 });
 
-test("without a history the page has live numbers, and says how to switch it on", async () => {
+test("without a history the page shows live numbers, and says how to enable it", async () => {
     await daemon.restart(config.replace("interval: 1s", "enabled: false"));
     await session.see("#overview", async (tab) => {
         tab.expect(/status of 404/);
@@ -124,7 +124,7 @@ test("without a history the page has live numbers, and says how to switch it on"
     await daemon.restart(config);
 });
 
-// --- a board
+// --- a simulated board
 
 const services = { "/system.slice/postgresql.service": [3, { unit: "postgresql.service", name: "postgresql" }],
     "/lxc.payload.frigate": [1.2, { container: "frigate", name: "frigate" }],
@@ -132,7 +132,7 @@ const services = { "/system.slice/postgresql.service": [3, { unit: "postgresql.s
     "/system.slice/mosquitto.service": [0.2], "/system.slice/ssh.service": [0.05],
     "/system.slice/cron.service": [0.02] };
 
-// Opens the overview of a played machine.
+// Opens the overview of a simulated machine.
 function board(hash, body, { look = {}, ...options } = {}) {
     const played = new Played({ services, ...options });
 
@@ -148,7 +148,7 @@ function board(hash, body, { look = {}, ...options } = {}) {
 const texts = (tab, selector) => tab.page.$$eval(selector, (all) =>
     all.map((one) => one.innerText.replace(/\s+/g, " ").trim()));
 
-// A place in the wide chart, at a moment that is so many seconds before now.
+// Returns the position in the wide chart for a time, in seconds before now.
 function place(tab, ago) {
     return tab.page.evaluate((ago) => {
         const root = document.querySelector(".stack"), box = root.getBoundingClientRect(), { stack } = root;
@@ -157,7 +157,7 @@ function place(tab, ago) {
     }, ago);
 }
 
-test("an hour is there at once: who did what, on which cores", async () => {
+test("the last hour is shown at once: services and cores", async () => {
     await board("", async (tab) => {
         await tab.until("six services and the others", () => document.querySelectorAll(".legend li").length >= 8);
         const legend = await texts(tab, ".legend li");
@@ -180,7 +180,7 @@ test("an hour is there at once: who did what, on which cores", async () => {
         assert.equal(await tab.page.$eval('[data-cpu="5"]', (one) => one.getAttribute("href")), "#profile?cpu=5");
         const link = '[data-name="l2_mpki armv8_cortex_a76"] a';
         assert.equal(await tab.page.$eval(link, (one) => one.getAttribute("href")), "#profile?event=cache-misses");
-        await tab.sees("Nothing: all that is asked for is counted", ".attention");
+        await tab.sees("Nothing: all that is configured is counted", ".attention");
         await tab.sees("0.0.0-played", "footer");
         await tab.sees("Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d", "header");
         assert.ok(tab.asked(/v1\/history/).every(({ url }) => new URL(url).searchParams.get("limit") === "1"));
@@ -189,9 +189,9 @@ test("an hour is there at once: who did what, on which cores", async () => {
     });
 });
 
-test("a step in which only the services are known is not drawn yet", async () => {
+test("a step for which only the services are known is not drawn yet", async () => {
     await board("", async (tab) => {
-        await tab.until("the newest step left out", () => {
+        await tab.until("a chart without the newest step", () => {
             const { ends, bands, until } = document.querySelector(".stack").stack.shown;
 
             return bands.length > 1 && until - ends.at(-1) > 9;
@@ -199,11 +199,11 @@ test("a step in which only the services are known is not drawn yet", async () =>
     }, { late: true });
 });
 
-test("the pointer has the values of a moment, in all charts at once", async () => {
+test("pointing at a moment shows its values in all charts", async () => {
     await board("", async (tab) => {
         await tab.page.mouse.move(...await place(tab, 1350));
         await tab.sees("under the pointer", ".legend");
-        assert.ok(parseFloat((await texts(tab, ".legend b"))[0]) > 3, "postgresql used a CPU more then");
+        assert.ok(parseFloat((await texts(tab, ".legend b"))[0]) > 3, "postgresql used one more CPU at that time");
         assert.ok(await tab.page.$$eval(".cursor", (all) => all.filter((one) => !one.hidden).length) >= 9);
         await tab.page.hover('[data-name="memory_bytes_per_second "] .line');
         await tab.sees("under the pointer", ".legend");
@@ -212,15 +212,15 @@ test("the pointer has the values of a moment, in all charts at once", async () =
     });
 });
 
-test("an interval is chosen by dragging; tiles and services speak of it, and the URL has it", async () => {
+test("dragging selects an interval; tiles, services and the URL reflect it", async () => {
     await board("", async (tab) => {
         await tab.page.mouse.move(...await place(tab, 1480));
         await tab.page.mouse.down();
         await tab.page.mouse.move(...await place(tab, 1400), { steps: 3 });
         await tab.page.mouse.move(...await place(tab, 1220), { steps: 3 });
         await tab.page.mouse.up();
-        await tab.until("the URL", () => /^#overview\?from=\d+&to=\d+$/.test(location.hash));
-        await tab.sees(/in the chosen interval/, ".busiest");
+        await tab.until("the interval in the URL", () => /^#overview\?from=\d+&to=\d+$/.test(location.hash));
+        await tab.sees(/in the selected interval/, ".busiest");
         await tab.sees(/0\.41/, '[data-cgroup="/system.slice/postgresql.service"]');
         await tab.sees(/Flame graph of postgresql/, ".bubble");
         assert.doesNotMatch(await tab.text(".bubble"), /of this interval/);
@@ -232,14 +232,15 @@ test("an interval is chosen by dragging; tiles and services speak of it, and the
         assert.match(asked.url, /since=\d+\.000&until=\d+\.000&step=\d+\.000s/);
         assert.deepEqual(await tab.findings(), []);
         await tab.fits();
-        await tab.page.click('.bubble [aria-label="Give the interval up"]');
-        await tab.until("no interval", () => location.hash === "#overview");
+        await tab.page.click('.bubble [aria-label="Clear the interval"]');
+        await tab.until("a URL without an interval", () => location.hash === "#overview");
         await tab.sees("in the last minute", ".busiest");
     });
 });
 
-test("where hindsight reaches its beginning, an interval leads to its flame graph", async () => {
-    const start = Math.floor(Date.now() / 1000) - 7200; // the clock of the daemon is another one
+test("an interval that begins within the hindsight links to its flame graph", async () => {
+    // The daemon's clock differs from the browser's
+    const start = Math.floor(Date.now() / 1000) - 7200;
     const link = (tab) => tab.page.$$eval(".bubble a", (all) => all.filter((one) => one.offsetParent &&
         one.innerText === "Flame graph of this interval").map((one) => one.getAttribute("href")));
 
@@ -262,34 +263,34 @@ test("where hindsight reaches its beginning, an interval leads to its flame grap
     }, { start, hindsight: 1200 });
 });
 
-test("an interval is compared with the time before it, or with another one that is dragged", async () => {
+test("an interval can be compared with the time before it, or with another one that is dragged", async () => {
     const start = Math.floor(Date.now() / 1000), from = start - 1480, to = start - 1220;
     const ipc = '[data-name="ipc armv8_cortex_a76"] .foot', first = '[data-cgroup="/system.slice/postgresql.service"]';
 
     await board(`#overview?from=${from}&to=${to}`, async (tab) => {
         await tab.press("Compare", ".bubble");
-        await tab.until("the URL", (wanted) => location.hash.endsWith(wanted), `&with=${from - 260}-${from}`);
+        await tab.until("the base", (wanted) => location.hash.endsWith(wanted), `&with=${from - 260}-${from}`);
         await tab.sees(/was [\d.]+, −\d\d%/, ipc);
         await tab.sees(/0\.41\s+was 0\.[89]\d/, first);
         await tab.sees(/[34]\.\d\d\s+was [23]\.\d\d/, `${first} .share`);
-        await tab.sees(/ to .*, and what it was .* to /, ".busiest");
+        await tab.sees(/ to .*, compared with .* to /, ".busiest");
         assert.deepEqual(await tab.findings(), []);
         await tab.fits();
         await tab.page.mouse.move(...await place(tab, 600));
         await tab.page.mouse.down();
         await tab.page.mouse.move(...await place(tab, 300), { steps: 3 });
         await tab.page.mouse.up();
-        await tab.until("another time", (old) => /with=\d+-\d+$/.test(location.hash) && !location.hash.includes(old),
+        await tab.until("another base", (old) => /with=\d+-\d+$/.test(location.hash) && !location.hash.includes(old),
                         `with=${from - 260}`);
         await tab.press("Compare", ".bubble");
-        await tab.until("no comparison", () => !location.hash.includes("with="));
+        await tab.until("a URL without a comparison", () => !location.hash.includes("with="));
         await tab.sees("4 min 20 s", ".bubble");
         await tab.sees(/^before: /m, ipc);
-        await tab.until("no other value", (first) => !document.querySelector(`${first} .was`).textContent, first);
+        await tab.until("no base value", (first) => !document.querySelector(`${first} .was`).textContent, first);
     }, { start });
 });
 
-test("a clock rate says what limited it; a service that is starved says so, and why", async () => {
+test("a clock rate shows what limits it; a starved service is marked, with the reason", async () => {
     const now = Math.floor(Date.now() / 1000);
     const findings = [{ rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "While busy, in 5 min, " +
         "at most 1.42 GHz were allowed on average. A cooling device slows them: they are too hot.", cpus: "4-7",
@@ -308,11 +309,11 @@ test("a clock rate says what limited it; a service that is starved says so, and 
     }, { findings, starved });
 });
 
-test("a link has its interval; Back and Escape give it up", async () => {
+test("a link contains the interval; Back and Escape clear it", async () => {
     const start = Math.floor(Date.now() / 1000), from = start - 1480, to = start - 1220;
 
     await board(`#overview?from=${from}&to=${to}`, async (tab) => {
-        await tab.sees(/in the chosen interval/, ".busiest");
+        await tab.sees(/in the selected interval/, ".busiest");
         await tab.sees("4 min 20 s", ".bubble");
         await tab.page.focus(".stack");
         await tab.key("Escape");
@@ -322,7 +323,7 @@ test("a link has its interval; Back and Escape give it up", async () => {
     }, { start });
 });
 
-test("keys go from moment to moment, and choose an interval", async () => {
+test("the keyboard moves between moments and selects an interval", async () => {
     await board("", async (tab) => {
         const value = () => tab.page.$eval(".stack", (one) => one.getAttribute("aria-valuetext"));
 
@@ -336,14 +337,14 @@ test("keys go from moment to moment, and choose an interval", async () => {
         await tab.key("ArrowRight", "ArrowRight", "PageUp", "ArrowLeft");
         await tab.page.keyboard.up("Shift");
         await tab.sees("1 min 50 s", ".bubble");
-        await tab.until("the URL", () => /from=\d+&to=\d+$/.test(location.hash));
-        await tab.sees("Chosen: ", "#notice");
+        await tab.until("the interval in the URL", () => /from=\d+&to=\d+$/.test(location.hash));
+        await tab.sees("Selected: ", "#notice");
         await tab.key("Escape");
-        await tab.until("no interval", () => location.hash === "#overview");
+        await tab.until("a URL without an interval", () => location.hash === "#overview");
     });
 });
 
-test("five minutes are live, and what was seen is there again when the view is", async () => {
+test("five minutes are live, and values seen before are still there when the view is reopened", async () => {
     await board("#overview?range=5min", async (tab) => {
         await tab.sees("last 5 minutes", ".hero small");
         await tab.sees("in the last 10 seconds", ".busiest");
@@ -351,7 +352,7 @@ test("five minutes are live, and what was seen is there again when the view is",
         const ends = await tab.page.evaluate(() => document.querySelector(".stack").stack.shown.ends.length);
         await tab.go("#health");
         await tab.go("#overview?range=5min");
-        await tab.until("the moments before", (ends) =>
+        await tab.until("the moments recorded earlier", (ends) =>
             document.querySelector(".stack")?.stack.shown?.ends.length >= ends, ends);
         await tab.page.click('[data-range="hour"]');
         await tab.sees("last hour", ".hero small");
@@ -359,7 +360,7 @@ test("five minutes are live, and what was seen is there again when the view is",
     });
 });
 
-test("findings are said, with the way to their evidence, and names of strangers are text", async () => {
+test("findings link to their evidence, and untrusted names are text", async () => {
     const markup = '<img src=x onerror="window.ran=1">', now = Math.floor(Date.now() / 1000);
     const findings = [
         { rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit (85 °C).", cpus: "4-7",
@@ -385,13 +386,13 @@ test("findings are said, with the way to their evidence, and names of strangers 
         assert.deepEqual(await tab.page.evaluate(() => [window.ran ?? null, document.querySelectorAll("img").length,
             document.body.textContent.match(/[\u202a-\u202e]/g)]), [null, 0, null]);
         await tab.page.click(".attention li:last-child a:last-child");
-        await tab.sees(/in the chosen interval.*, and what it was/, ".busiest");
+        await tab.sees(/in the selected interval.*, compared with/, ".busiest");
         await tab.sees(/was [\d.]+, −\d\d%/, '[data-name="ipc armv8_cortex_a76"] .foot');
         await tab.fits();
     }, { findings, services: hostile });
 });
 
-test("a saved hour opens again, on any machine", async () => {
+test("a saved hour can be opened on any machine", async () => {
     const folder = scratch(), file = join(folder, "hour.json");
     const other = new Played({ services: { "/a.slice/one.service": [2], "/b": [1] }, start: 1700000000, n: 4 });
 
@@ -414,14 +415,14 @@ test("a saved hour opens again, on any machine", async () => {
         await tab.page.mouse.down();
         await tab.page.mouse.move(...await place(tab, 900), { steps: 4 });
         await tab.page.mouse.up();
-        await tab.sees(/in the chosen interval/, ".busiest");
+        await tab.sees(/in the selected interval/, ".busiest");
         assert.deepEqual(tab.asked(/history/, asked), []);
         await tab.press("Close");
         await tab.sees("postgresql", ".legend");
     });
 });
 
-test("no label is on another one, at any width", async () => {
+test("labels do not overlap at any width", async () => {
     await board("", async (tab) => {
         for (const width of [320, 390, 768, 1030, 1100, 1440, 2560, 3840]) {
             await tab.look({ width });

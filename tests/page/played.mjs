@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers of a daemon on a machine that is not here: a board with two kinds of core, services and findings. The
-// page itself is that of the daemon under test.
+// Simulates the API of a daemon on another machine: a board with two kinds of core, services and findings. The page
+// itself comes from the daemon under test.
 
 const step = 10;
 const arm = ["armv8_cortex_a55", "armv8_cortex_a76"];
@@ -11,21 +11,20 @@ const metrics = [entry("ipc", "ratio"), entry("cpu_frequency_hertz", "hertz"), e
     entry("memory_bytes_per_second", "bytes per second", "pmu"), entry("platform_watts", "watts", "pmu"),
     entry("branch_miss_ratio", "ratio")];
 
-// Something between 0.7 and 1.3 that changes slowly.
+// Returns a slowly changing factor between 0.7 and 1.3.
 const wave = (time, phase) => 1 + 0.2 * Math.sin(time / 400 + phase) + 0.1 * Math.sin(time / 37 + phase * 7);
 
 export class Played {
-    // `services`: {path: [CPUs, names]}; `n` CPUs, of which the second half is fast. `busyFrom` seconds before now
-    // begin five minutes in which the first service uses a CPU more, and the fast cores are slower.
-    // `hindsight`: for how many seconds it keeps samples. Where it is `late`, the history of its CPUs lacks the newest
-    // step.
+    // `services`: {path: [CPUs, names]}. `n`: number of CPUs; the second half is the fast cores. `busyFrom`: seconds
+    // before now at which five minutes begin in which the first service uses one more CPU and the fast cores are
+    // slower. `hindsight`: seconds for which samples are kept. `late`: the history of the CPUs lacks the newest step.
     constructor({ services, n = 8, busyFrom = 1500, findings = [], starved = [], late = false, hindsight = 0,
                   start = Date.now() / 1000 } = {}) {
         Object.assign(this, { services, n, findings, starved, late, hindsight, start, busyFrom,
                               began: Date.now() / 1000 });
         this.names = Object.keys(services);
         this.places = new Map(this.names.map((path, i) => [path, i]));
-        this.sums = new Map(); // of a time: the CPUs in use
+        this.sums = new Map(); // time → CPUs in use
         this.cpus = Array.from({ length: n }, (_, cpu) => cpu);
         this.kinds = [[arm[0], this.cpus.slice(0, n / 2)], [arm[1], this.cpus.slice(n / 2)]];
     }
@@ -38,7 +37,7 @@ export class Played {
         return time > this.start - this.busyFrom && time < this.start - this.busyFrom + 300;
     }
 
-    // CPUs that a cgroup uses.
+    // Returns how many CPUs a cgroup uses.
     usage(path, time) {
         const k = this.places.get(path);
 
@@ -69,7 +68,7 @@ export class Played {
         return wanted && parseFloat(wanted) >= to - from - 1 ? [{ ends }] : ends.map((end) => ({ ends: [end] }));
     }
 
-    // A line of the document, whose events and metrics are functions of the time: rates, and values.
+    // Returns a row of the history. Events and metrics are functions of the time: events are rates, metrics are values.
     line(facts, steps, { events, derived = {}, busy }) {
         const sum = (rate) => steps.map(({ ends }) => ends.reduce((all, end) => all + step * rate(end), 0));
         const mean = (value) => steps.map(({ ends }) => ends.reduce((all, end) => all + value(end), 0) / ends.length);
@@ -128,7 +127,7 @@ export class Played {
                           cycles: (time) => 2e9 * this.usage(cgroup, time),
                           instructions: (time) => 1e9 * this.usage(cgroup, time) },
                 derived: this.starved.some((one) => one.cgroup === cgroup)
-                    ? { ipc: () => NaN, backend_stall_ratio: () => NaN, l2_mpki: () => NaN } // null in JSON
+                    ? { ipc: () => NaN, backend_stall_ratio: () => NaN, l2_mpki: () => NaN } // becomes null in JSON
                     : { ipc: (time) => this.isBusy(time) ? 0.41 : 0.92, backend_stall_ratio: () => 0.3,
                         l2_mpki: () => 6 } }));
     }
@@ -176,7 +175,7 @@ export class Played {
                             cpus_possible: `0-${this.n - 1}`, cpu_idle_seconds: idle } };
     }
 
-    // The document at a path, or null.
+    // Returns the document for a path, or null.
     answer(path, parameters) {
         switch (path) {
         case "/api/v1/status": return this.status();
@@ -194,7 +193,7 @@ export class Played {
         }
     }
 
-    // Lets a tab see this machine from now on.
+    // Redirects the requests of a tab to this simulated machine.
     async play(tab) {
         const url = tab.session.url, headers = { "Content-Security-Policy": "default-src 'none'; script-src 'self'; " +
             "style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of profiles: recordings, of a program whose profile is known too, the controls, the URL, and downloads.
+// The view Profile: recordings, one of them of a program with a known profile, the controls, the URL, and downloads.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
@@ -14,15 +14,15 @@ const session = await Session.open({ config });
 const { daemon } = session;
 after(() => session.close());
 
-// tests/e2e/hot.c, under a name of its own: it spends 70 % of its time in hot_seventy() and 30 % in hot_thirty().
+// A copy of tests/e2e/hot.c with a unique name. It spends 70 % of its time in hot_seventy() and 30 % in hot_thirty().
 const hot = join(scratch(), `hot${process.pid}`), program = basename(hot);
 execFileSync("cc", ["-O1", "-fno-omit-frame-pointer", "-o", hot, join(root, "tests/e2e/hot.c")]);
 
 async function withHot(view, body) {
     const child = started(hot, ["600"]);
 
-    // The daemon learns a program's names from the first stream that it is in.
-    await view.until("names of functions", async (pid) =>
+    // The daemon reads the symbols of a program when it first occurs in a stream.
+    await view.until("resolved symbols", async (pid) =>
         (await (await fetch(`api/v1/samples?seconds=0.3&frequency=199&pid=${pid}`)).text()).includes("hot_seventy"),
                      child.pid);
     await body(child.pid);
@@ -30,8 +30,8 @@ async function withHot(view, body) {
     await eventually("the end of the program", () => child.signalCode);
 }
 
-const closed = () => eventually("rings that are closed", () => daemon.rings() === 0);
-const opened = () => eventually("rings of the recording", () => daemon.rings() > 0);
+const closed = () => eventually("closed ring buffers", () => daemon.rings() === 0);
+const opened = () => eventually("ring buffers of the recording", () => daemon.rings() > 0);
 const widest = (frames, name) => Math.max(0, ...frames.filter((one) => one.name === name).map((one) => one.width));
 const select = (view, name, value) => view.page.select(`main select[name=${name}]`, value);
 const texts = (view, selector) => view.page.$$eval(selector, (all) => all.map((one) => one.innerText));
@@ -46,13 +46,13 @@ test("functions are as wide as their time", () => session.see("#profile", (view)
     const [frames] = await view.frames();
     const [seventy, thirty] = ["hot_seventy", "hot_thirty"].map((name) => frames.find((one) => one.name === name));
 
-    assert.equal(seventy.row, thirty.row, "both have the same caller");
+    assert.equal(seventy.row, thirty.row, "both functions have the same caller");
     assert.ok(seventy.width > 1.5 * thirty.width && seventy.width < 4 * thirty.width,
               `${seventy.width} and ${thirty.width}`);
     assert.match((await texts(view, "main tbody th"))[0], /^hot_seventy/);
 })));
 
-test("two recordings and their difference", () => session.see("#profile?frequency=499&seconds=1.5", async (view) => {
+test("two recordings can be compared", () => session.see("#profile?frequency=499&seconds=1.5", async (view) => {
     await withHot(view, async () => {
         await view.record();
         const [frames] = await view.frames();
@@ -61,8 +61,8 @@ test("two recordings and their difference", () => session.see("#profile?frequenc
     await view.press("Keep as A");
     await view.record();
     const [a, b] = await view.frames();
-    assert.ok(widest(a, program) > 0, "A has the program");
-    assert.equal(widest(b, program), 0, "B does not have it");
+    assert.ok(widest(a, program) > 0, "recording A contains the program");
+    assert.equal(widest(b, program), 0, "recording B does not contain it");
     await select(view, "compare", "difference");
     assert.equal((await view.frames()).length, 1);
     const shares = await view.page.evaluate((program) => {
@@ -71,18 +71,20 @@ test("two recordings and their difference", () => session.see("#profile?frequenc
             .map(({ before, after }) => ({ before, after }));
     }, program);
     assert.ok(shares.some(({ before, after }) => before > 0 && after === 0), JSON.stringify(shares));
-    // Its functions have names if the symbols of all programs fit into the daemon's memory, and its file has its own.
+    // Its functions have names if the symbols of all programs fit into the daemon's memory. Otherwise the name of its
+    // file is shown, which is unique.
     const rows = await texts(view, "main tbody tr");
     const row = rows.find((one) => /^(hot_seventy|\[)/.test(one) && one.includes(program));
-    assert.match(row ?? rows.join("; "), /%.*%.*[-−][\d.]+ ± [\d.]+ points/s, "the table has the shares of both");
+    assert.match(row ?? rows.join("; "), /%.*%.*[-−][\d.]+ ± [\d.]+ points/s,
+                 "the table shows the shares of both recordings");
     const isQuiet = (name) => view.page.$$eval("main tbody tr", (all, name) => all.filter((one) =>
         one.innerText.startsWith(name)).map((one) => one.querySelector("td:nth-child(4)").className), name);
-    assert.match((await isQuiet(row.split(/\s/)[0])).join(), /number(,|$)/, "what is sure is not grey");
+    assert.match((await isQuiet(row.split(/\s/)[0])).join(), /number(,|$)/, "a significant change is not grey");
     await view.press("Forget A");
     assert.equal((await view.frames()).length, 1);
 }));
 
-test("is drawn while it comes, by process or merged, and ends by itself", () =>
+test("a recording is drawn while samples arrive, by process or merged, and ends by itself", () =>
     session.see("#profile?seconds=5&frequency=199", async (view) => {
         await view.press("Record");
         const [processes] = await view.frames();
@@ -95,7 +97,7 @@ test("is drawn while it comes, by process or merged, and ends by itself", () =>
         await view.sees(/cpu-clock at 199 Hz, 5 s, [\d,]+ samples/);
     }));
 
-// What ends a recording, what the page says of it, and how the view is shown again.
+// What ends a recording, what the page then says, and how to show the view again.
 const ends = {
     "when it is stopped": [(view) => view.press("Stop"), /You stopped it after \d+ s\./, () => {}],
     "when the tab is hidden": [(view) => view.hide(), /when this tab was hidden/, (view, show) => show()],
@@ -104,7 +106,7 @@ const ends = {
 };
 
 for (const [when, [end, note, back]] of Object.entries(ends))
-    test(`ends ${when}, and what came is kept`, () => session.see("#profile?seconds=600", async (view) => {
+    test(`a recording ends ${when} and keeps its samples`, () => session.see("#profile?seconds=600", async (view) => {
         await view.press("Record");
         await view.samples(20);
         await opened();
@@ -115,7 +117,7 @@ for (const [when, [end, note, back]] of Object.entries(ends))
         await view.frames();
     }));
 
-test("ends when the tab is closed", async () => {
+test("a recording ends when the tab is closed", async () => {
     await session.see("#profile?seconds=600", async (view) => {
         await view.press("Record");
         await opened();
@@ -123,24 +125,24 @@ test("ends when the tab is closed", async () => {
     await closed();
 });
 
-test("is kept when the daemon goes away, and works when it is back", () =>
+test("a recording is kept when the daemon stops, and a new one works after its restart", () =>
     session.see("#profile?seconds=600", async (view) => {
         view.expect(/ERR_|Failed to load/);
         await view.press("Record");
         await view.samples(20);
         await daemon.stop("SIGKILL");
-        await view.sees(/broke.*What came until then, \d+ s, is kept/s, ".notes");
+        await view.sees(/broke.*The samples until then, \d+ s, are kept/s, ".notes");
         await view.frames();
         await view.press("Record");
         await view.sees(/cannot be reached|502/, "main [role=alert]");
-        await view.frames(); // what was recorded before
+        await view.frames(); // the earlier recording is still shown
         await daemon.again();
         await view.page.$eval("#profile-seconds", (one) => one.value = "0.5");
         await view.record();
         await view.sees(/cpu-clock at 99 Hz, \d s/);
     }));
 
-test("of another tab may be one too many", () => session.see("#profile?seconds=600", async (first) =>
+test("a recording beyond the limit is refused", () => session.see("#profile?seconds=600", async (first) =>
     session.see("#profile?seconds=600&frequency=50", (second) => session.see("#profile?seconds=1", async (view) => {
         view.expect(/status of 503/);
         for (const other of [first, second]) {
@@ -154,7 +156,7 @@ test("of another tab may be one too many", () => session.see("#profile?seconds=6
 
 // --- off-CPU time
 
-// tests/e2e/waits.c knows how long each of its functions has waited.
+// tests/e2e/waits.c measures how long each of its functions waits.
 const waits = join(scratch(), `waits${process.pid}`), waiter = basename(waits);
 execFileSync("cc", ["-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-o", waits,
                     join(root, "tests/e2e/waits.c")]);
@@ -163,7 +165,7 @@ const offCpu = (title, body) => test(title, { skip: process.getuid() !== 0 && "r
 async function withWaits(view, body) {
     const child = started(waits, ["600"]);
 
-    await view.until("names of functions", async (pid) =>
+    await view.until("resolved symbols", async (pid) =>
         (await (await fetch(`api/v1/samples?seconds=0.3&frequency=199&pid=${pid}`)).text()).includes("run_part"),
                      child.pid);
     await body(child.pid);
@@ -171,7 +173,7 @@ async function withWaits(view, body) {
     await eventually("the end of the program", () => child.signalCode);
 }
 
-// The nanoseconds of a function of the program in the last graph that is shown, by state.
+// Returns the nanoseconds of a function of the program in the last visible graph, by state.
 const waitsOf = (view, name) => view.page.evaluate((program, name) => {
     const { flame } = [...document.querySelectorAll("main canvas")].filter((one) => one.offsetParent).at(-1) ?? {};
     const found = {};
@@ -182,9 +184,9 @@ const waitsOf = (view, name) => view.page.evaluate((program, name) => {
     return found;
 }, waiter, name);
 
-offCpu("off-CPU time of a function is as long as the program says, below its states", () =>
+offCpu("off-CPU time of a function agrees with the program's own measurement, below its states", () =>
     session.see("#profile?seconds=600", async (view) => {
-        await withWaits(view, () => {}); // the daemon keeps the names for a while
+        await withWaits(view, () => {}); // the daemon keeps the symbols for a while
         await view.page.click(".kinds label:nth-of-type(2)");
         assert.deepEqual(await texts(view, ".options :checked + span b"), ["Off-CPU time"]);
         assert.equal(await view.text(".proposal"), "each wait of at least 1ms");
@@ -193,10 +195,10 @@ offCpu("off-CPU time of a function is as long as the program says, below its sta
         const child = started(waits, ["3"]);
         let said = "";
         child.stdout.on("data", (text) => said += text);
-        const ns = 1000 * await eventually("the program's own figure", () => Number(/sleep_part (\d+)/.exec(said)?.[1]));
+        const ns = 1000 * await eventually("the measurement", () => Number(/sleep_part (\d+)/.exec(said)?.[1]));
         let found;
         const all = async () => {
-            found = await waitsOf(view, "sleep_part"); // a sleeper that was woken may wait for a CPU
+            found = await waitsOf(view, "sleep_part"); // a sleeping task that was woken may still wait for a CPU
             return (found.sleeping ?? 0) + (found.runnable ?? 0);
         };
         await eventually(() => `waits of ${ns} ns: ${JSON.stringify(found)}`, async () => await all() > 0.95 * ns);
@@ -204,7 +206,7 @@ offCpu("off-CPU time of a function is as long as the program says, below its sta
         await view.idle();
         assert.ok(await all() < 1.05 * ns, `${JSON.stringify(found)} of ${ns}`);
         assert.ok(found.sleeping > 0);
-        assert.ok((await waitsOf(view, "run_part")).runnable > 0, "what waits for a CPU is runnable");
+        assert.ok((await waitsOf(view, "run_part")).runnable > 0, "a task that waits for a CPU is runnable");
         await view.sees(/off-cpu of 1 ms and more, .* waits, [\d.]+ m?s together/);
         await view.sees("Functions that waited longest", ".result h3");
         assert.match((await texts(view, "main tbody td.number"))[0], /^[\d.,]+ m?s, [\d.]+%$/);
@@ -237,12 +239,12 @@ offCpu("one click records on and off CPU, with the threshold and the state", () 
         assert.equal((await view.frames()).length, 1);
     })));
 
-// --- what already happened
+// --- past samples
 
 const kept = "enabled: true, allow: local, hindsight: {enabled: true, seconds: 3600, memory: 256MiB}";
 const now = async () => (await daemon.get("/api/v1/status")).timestamp;
 
-// Runs the program to its end, under a name, in an interval of whole seconds in which no other one runs.
+// Runs the program to its end, under a given name, in an interval of whole seconds in which no other program runs.
 async function ran(name) {
     const path = join(scratch(), name), until = (time) => eventually(`${time}`, async () => await now() > time);
     const from = Math.ceil(await now());
@@ -255,10 +257,10 @@ async function ran(name) {
     return { name, from, to };
 }
 
-test("an interval that was dragged leads to the flame graph of a program that has ended since", () => configured(kept,
+test("a dragged interval links to the flame graph of a program that has since ended", () => configured(kept,
     async () => {
         const first = await ran(`a${process.pid}`), second = await ran(`b${process.pid}`);
-        const around = { from: second.from - 5, to: second.to + 5 }; // the chart moves while the pointer does
+        const around = { from: second.from - 5, to: second.to + 5 }; // the chart keeps moving while the pointer drags
         const names = async (view) => {
             await view.frames();
             return view.page.$eval("main canvas", (one) => [...one.flame.tree.nodes()].map(({ name }) => name));
@@ -266,7 +268,7 @@ test("an interval that was dragged leads to the flame graph of a program that ha
         const where = "[aria-label=Recording] ~ .result .past", asked = (view) => view.asked(/api\/v1\/samples/);
 
         await session.see("#overview", async (view) => {
-            await view.until("the time of the program", ({ from, to }) => {
+            await view.until("the interval of the program in the chart", ({ from, to }) => {
                 const { shown } = document.querySelector(".stack")?.stack ?? {};
 
                 return shown?.ends.at(-1) > to && shown.since < from;
@@ -285,7 +287,7 @@ test("an interval that was dragged leads to the flame graph of a program that ha
             const dragged = query(view);
             await view.page.evaluate(() => [...document.querySelectorAll(".bubble a")].find((one) =>
                 one.innerText === "Flame graph of this interval").click());
-            await view.until("the view", () => document.getElementById("main").dataset.view === "profile");
+            await view.until("the view Profile", () => document.getElementById("main").dataset.view === "profile");
             await view.idle();
             const found = await names(view);
             assert.ok(found.includes(second.name), `${JSON.stringify(second)}, ${dragged}: ${await view.text(where)} ` +
@@ -300,9 +302,9 @@ test("an interval that was dragged leads to the flame graph of a program that ha
             await view.idle();
             const seen = await names(view);
             assert.ok(seen.includes(second.name), seen.join());
-            // The function, or its file while the daemon still reads the symbols.
+            // The function, or its file if the daemon is still reading the symbols.
             assert.ok(seen.includes("hot_seventy") || seen.includes(`[${second.name}]`), seen.join());
-            assert.ok(!seen.includes(first.name), "it ran before the interval");
+            assert.ok(!seen.includes(first.name), "a program that ran before the interval is not shown");
             assert.match(await view.page.$eval("main a[download='perf.data']", (one) => one.href), /\?last=\d+$/);
             await view.sees("have all samples since", "#profile-again");
             assert.deepEqual(await view.findings(), []);
@@ -329,7 +331,7 @@ test("an interval that was dragged leads to the flame graph of a program that ha
         await session.see("#profile?from=1000&to=2000", (view) => view.sees(/it is too late for its samples/, where));
     }));
 
-test("without hindsight, the daemon's sentence says how to get it", () => session.see("#profile?from=1000&to=2000",
+test("without hindsight, the daemon's error says how to enable it", () => session.see("#profile?from=1000&to=2000",
     async (view) => {
         view.expect(/status of 403/);
         await view.sees(/hindsight: \{enabled: true\}/, "main [role=alert]");
@@ -339,7 +341,7 @@ test("without hindsight, the daemon's sentence says how to get it", () => sessio
 
 // --- controls
 
-const refused = (hash, control, pattern) => test(`${hash} is said at ${control}`, () =>
+const refused = (hash, control, pattern) => test(`${hash} is refused with an error at ${control}`, () =>
     session.see(hash, async (view) => {
         view.expect(/status of 40[034]/);
         await view.press("Record");
@@ -359,7 +361,7 @@ refused("#profile?event=off-cpu&threshold=0", "threshold", /expected seconds abo
 refused("#profile?period=x", "rate", /expected a whole number/);
 refused("#profile?seconds=-1", "seconds", /expected seconds/);
 
-// With another configuration of the sampler.
+// Restarts the daemon with another configuration of the sampler.
 async function configured(words, body) {
     await daemon.restart(`${sampler(words)}history: {interval: 1s}\n`);
     try {
@@ -369,9 +371,9 @@ async function configured(words, body) {
     }
 }
 
-test("without the sampler the view has the lines that switch it on, and that is no error", () => configured(
+test("if sampling is disabled, the view shows the lines that enable it, and no error", () => configured(
     "enabled: false", () => session.see("#profile", async (view) => {
-        view.expect(/status of 403|ERR_CONNECTION_REFUSED .*\/page\//); // other views are loaded while it starts again
+        view.expect(/status of 403|ERR_CONNECTION_REFUSED .*\/page\//); // other views are preloaded during the restart
         await view.sees("Samples are off on this machine", ".guide");
         await view.sees(/Without systemd, .*--sampler\.enabled/s, ".guide");
         assert.deepEqual(await texts(view, ".guide pre"), ["sampler: {enabled: true}\n" +
@@ -384,7 +386,7 @@ test("without the sampler the view has the lines that switch it on, and that is 
         assert.deepEqual(await view.findings(), []);
         const [yaml] = await texts(view, ".guide pre");
         await configured("enabled: false", async () => {
-            await daemon.restart(yaml); // what is said is what works
+            await daemon.restart(yaml); // the lines that are shown must work
             await view.go("#health");
             await view.go("#profile?seconds=0.5", { fresh: true });
             await view.record();
@@ -399,12 +401,12 @@ test("a client that is not an operator reads how to become one", () => configure
         await view.sees(/for operators: clients with a password.*sampler\.allow: local/, "main [role=alert]");
     })));
 
-test("an event is found by the keyboard", () => session.see("#profile?seconds=0.3", async (view) => {
-    await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+test("an event can be found with the keyboard", () => session.see("#profile?seconds=0.3", async (view) => {
+    await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
     await view.page.click(".advanced summary");
     await view.page.focus("#profile-event");
     await view.key("ArrowDown", "ArrowDown");
-    assert.equal(await active(view), "cpu-clock", "the first choice");
+    assert.equal(await active(view), "cpu-clock", "the first suggestion");
     await view.key("Escape");
     assert.equal(await view.page.$eval("#profile-event", (one) => one.getAttribute("aria-expanded")), "false");
     await view.page.keyboard.type("context sw");
@@ -419,11 +421,11 @@ test("an event is found by the keyboard", () => session.see("#profile?seconds=0.
 const active = (view) => view.page.$eval("#profile-event", (one) =>
     document.getElementById(one.getAttribute("aria-activedescendant"))?.querySelector(".name").innerText);
 
-test("a link fills them and starts nothing", () => {
+test("a link fills in the form and starts nothing", () => {
     const state = "event=page-faults&period=7&seconds=2&cpu=0&cgroup=%2Fa&pid=1&search=main&zoom=a%253Bb;c&by=merged" +
         "&shape=flame";
     return session.see(`#profile?record=1&${state}`, async (view) => {
-        await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+        await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
         assert.equal(view.asked(/api\/v1\/samples/).length, 0);
         const values = await view.page.$$eval("main form .advanced :is(input, select)", (all) =>
                 all.map((one) => one.value));
@@ -439,9 +441,9 @@ test("a link fills them and starts nothing", () => {
     });
 });
 
-test("with start, a link has the focus on Record, starts nothing, and says what it is of", () =>
+test("a link with start focuses Record, starts nothing, and says what it will record", () =>
     session.see("#profile?cgroup=%2F&cpu=0&event=page-faults&seconds=30&start=1", async (view) => {
-        await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+        await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
         assert.equal((await view.focused()).text, "Record");
         assert.equal(view.asked(/api\/v1\/samples/).length, 0);
         assert.equal(await view.page.$eval(".progress", (one) => one.innerText), "");
@@ -453,18 +455,18 @@ test("with start, a link has the focus on Record, starts nothing, and says what 
         assert.deepEqual([query(view).get("cgroup"), query(view).get("start")], [null, null]);
     }));
 
-test("cards choose what and how long, by the keyboard too; of events that are no clocks each stands for a number",
+test("cards select event and duration, also with the keyboard; an event that is no clock gets a proposed period",
      () => session.see("#profile", async (view) => {
-        await view.until("events", () => document.querySelector("#profile-event").placeholder !== "");
+        await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
         const chosen = () => texts(view, ".options :checked + span b");
         assert.deepEqual(await chosen(), ["CPU", "10 s"]);
         assert.equal(await view.text(".proposal"), "");
         await view.page.focus(".kinds :checked");
-        await view.key("ArrowLeft"); // from the first to the last
+        await view.key("ArrowLeft"); // wraps around to the last card
         assert.deepEqual(await chosen(), ["Switches", "10 s"]);
         assert.match(await view.text(".proposal"), /^(each event is a sample|a sample each [\d,]+ events)$/);
         assert.equal(query(view).get("event"), "context-switches");
-        assert.equal(query(view).get("period"), null, "it is proposed again, by the rate of then");
+        assert.equal(query(view).get("period"), null, "a proposed period is not in the URL");
         await view.page.click(".spans label:last-of-type");
         assert.equal(query(view).get("seconds"), "live");
         await view.press("Record");
@@ -478,7 +480,7 @@ test("cards choose what and how long, by the keyboard too; of events that are no
         assert.deepEqual(await view.findings(), []);
     }));
 
-test("while the opener is gone the view says that nothing can be recorded", async () => {
+test("after the opener has ended, the view says that nothing can be recorded", async () => {
     const { opener } = await daemon.get("/api/v1/status");
 
     process.kill(opener.pid, "SIGKILL");
@@ -487,7 +489,7 @@ test("while the opener is gone the view says that nothing can be recorded", asyn
     await daemon.restart();
 });
 
-test("zoom, search and their share are in the URL, and come back", () =>
+test("zoom and search are in the URL, and are restored with the share", () =>
     session.see("#profile?seconds=1&frequency=199", async (view) => {
         await view.record();
         const [list] = await view.frames();
@@ -514,14 +516,14 @@ test("zoom, search and their share are in the URL, and come back", () =>
         await view.fits();
     }));
 
-test("folded stacks and SVG are of what is shown; pprof and perf.data record again", () =>
+test("folded stacks and SVG contain what is shown; pprof and perf.data are recorded again", () =>
     session.see("#profile?seconds=1&frequency=199", async (view) => {
         const folder = scratch();
         const debug = await view.page.createCDPSession();
         await debug.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
         await view.record();
         const total = await view.page.$eval("main canvas", (one) => one.flame.tree.total);
-        // The browser makes an empty file first, which the download then replaces.
+        // The browser creates an empty file first, and then replaces it with the download.
         const downloaded = (ending) => eventually(ending, () => {
             const name = readdirSync(folder).find((one) => one.endsWith(ending));
             const content = name && readFileSync(join(folder, name));
@@ -536,7 +538,7 @@ test("folded stacks and SVG are of what is shown; pprof and perf.data record aga
             assert.match(line, /^[^ ;]+(;[^;]+)* [1-9]\d*$/);
         assert.equal(lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0), total);
         const svg = await saved("SVG", ".svg");
-        const blank = await session.browser.newPage(); // without the policy of the page, which allows no style in it
+        const blank = await session.browser.newPage(); // the policy of the page would forbid the style inside the SVG
         assert.equal(await blank.evaluate((text) => new DOMParser().parseFromString(text, "image/svg+xml")
             .documentElement.nodeName, svg), "svg");
         await blank.close();

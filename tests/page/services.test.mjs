@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of cgroups, with 300 of them: one works, one is inside another, and some have hostile names.
+// The view Services, with 300 cgroups: one is busy, one is nested, and some have hostile names.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
@@ -7,17 +7,18 @@ import { after, before, test } from "node:test";
 import { Session } from "./browser.mjs";
 import { eventually, hierarchy, started } from "./daemon.mjs";
 
-const container = `docker-${"0123456789abcdef".repeat(4)}.scope`; // which has a process: others are not counted
+// Has a process, since cgroups without one are not counted
+const container = `docker-${"0123456789abcdef".repeat(4)}.scope`;
 const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.service", "tab\tname.service",
     "&amp;.service", "__proto__", container,
     "n".repeat(240), "deep.slice", "deep.slice/inner.service", "lxc.payload.<img src=x onerror=alert(3)>", "lxc.payload.web", "systemd-nspawn@web.service"];
-// Tests of two trees may have the same pid, each in a namespace of its own.
+// Two test runs may have the same pid, each in its own namespace.
 const below = `/perfcountd-page-${randomUUID().slice(0, 8)}`, services = 300 - names.length - 1;
 const config = (rest) => `sampler: {enabled: false}\ncollectors:\n  cgroup: {include: ["${below}/**"], ${rest}}\n`;
 const busy = `${below}/load-7.service`, busyName = "load-7.service";
 let folder = null, loads = [], session = null;
 
-// mkdirSync() takes bytes: names need not be UTF-8.
+// mkdirSync() accepts bytes: names need not be UTF-8.
 function makeCgroups() {
     folder = `${hierarchy()}${below}`;
     mkdirSync(folder);
@@ -51,7 +52,7 @@ after(async () => {
     await session?.close();
     for (const load of loads)
         load.kill("SIGKILL");
-    if (folder) // and the processes that they waited for
+    if (folder) // and the processes that wait for them
         await eventually("cgroups without processes", () => ["load-7.service", container].every((name) =>
             readFileSync(`${folder}/${name}/cgroup.procs`).length === 0));
     if (folder)
@@ -61,12 +62,12 @@ after(async () => {
 const rows = (tab) => tab.page.$$eval("tbody button.row", (cells) => cells.map((cell) => cell.textContent));
 const query = (tab) => new URLSearchParams(new URL(tab.page.url()).hash.split("?")[1]);
 
-test("all cgroups are there, the one that works first, and no name is more than text", options, async () => {
+test("all cgroups are shown, the busy one first, and no name is more than text", options, async () => {
     await session.see("#services", async (tab) => {
         await tab.sees("300 cgroups.");
-        await tab.until("the one that works", (name) =>
+        await tab.until("the busy cgroup", (name) =>
             document.querySelector("tbody button.row")?.textContent === name, busyName);
-        assert.equal((await rows(tab)).length, 100, "more rows than are looked at are in the document");
+        assert.equal((await rows(tab)).length, 100, "the document contains only the first 100 rows");
         await tab.page.click(".more button");
         await tab.page.click(".more button");
         const all = (await rows(tab)).join("\n");
@@ -74,12 +75,12 @@ test("all cgroups are there, the one that works first, and no name is more than 
         for (const name of ["<img src=x onerror=alert(1)>.service", "bidi-\\u202eecivres.service", "/__proto__",
             "tab\ufffdname", "&amp;.service", "docker-0123456789ab….scope", "bad-\ufffd\ufffd",
             "<img src=x onerror=alert(3)>", `web ${below}/lxc.payload.web`, `web ${below}/systemd-nspawn@web.service`])
-            assert.ok(all.includes(name), `${name} is not among the names`);
+            assert.ok(all.includes(name), `${name} is missing`);
         assert.equal(await tab.page.$$eval("main img, main script", (found) => found.length), 0);
     });
 });
 
-test("the table is filtered as one types, without a request, and the URL says so", options, async () => {
+test("the table is filtered while the user types, without a request, and the URL has the filter", options, async () => {
     await session.see("#services", async (tab) => {
         await tab.sees("300 cgroups.");
         await tab.page.type("input[type=search]", "LOAD-29");
@@ -87,7 +88,7 @@ test("the table is filtered as one types, without a request, and the URL says so
         assert.equal((await rows(tab)).length, [...Array(services + 1).keys()].filter((i) => /^29/.test(i)).length);
         assert.equal(query(tab).get("filter"), "LOAD-29");
         await tab.go("#services?filter=load-*7.service");
-        await tab.until("the pattern of the URL", () =>
+        await tab.until("the pattern in the URL", () =>
             document.querySelector("input[type=search]").value === "load-*7.service");
         assert.ok((await rows(tab)).every((name) => /^load-\d*7\.service$/.test(name)));
         await tab.go("#services?filter=0123456789abcdef0");
@@ -104,7 +105,7 @@ test("the table is filtered as one types, without a request, and the URL says so
     });
 });
 
-test("headers sort, by mouse and keyboard; a link leads to the same state", options, async () => {
+test("headers sort by mouse and keyboard; a link restores the order", options, async () => {
     const direction = (tab, key) => tab.page.$eval(`th[data-key=${key}]`, (th) => th.getAttribute("aria-sort"));
 
     await session.see("#services?columns=minor_faults%2Cunit", async (tab) => {
@@ -112,7 +113,7 @@ test("headers sort, by mouse and keyboard; a link leads to the same state", opti
         await tab.page.click("th[data-key=cgroup] button");
         assert.equal(await direction(tab, "cgroup"), "ascending");
         assert.ok((await rows(tab)).indexOf("load-2.service") <
-                  (await rows(tab)).indexOf("load-10.service"), "numbers are not in order");
+                  (await rows(tab)).indexOf("load-10.service"), "numbers in names are sorted by value");
         await tab.page.focus("th[data-key=minor_faults] button");
         await tab.key("Enter");
         assert.equal(await direction(tab, "minor_faults"), "descending");
@@ -120,14 +121,14 @@ test("headers sort, by mouse and keyboard; a link leads to the same state", opti
         assert.equal(await direction(tab, "minor_faults"), "ascending");
         assert.equal(`${query(tab).get("sort")} ${query(tab).get("order")}`, "minor_faults asc");
         await tab.go(new URL(tab.page.url()).hash, { fresh: true });
-        await tab.until("the order of the link", () =>
+        await tab.until("the order in the link", () =>
             document.querySelector("th[data-key=minor_faults]")?.getAttribute("aria-sort") === "ascending");
         assert.deepEqual(await tab.page.$$eval("thead th", (cells) => cells.map((cell) => cell.dataset.key)),
             ["cgroup", "minor_faults", "unit", "profile"]);
     });
 });
 
-test("a row opens its lines; rows stay the same elements, with focus and selection", options, async () => {
+test("opening a row shows its lines; rows keep their elements, focus and selection", options, async () => {
     await session.see(`#services?filter=load-7.`, async (tab) => {
         await tab.sees("load-7.service", "tbody th");
         await tab.page.focus("tbody button.row");
@@ -136,7 +137,7 @@ test("a row opens its lines; rows stay the same elements, with focus and selecti
         assert.equal(query(tab).get("open"), busy);
         await tab.until("a line", () => document.querySelectorAll("tr.opened [role=img]").length >= 3);
         await tab.until("drawn lines", () => [...document.querySelectorAll("tr.opened canvas")].every((one) =>
-            one.width > 0 && one.width !== 300)); // which is what a canvas has that nobody drew on
+            one.width > 0 && one.width !== 300)); // 300 is the default width of a canvas that was never drawn
         await tab.page.evaluate(() => {
             window.kept = document.querySelector("tbody tr");
             window.before = document.querySelector("tr.opened .value").textContent;
@@ -149,7 +150,7 @@ test("a row opens its lines; rows stay the same elements, with focus and selecti
         const wide = await columns();
         await tab.look({ width: 500 });
         await eventually("fewer columns", async () => await columns() < wide);
-        assert.equal((await tab.focused()).text, busyName, "other columns take the focus away");
+        assert.equal((await tab.focused()).text, busyName, "the focus survives a change of columns");
         assert.equal(await tab.page.$eval("tbody th", (cell) => cell.title), busy);
         await tab.sees(busy, "tr.opened dl");
         assert.equal(await tab.page.$eval("tbody button.row", (button) => button.getAttribute("aria-expanded")), "true");
@@ -159,7 +160,7 @@ test("a row opens its lines; rows stay the same elements, with focus and selecti
     });
 });
 
-test("arrows lead from row to row, and what is selected stands still", options, async () => {
+test("arrow keys move between rows, and selected text does not move", options, async () => {
     await session.see("#services?sort=cgroup&order=asc&filter=load-1", async (tab) => {
         await tab.sees("load-1.service", "tbody th");
         await tab.page.focus("tbody button.row");
@@ -175,7 +176,7 @@ test("arrows lead from row to row, and what is selected stands still", options, 
     });
 });
 
-test("rows inside others are folded and unfolded, by mouse and keyboard, and the URL has it", options, async () => {
+test("nested rows can be folded by mouse and keyboard, and the URL lists the folded ones", options, async () => {
     const below = (tab) => tab.page.$$eval("tbody button.row", (all) => all.some((one) =>
         one.textContent === "inner.service"));
     const expanded = (tab) => tab.page.$eval(".fold:not(.leaf)", (one) => one.getAttribute("aria-expanded"));
@@ -183,29 +184,29 @@ test("rows inside others are folded and unfolded, by mouse and keyboard, and the
     await session.see("#services?sort=cgroup&order=asc", async (tab) => {
         await tab.sees("deep.slice 1 inside", "tbody th");
         const names = await rows(tab);
-        assert.equal(names[names.indexOf("deep.slice") + 1], "inner.service", "it is not below what it is inside of");
+        assert.equal(names[names.indexOf("deep.slice") + 1], "inner.service", "a nested cgroup is below its parent");
         assert.equal(await expanded(tab), "true");
         await tab.page.click(".fold:not(.leaf)");
         assert.deepEqual([await below(tab), await expanded(tab)], [false, "false"]);
         assert.match(query(tab).get("fold"), /\/deep\.slice$/);
         await tab.go(new URL(tab.page.url()).hash, { fresh: true });
         await tab.sees("deep.slice 1 inside", "tbody th");
-        assert.equal(await below(tab), false, "the link leads to another state");
+        assert.equal(await below(tab), false, "the link restores the folded row");
         await tab.page.evaluate(() => [...document.querySelectorAll("tbody button.row")]
             .find((one) => one.textContent === "deep.slice").focus());
         await tab.key("ArrowRight");
         assert.deepEqual([await below(tab), query(tab).get("fold")], [true, null]);
         await tab.key("ArrowDown", "ArrowLeft");
-        assert.equal((await tab.focused()).text.trim(), "deep.slice", "to the left is what it is inside of");
+        assert.equal((await tab.focused()).text.trim(), "deep.slice", "the left arrow leads to the parent");
         await tab.key("ArrowLeft");
         assert.equal(await below(tab), false);
         await tab.page.type("input[type=search]", "inner");
         await tab.sees("1 of 300 cgroups match the filter.");
-        assert.deepEqual(await rows(tab), ["deep.slice", "inner.service"], "what matches, and what it is inside of");
+        assert.deepEqual(await rows(tab), ["deep.slice", "inner.service"], "the match and its parent are shown");
     });
 });
 
-test("lines are of the daemon's history from the first paint on; each row leads to its profile", options, async () => {
+test("lines show the history of the daemon at once; each row links to its profile", options, async () => {
     await session.see("#services?filter=load-7.", async (tab) => {
         await tab.until("a line", () => document.querySelector("td .line canvas")?.width > 0);
         assert.ok(tab.asked(/api\/v1\/history/).every((one) => one.status === 200));
@@ -220,7 +221,7 @@ test("lines are of the daemon's history from the first paint on; each row leads 
     });
 });
 
-test("without a history the lines are of this tab", options, async () => {
+test("without a history the lines show what this tab has recorded", options, async () => {
     await session.daemon.restart(`${config("max_cgroups: 400")}history: {enabled: false}\n`);
     await session.see("#services", async (tab) => {
         tab.expect(/status of 404/);
@@ -229,25 +230,25 @@ test("without a history the lines are of this tab", options, async () => {
         const since = performance.now();
         await eventually("two more answers", () =>
             tab.asked(/rates/, since).filter((one) => one.status === 200).length >= 2);
-        assert.equal(tab.asked(/api\/v1\/history/).length, 1, "it is asked for again and again");
+        assert.equal(tab.asked(/api\/v1\/history/).length, 1, "the history is requested only once");
     });
     await session.daemon.restart(config("max_cgroups: 400"));
 });
 
-test("columns are chosen, and the URL has them", options, async () => {
+test("columns can be selected, and the URL lists them", options, async () => {
     await session.see("#services", async (tab) => {
         await tab.sees("300 cgroups.");
         await tab.page.click("details.columns summary");
         const boxes = await tab.page.$$eval(".columns input", (all) => all.map((box) => box.value));
         for (const key of ["cpu_utilization", "counted", "unit", "container", "container_id", "context_switches"])
-            assert.ok(boxes.includes(key), `there is no column ${key}`);
+            assert.ok(boxes.includes(key), `column ${key} exists`);
         await tab.page.click(".columns input[value=major_faults]");
         const had = await tab.page.$eval("th[data-key=major_faults]", () => true).catch(() => false);
         assert.equal(query(tab).get("columns").split(",").includes("major_faults"), had);
     });
 });
 
-test("an opened row fits any width, and axe-core finds nothing", options, async () => {
+test("an opened row fits any width, and axe-core reports nothing", options, async () => {
     await session.see(`#services?open=${encodeURIComponent(busy)}`, async (tab) => {
         await tab.sees("Counted", "tr.opened");
         for (const width of [360, 1280, 3840]) {
@@ -258,22 +259,22 @@ test("an opened row fits any width, and axe-core finds nothing", options, async 
     });
 });
 
-test("cgroups for which there is no room are named; without any, the patterns are", options, async () => {
+test("cgroups that exceed the limit are listed; if there are none, the patterns are shown", options, async () => {
     await session.daemon.restart(config("max_cgroups: 290"));
     await session.see("#services", async (tab) => {
-        const seen = await tab.until("what is not counted", () =>
+        const seen = await tab.until("the list of uncounted cgroups", () =>
             document.body.innerText.includes("10 cgroups are not counted") && document.body.innerText);
-        assert.match(seen, /Services 290 cgroups\.$/m, "the first rows will move what is below them");
+        assert.match(seen, /Services 290 cgroups\.$/m, "the list appears only after the first rows");
         await tab.page.focus("main > details summary");
         await tab.key("Enter");
         await tab.sees("There is room for 290");
-        // The page thinks that a minute has passed, and asks for the list again; then for rates, once it is shown.
+        // The page's clock is advanced by a minute, so that it requests the list again, and rates once it is visible.
         const since = performance.now();
         await tab.page.evaluate(() => {
             const now = performance.now.bind(performance);
             performance.now = () => now() + 60000;
         });
-        await eventually("another list", () => {
+        await eventually("a request for a new list", () => {
             const [list] = tab.asked(/\/cgroups$/, since);
             return list?.status === 200 && tab.asked(/\/rates/, list.begin).length > 0;
         });
@@ -289,12 +290,12 @@ test("cgroups for which there is no room are named; without any, the patterns ar
 
 const bpf = options.skip || !existsSync("/sys/kernel/btf/vmlinux") ? "a kernel with the engine bpf" : false;
 
-test("after the opener's end the numbers are dimmed, with their age and the reason", { skip: bpf }, async () => {
+test("after the opener has ended the numbers are dimmed and show their age and the reason", { skip: bpf }, async () => {
     await session.daemon.restart(config("max_cgroups: 400, engine: bpf"));
     const { opener } = await session.daemon.get("/api/v1/status");
 
     await session.see("#services", async (tab) => {
-        await tab.until("the one that works", (name) =>
+        await tab.until("the busy cgroup", (name) =>
             document.querySelector("tbody button.row")?.textContent === name, busyName);
         const before = await tab.page.$eval("tbody .bar .value", (one) => one.textContent);
         process.kill(opener.pid, "SIGKILL");
@@ -308,12 +309,12 @@ test("after the opener's end the numbers are dimmed, with their age and the reas
     await session.see("#services", async (tab) => {
         await tab.sees(/Cgroups are not counted any more\. .*See Health\./, ".age");
         assert.deepEqual(await tab.page.$$eval("tbody td.number", (cells) =>
-            [...new Set(cells.map((cell) => cell.textContent))]), ["–"], "there are no numbers that could be old");
+            [...new Set(cells.map((cell) => cell.textContent))]), ["–"], "there are no numbers that could be stale");
     });
     await session.see("#health", (tab) => tab.sees("The collector cgroup fails"));
 });
 
-test("while the daemon is away, the numbers are dimmed, with their age", options, async () => {
+test("while the daemon is stopped the numbers are dimmed and show their age", options, async () => {
     await session.daemon.restart(config("max_cgroups: 400"));
     await session.see("#services", async (tab) => {
         tab.expect(/ERR_|Failed to load/);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flame graph that `perfcountd record` writes, opened as a file in Chromium: it asks for nothing, can be searched,
-// zoomed and operated by keyboard, and shows hostile names as text. The stacks are a daemon's, played here.
+// The SVG that `perfcountd record` writes, opened as a file in Chromium: it requests nothing, can be searched, zoomed
+// and operated by keyboard, and shows hostile names as text. The stacks come from a daemon that is simulated here.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
@@ -17,7 +17,7 @@ const stacks = [
 const browser = await launch("chromium");
 after(() => browser.close());
 
-// Writes the picture of `stacks`. Returns its URL.
+// Writes the SVG of `stacks`. Returns its URL.
 async function picture() {
     const server = createServer((request, response) => response.end(stacks)).listen(0, "127.0.0.1");
 
@@ -31,7 +31,7 @@ async function picture() {
     return `file://${file}`;
 }
 
-// Runs `body` with a tab that shows the picture. Fails if that complains or asks for anything but itself.
+// Calls `body` with a tab that shows the SVG. Fails if the SVG causes an error or requests anything but itself.
 async function show(body) {
     const tab = await browser.newPage(), faults = [], url = await picture();
 
@@ -48,7 +48,7 @@ async function show(body) {
     await tab.close();
 }
 
-// {NAME: its width} of the frames that are shown.
+// Returns {NAME: width} of the visible frames.
 function shown(tab) {
     return tab.evaluate(() => Object.fromEntries([...document.querySelectorAll("#frames > g")]
         .filter((one) => getComputedStyle(one).display !== "none")
@@ -71,14 +71,15 @@ function press(tab, name) {
         .click(), name);
 }
 
-test("it shows the shares, and hostile names as text", () => show(async (tab) => {
+test("the SVG shows the shares, and hostile names as text", () => show(async (tab) => {
     const frames = await shown(tab);
 
     assert.equal(frames.all, 1180);
     assert.equal(frames.main, 944);
     assert.equal(frames.leaf, 590);
     assert.equal(frames[hostile], 118);
-    assert.equal(await tab.evaluate(() => document.querySelectorAll("image, script").length), 1, "its own script");
+    assert.equal(await tab.evaluate(() => document.querySelectorAll("image, script").length), 1,
+                 "the only script is that of the SVG");
     assert.match(await text(tab, "title"), /: 10\.0 s, 100 samples$/);
 }));
 
@@ -97,7 +98,7 @@ test("a click zooms; Back and Reset undo it", () => show(async (tab) => {
     assert.equal(await tab.evaluate(() => [...document.querySelectorAll("button")][0].disabled), true);
 }));
 
-test("a search has the share of what matches", () => show(async (tab) => {
+test("a search shows the share of the matching samples", () => show(async (tab) => {
     await tab.type("input", "leaf|wait");
     assert.equal(await text(tab, ".result"), "matches: 60.00 %");
     assert.equal(await tab.evaluate(() => document.querySelectorAll(".match").length), 2);
@@ -109,7 +110,7 @@ test("a search has the share of what matches", () => show(async (tab) => {
     assert.equal(await text(tab, ".result"), "");
 }));
 
-test("it can be used by keyboard alone", () => show(async (tab) => {
+test("the SVG can be used with the keyboard alone", () => show(async (tab) => {
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"])
         await tab.keyboard.press(key);
     assert.equal(await text(tab, ".about"), "leaf: 50 samples, 50.00 %");
@@ -127,7 +128,7 @@ test("it can be used by keyboard alone", () => show(async (tab) => {
     assert.equal(await text(tab, ".result"), "");
 }));
 
-test("light and dark are the reader's choice", () => show(async (tab) => {
+test("the SVG follows the light or dark theme of the user", () => show(async (tab) => {
     const paper = () => tab.evaluate(() => getComputedStyle(document.querySelector(".paper")).fill);
 
     await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody wants to know who opens the page of a board, each in at most three clicks from "/": the services and
-// cores are played; flame graphs are of this machine, of a cgroup of the test's own.
+// Questions that the user of a board's page may have, each answered in at most three clicks from "/". Services and
+// cores are simulated; flame graphs are of this machine, of a cgroup that the test creates.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, rmdirSync } from "node:fs";
@@ -24,7 +24,7 @@ sampler: {enabled: true, event: cpu-clock, allow: everybody}
         return;
     folder = `${hierarchy()}${busy}`;
     mkdirSync(folder);
-    // One in the cgroup, and one on the last CPU, which is of the other cluster of the played board.
+    // One load in the cgroup, and one on the last CPU, which belongs to the other cluster of the simulated board.
     loads = [`echo $$ >"${folder}/cgroup.procs"`, "taskset -p -c 1 $$ >/dev/null"].map((first) =>
         started("sh", ["-c", `${first}; while :; do :; done`]));
 });
@@ -38,7 +38,8 @@ after(async () => {
     rmdirSync(folder);
 });
 
-// Opens "/" as a reader does, and counts the clicks. `values(now)` are for the played board; null: this machine.
+// Opens "/" as a user does, and counts the clicks. values(now) returns the options of the simulated board; null means
+// this machine.
 function task(body, values = () => ({})) {
     const start = Math.floor(Date.now() / 1000);
     const names = { unit: "postgresql.service", name: "postgresql" };
@@ -64,7 +65,7 @@ function task(body, values = () => ({})) {
 const busyRow = `[data-cgroup="${busy}"]`;
 const record = "main button.main:enabled";
 
-// The frames of a recording, once it has ended.
+// Waits for the end of a recording and returns its frames.
 async function recorded(tab) {
     await tab.samples(1);
     await tab.idle();
@@ -73,16 +74,16 @@ async function recorded(tab) {
     return frames;
 }
 
-test("the busiest service of the last hour", () => task(async (tab) => {
+test("which service was the busiest in the last hour", () => task(async (tab) => {
     await tab.sees("last hour", ".hero");
     await tab.sees(/^\s*postgresql\s+\d/, ".legend ul");
 }));
 
-// The chart shows an interval that begins a little before.
-test("when it began", () => task(async (tab, click, start) => {
+// The interval in the chart begins a little before the finding.
+test("when a change began", () => task(async (tab, click, start) => {
     await click(".attention .links a:nth-of-type(2)");
-    await tab.sees("in the chosen interval", ".busiest");
-    const [from, to] = await tab.until("the URL", () =>
+    await tab.sees("in the selected interval", ".busiest");
+    const [from, to] = await tab.until("an interval in the URL", () =>
         /from=(\d+)&to=(\d+)/.exec(location.hash)?.slice(1).map(Number));
     assert.ok(from < start - 1500 && to > start - 1500);
     await tab.sees(new RegExp(`since ${await tab.page.evaluate((time) => new Intl.DateTimeFormat(undefined, {
@@ -90,7 +91,7 @@ test("when it began", () => task(async (tab, click, start) => {
 }, (start) => ({ findings: [{ rule: "service_changed", title: "postgresql: IPC 0.92 to 0.41", text: "Stalls.",
     since: start - 1500, until: null, evidence: "/api/v1/history", cgroup: busy }] })));
 
-test("its flame graph", options, () => task(async (tab, click) => {
+test("the flame graph of a service", options, () => task(async (tab, click) => {
     await click(`${busyRow} .action a`);
     await click(record);
     const frames = await recorded(tab);
@@ -98,11 +99,11 @@ test("its flame graph", options, () => task(async (tab, click) => {
     assert.equal(await tab.page.$eval("#profile-cgroup", (one) => one.value), busy);
 }));
 
-test("whether its IPC is lower than an hour ago", () => task(async (tab, click) => {
+test("whether the IPC of a service is lower than an hour ago", () => task(async (tab, click) => {
     await tab.sees("Compare with an hour ago", ".hero");
     await click(".hero .actions button");
     await tab.sees(/0\.4\d\s+was 0\.92/, busyRow);
-    await tab.until("that it is worse", (row) => document.querySelector(`${row} .number.warn`) !== null, busyRow);
+    await tab.until("a warning colour", (row) => document.querySelector(`${row} .number.warn`) !== null, busyRow);
 }, () => ({ busyFrom: 299 })));
 
 test("what a CPU of the other cluster does", options, () => task(async (tab, click) => {
@@ -114,7 +115,7 @@ test("what a CPU of the other cluster does", options, () => task(async (tab, cli
     assert.equal(await tab.page.$eval("#profile-cpu", (one) => one.value), "1");
 }));
 
-// Of this machine: no machine has all of them.
+// Uses this machine: no machine provides all metrics.
 test("why a number is missing", () => task(async (tab, click) => {
     await click('#views [data-view="health"]');
     await click("main details summary");

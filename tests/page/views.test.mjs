@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all views have in common: tabs that nobody looks at, a daemon that goes away, appearance, and Firefox.
+// What all views have in common: hidden tabs, a daemon that stops, appearance, and Firefox.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { Session, View, programOf, views } from "./browser.mjs";
@@ -14,12 +14,12 @@ sampler: {enabled: true, event: cpu-clock, frequency: 99, allow: everybody, max_
 const session = await Session.open({ config });
 after(() => session.close());
 const { daemon } = session;
-const polling = views.filter((name) => name !== "profile"); // which asks only when somebody records
+const polling = views.filter((name) => name !== "profile"); // Profile sends requests only while recording
 const gone = /ERR_|Failed to load/;
 
-// In another tab in front, the same view asks again and again; the tab behind it and the view that was left do not.
+// The same view in a tab in front keeps polling; the hidden tab, and a view that was left, do not.
 for (const view of polling)
-    test(`${view} asks for nothing while it is hidden or left, and goes on`, async () => {
+    test(`${view} sends no requests while it is hidden or left, and then resumes`, async () => {
         await session.see(`#${view}`, async (tab) => {
             await tab.answered();
             const show = await tab.hide();
@@ -59,23 +59,23 @@ test("two windows with the page do not disturb each other", async () => {
 });
 
 for (const view of polling)
-    test(`${view} says that the daemon is away, and goes on when it is back`, async () => {
+    test(`${view} reports a daemon that has stopped, and resumes after its restart`, async () => {
         await session.see(`#${view}`, async (tab) => {
             tab.expect(gone);
             await tab.answered();
             await daemon.stop("SIGKILL");
-            await tab.sees("The daemon cannot be reached. The page goes on asking.", "#fault");
+            await tab.sees("The daemon cannot be reached. The page keeps trying.", "#fault");
             await daemon.again();
             const back = performance.now();
             await eventually("answers", () => tab.asked(/api/, back).some((one) => one.status === 200));
-            await tab.until("the end of the fault", () => document.getElementById("fault").hidden);
+            await tab.until("a hidden error line", () => document.getElementById("fault").hidden);
         });
     });
 
 // --- appearance
 
 for (const view of views)
-    test(`${view}: no width makes the page scroll; axe-core finds nothing in the dark; nothing moves`, async () => {
+    test(`${view} fits any width, has no animation, and axe-core reports nothing in the dark theme`, async () => {
         await session.see(view === "profile" ? "#profile?seconds=0.5" : `#${view}`, async (tab) => {
             await tab.answered();
             if (view === "profile")
@@ -98,10 +98,10 @@ for (const view of views)
         }, { reduced: true });
     });
 
-test("on paper the page is dark on light and has no buttons; with forced colours the view that is shown differs",
+test("in print the page is dark on light and has no buttons; with forced colours the current view is marked",
      async () => {
     await session.see("#services", async (tab) => {
-        const debug = await tab.page.createCDPSession(); // puppeteer knows neither
+        const debug = await tab.page.createCDPSession(); // puppeteer has no function for either
         const emulate = (media, name, value) =>
             debug.send("Emulation.setEmulatedMedia", { media, features: [{ name, value }] });
         const style = (selector, property) => tab.page.$eval(selector, (one, property) =>
@@ -118,7 +118,7 @@ test("on paper the page is dark on light and has no buttons; with forced colours
     });
 });
 
-test("without scripts there is the list of routes, in the page and for curl", async () => {
+test("without scripts the list of HTTP paths is shown, both in the page and to curl", async () => {
     const tab = new View(session, await session.browser.newPage());
 
     await tab.page.setJavaScriptEnabled(false);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour of a frame: of user code warm, of the kernel cold, by its name, the same in every graph; of processes
-// neutral. They come from the custom properties of flame.css, so that light and dark are there. A colour is a number;
-// each is there in three ways, `count` apart: full, dim where a search does not match, grey for ancestors of the frame
-// that is zoomed to.
+// Colours of frames: warm for user code, cold for the kernel, neutral for processes. The shade depends on the name, so
+// that a function has the same colour in every graph. Colours come from the custom properties of flame.css, for light
+// and dark. A colour is a number. Three sets of `count` colours follow each other: full, dimmed for frames that a
+// search does not match, and grey for ancestors of the zoomed frame.
 
 const shades = 12, steps = 20;
 const slots = { user: 0, kernel: shades, neutral: 2 * shades, match: 2 * shades + 1, same: 2 * shades + 2 + steps };
@@ -10,7 +10,7 @@ const count = slots.same + steps + 1;
 export const dim = count, grey = 2 * count;
 const mostNames = 100000;
 
-// FNV-1a, of the first characters.
+// Hashes the first characters of a name with FNV-1a.
 function hash(name) {
     let h = 0x811c9dc5;
 
@@ -27,7 +27,7 @@ export function hex(colour) {
     return `#${colour.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-// As ImageData has it, whatever the machine's order of bytes.
+// Packs a colour into 32 bits in the byte order of ImageData, on machines of either byte order.
 function pixel([r, g, b]) {
     return new Uint32Array(new Uint8ClampedArray([r, g, b, 255]).buffer)[0];
 }
@@ -44,7 +44,7 @@ export class Colours {
         return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16) || 0);
     }
 
-    // The theme may have changed.
+    // Reads the style sheet again, since the theme may have changed.
     load() {
         const style = getComputedStyle(document.documentElement);
         const of = (name) => this.property(style, name);
@@ -89,12 +89,12 @@ export class Colours {
         return slots.match;
     }
 
-    // The colour of a difference that may be chance.
+    // The colour of a difference that is within statistical noise.
     unsure() {
         return slots.neutral;
     }
 
-    // Of a difference of shares, where `limit` has the strongest colour.
+    // The colour of a difference between two shares. `limit` gets the strongest colour.
     change(difference, limit) {
         return slots.same + Math.round(Math.max(-1, Math.min(1, difference / limit)) * steps);
     }

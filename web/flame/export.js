@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph as a picture that stands alone: SVG without scripts. Names are written by strangers, and are escaped.
+// Exports a flame graph as a standalone SVG file without scripts. Names are untrusted and are escaped.
 import { plain } from "../element.js";
 
-const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // pixels; `letter`: of the font at its size
+const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // in pixels; letter is the width of a character
 const narrowest = 0.3, longestName = 400;
-// Light and dark, as formats/flame.css has them.
+// Light and dark colours, the same as in formats/flame.css.
 const colours = { all: ["#d8d8d8", "#4b545c"], process: ["#c5cad3", "#46505f"], state: ["#c5cad3", "#46505f"],
                   user: ["#f3b562", "#8a5a1a"], kernel: ["#8fb8de", "#2f5f8a"], other: ["#d8d8d8", "#4b545c"] };
 const ink = ["#1a1a1a", "#f2f2f2"], paper = ["#fff", "#16191c"];
-// A program that knows no style sheets has the light colours, which are attributes.
+// Programs that ignore style sheets use the light colours, which are attributes of the elements.
 const dark = "<style>svg { color-scheme: light dark } @media (prefers-color-scheme: dark) { " +
     `svg { fill: ${ink[1]} } .paper { fill: ${paper[1]} } ` +
     `${Object.entries(colours).map(([kind, [, fill]]) => `.${kind} rect { fill: ${fill} }`).join(" ")} }</style>\n`;
 
-// XML has no characters for controls, halves of surrogates, U+FFFE and U+FFFF.
+// Replaces characters that XML does not allow: controls, lone surrogates, U+FFFE and U+FFFF.
 function escape(text) {
     return plain(text).replace(/[\ufffe\uffff]|\p{Cs}/gu, "\ufffd")
         .replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`);
@@ -29,7 +29,7 @@ function cut(text, length) {
     return characters.length <= length ? characters.join("") : `${characters.slice(0, length - 1).join("")}…`;
 }
 
-// As much of a name as fits.
+// Shortens a name to the available width.
 function label(name, pixels) {
     const room = Math.floor((pixels - 6) / letter);
 
@@ -50,7 +50,7 @@ function frameText(node, x, y, pixels, { total, isTime }) {
         (text ? `<text x="${(x + 3).toFixed(1)}" y="${y + 13}">${escape(text)}</text>` : "") + "</g>\n";
 }
 
-// The frames that are wide enough to be seen: [{node, x, pixels}], and the depth that they reach.
+// Returns the frames that are wide enough to be visible, [{node, x, pixels}], and the greatest depth among them.
 function layout(tree) {
     const waiting = [{ node: tree.root, x: margin, pixels: width - 2 * margin }], frames = [];
     let depth = 0;
@@ -72,7 +72,7 @@ function layout(tree) {
     return { frames, depth };
 }
 
-// The text of the picture. The outermost frames are at the bottom, or with `icicle` at the top.
+// Returns the SVG text. The outermost frames are at the bottom, or at the top with `icicle`.
 export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
     const { frames, depth } = layout(tree);
     const height = head + (depth + 1) * row + margin;
@@ -86,9 +86,9 @@ export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
         frames.map(({ node, x, pixels }) => frameText(node, x, yOf(node), pixels, tree)).join("") + "</svg>\n";
 }
 
-// --- A tree as /api/v1/folded writes it, for flamegraph.pl and the like: a line for each stack,
-// "comm;outermost;...;innermost SAMPLES", in the order of their bytes. Functions of the kernel end in "_[k]". A
-// ";" within a name becomes ":". Off-CPU time is in microseconds, "state;comm;...".
+// --- Exports a tree in the folded format of /api/v1/folded, for tools such as flamegraph.pl: a line for each stack,
+// "comm;outermost;...;innermost SAMPLES", sorted by byte values. Kernel functions end in "_[k]". A ";" within a name
+// becomes ":". For off-CPU time a line is "state;comm;..." with microseconds.
 
 const truncated = "[truncated]";
 const mostText = 1 << 26; // characters
@@ -101,7 +101,7 @@ function textOf(node) {
     return node.kind === "kernel" ? `${name}_[k]` : name;
 }
 
-// As the bytes of UTF-8 are in order, which is that of the code points.
+// Compares strings by the bytes of their UTF-8 encoding, which is the order of their code points.
 function order(a, b) {
     let i = 0;
 
@@ -117,8 +117,8 @@ function write(lines, lumped, isTime) {
         .filter(([, weight]) => weight > 0).map(([line, weight]) => `${line} ${weight}\n`).join("");
 }
 
-// Samples in "(other)" are in the line "[truncated]", as those that the daemon has no room for, and so are those whose
-// lines would make the text longer than can be held.
+// Samples in "(other)" go to the line "[truncated]", the line that the daemon uses for stacks beyond its limits. So do
+// stacks that would make the text too long for a string.
 export function folded(tree) {
     const lines = new Map(), waiting = [[tree.root, ""]];
     let lumped = 0, size = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flame graph: a tree of stacks on a canvas, with zoom, search and differences.
+// The flame graph: draws a tree of stacks on a canvas, with zoom, search and differences.
 import { element, write } from "../element.js";
 import { listenToKeys, listenToPointer } from "./input.js";
 import { Layout } from "./layout.js";
@@ -9,14 +9,14 @@ import { Tip, legend, sentence, weight } from "./tip.js";
 import { isSure } from "./tree.js";
 import { Zoom, follow, pathOf } from "./zoom.js";
 
-const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape " +
-    "zooms out, Home shows all. The table of functions has the same figures.";
+const help = "Arrow keys move to callers, callees and neighbouring frames. Enter zooms in, Escape zooms out, Home " +
+    "shows everything. The table of functions has the same numbers.";
 const smallestLimit = 0.005;
 let graphs = 0;
 
 export class FlameGraph {
-    // `onZoom(names)`: the reader has zoomed to a path of names; `onHover(node or null)`; `describe(node)`: its weight
-    // in words.
+    // onZoom(names) is called when the user zooms to a path of names, onHover(node or null) when the pointer moves to
+    // another frame. describe(node) returns the weight of a node in words.
     constructor(container, { onZoom = () => {}, onHover = () => {}, describe = weight } = {}) {
         const id = `flame-help-${++graphs}`;
 
@@ -59,7 +59,7 @@ export class FlameGraph {
         this.container.replaceChildren();
     }
 
-    // The tree may be one that has grown since; then the zoom, the focus and the place stay.
+    // Shows a tree. Zoom, focus and scroll position are kept, since it may be an updated version of the previous tree.
     setTree(tree) {
         if (tree.root !== this.tree?.root)
             this.rows = 0;
@@ -74,7 +74,7 @@ export class FlameGraph {
         this.relay();
     }
 
-    // The nodes that a search has found, or null.
+    // Highlights the nodes that a search has found. null ends the search.
     setSearch(matches) {
         this.matches = matches;
         this.explain();
@@ -88,20 +88,20 @@ export class FlameGraph {
         this.request();
     }
 
-    // Whether the colours are of the differences of a tree from difference().
+    // Switches to the colours of differences. The tree must come from difference().
     setDifference(on) {
         this.difference = on;
         this.limit = 0;
         this.explain();
     }
 
-    // To the frame at a path of names from the root; as far as it is there, now or in the trees to come.
+    // Zooms to a path of names below the root, or to the part of it that exists. Later trees are searched for the rest.
     zoomTo(names) {
         if (names.join("\n") !== this.zoom.path.map((one) => one.name).join("\n"))
             this.move(names.map((name) => ({ name })));
     }
 
-    // By the reader.
+    // Zooms at the user's request.
     zoomBy(node) {
         if (node === this.zoom.node || !(node.total > 0))
             return;
@@ -141,7 +141,7 @@ export class FlameGraph {
         this.request();
     }
 
-    // The browser calls back only while the page is visible.
+    // The browser runs this callback only while the page is visible.
     request() {
         this.scheduled ||= requestAnimationFrame((now) => this.draw(now));
     }
@@ -173,7 +173,7 @@ export class FlameGraph {
                  focus: hasFocus ? this.focused : null };
     }
 
-    // The strongest difference of what can be seen when nothing is zoomed to.
+    // Returns the largest difference among the frames that are visible without zoom.
     strongest() {
         if (this.limit || !this.tree || this.width <= 0)
             return this.limit || smallestLimit;
@@ -188,7 +188,7 @@ export class FlameGraph {
         return this.limit;
     }
 
-    // The graph is as high as it has been, so that the page below does not jump.
+    // The graph never shrinks while it is shown, so that the page below does not jump.
     grow() {
         if (this.layout.rows > this.rows) {
             this.rows = this.layout.rows;
@@ -196,7 +196,7 @@ export class FlameGraph {
         }
     }
 
-    // The canvas is as large as what is seen of the graph, and stays there while the graph scrolls behind it.
+    // The canvas covers only the visible part of the graph, and stays in place while the graph scrolls.
     place() {
         const { scroller } = this, below = scroller.scrollHeight - scroller.scrollTop;
 
@@ -218,7 +218,7 @@ export class FlameGraph {
         this.request();
     }
 
-    // Scrolls the graph until a frame is seen.
+    // Scrolls until a frame is visible.
     reveal(node) {
         const row = pathOf(node).length, { scroller } = this;
         const top = (this.flame ? this.rows - 1 - row : row) * rowHeight;
@@ -233,7 +233,7 @@ export class FlameGraph {
         return i < 0 ? null : this.layout.nodes[i];
     }
 
-    // Whether a frame is wide enough to be drawn, at the zoom that is asked for.
+    // Whether a frame is wide enough to be drawn once the zoom has finished.
     isSeen(node) {
         return node.total * this.width >= 0.5 * this.zoom.node.total;
     }
@@ -242,7 +242,7 @@ export class FlameGraph {
         return { root: this.tree.root, zoomed: this.zoom.node, describe: this.describe, difference: this.difference };
     }
 
-    // The pointer is on a frame, or on none.
+    // Called when the pointer moves to a frame, or off all frames.
     point(node, event) {
         if (node !== this.hovered) {
             this.hovered = node;
@@ -257,7 +257,7 @@ export class FlameGraph {
         this.tip.show(event.offsetX, this.canvas.offsetTop - this.scroller.scrollTop + event.offsetY);
     }
 
-    // The keyboard is on a frame.
+    // Moves the keyboard focus to a frame.
     focus(node) {
         if (!this.tree)
             return;
@@ -267,7 +267,7 @@ export class FlameGraph {
         this.request();
     }
 
-    // The frames that are laid out, for tests: places and sizes are in CSS pixels of the canvas.
+    // Returns the frames of the layout, for tests. Positions and sizes are in CSS pixels, relative to the canvas.
     frames() {
         if (!this.tree)
             return [];

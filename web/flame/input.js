@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mouse, touch and keyboard on a flame graph. The wheel is left to the browser, which scrolls.
+// Mouse, touch and keyboard input of a flame graph. The mouse wheel is left to the browser, for scrolling.
 
 function siblings(graph, node) {
     return node.parent ? graph.layout.ordered(node.parent).filter((one) => graph.isSeen(one)) : [node];
@@ -17,7 +17,7 @@ function widest(graph, node) {
     return all.reduce((a, b) => b.total > a.total ? b : a, all[0] ?? node);
 }
 
-// The next frame outside of the one that is zoomed to which is wider.
+// Returns the nearest ancestor of the zoomed frame that is wider than it.
 function wider(node) {
     let one = node;
 
@@ -54,10 +54,10 @@ export function listenToKeys(graph) {
     graph.canvas.addEventListener("blur", () => graph.request());
 }
 
-// A click zooms; the first tap of a finger only shows what it is on.
+// A click zooms to a frame. With a finger, the first tap shows the tooltip and the second one zooms.
 export function listenToPointer(graph) {
     const { canvas } = graph;
-    let touched = null; // the frame that was tapped last
+    let touched = null; // the frame of the last tap
     let finger = false;
 
     canvas.addEventListener("pointerdown", (event) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the frames of a tree are, as far as they can be seen through a window on a part of the root's width. A frame
-// narrower than half a pixel is left out with all that is below it, so that the cost is of the frames that are seen,
-// not of the tree. Nothing is recursive: a stack may be deeper than the browser's own.
+// Computes the positions of the frames of a tree that are visible through a window on part of the root's width. A frame
+// narrower than half a pixel is skipped with everything below it, so that the cost depends on the number of visible
+// frames, not on the size of the tree. Nothing is recursive: a sampled stack may be deeper than JavaScript's own.
 
 const narrowest = 0.5;
 const none = [];
@@ -17,8 +17,8 @@ function compare(a, b) {
 
 export class Layout {
     constructor() {
-        this.order = new WeakMap(); // node → its children in their order
-        this.weights = new WeakMap(); // node with many children → their totals
+        this.order = new WeakMap(); // node → its sorted children
+        this.weights = new WeakMap(); // node with many children → the totals of its children
         this.nodes = [];
         this.left = new Float64Array(4096);
         this.wide = new Float64Array(4096);
@@ -32,14 +32,14 @@ export class Layout {
         this.nodes.length = 0;
     }
 
-    // The tree has grown, or is another one.
+    // Called when the tree has grown or was replaced.
     change() {
         this.weights = new WeakMap();
     }
 
-    // The children by name, so that a frame has its place however the tree grows; very many of them as they came,
-    // since sorting 200,000 names takes longer than all else. New children are the last ones of the map: sorting an
-    // array that is sorted but for its end is cheap.
+    // Returns the children sorted by name, so that frames stay in place while the tree grows. Very many children are
+    // left in insertion order: sorting 200,000 names would take longer than everything else. New children come last in
+    // the map, and sorting an array that is sorted except for its end is cheap.
     ordered(node) {
         const size = node.children?.size ?? 0;
 
@@ -54,7 +54,8 @@ export class Layout {
         return known;
     }
 
-    // The totals of a node's children, of many in an array of their own, which is read much faster than the nodes.
+    // Returns the totals of the children. If there are many, they are cached in a typed array, which is much faster to
+    // read than the nodes.
     totals(node, children) {
         let known = this.weights.get(node);
 
@@ -65,7 +66,7 @@ export class Layout {
         return known;
     }
 
-    // Where a node begins and ends, as parts of the root's width.
+    // Returns where a node begins and ends, as fractions of the root's width.
     span(node) {
         let start = 0, one = node;
 
@@ -94,8 +95,8 @@ export class Layout {
         this.rows = Math.max(this.rows, row + 1);
     }
 
-    // Lays out what is seen of the tree through the window on [from, to] of the root, in `width` pixels. The arrays
-    // then have the pixels of each frame; frames wider than the window reach beyond it.
+    // Lays out the frames that are visible through the window [from, to] of the root, in `width` pixels. The arrays
+    // then contain the pixel positions of each frame; a frame wider than the window extends beyond it.
     lay(root, { from, to }, width) {
         const scale = width / ((to - from) * root.total);
 
@@ -103,7 +104,7 @@ export class Layout {
         if (!(root.total > 0 && width > 0))
             return;
         this.add(root, 0 - from * root.total * scale, root.total * scale, 0);
-        // Each frame, once it is there, adds its children behind it: the arrays are the queue.
+        // The arrays also serve as the queue: each frame appends its children.
         for (let i = 0; i < this.length; i++)
             this.below(i, scale, width);
     }
@@ -122,7 +123,7 @@ export class Layout {
         }
     }
 
-    // The number of the frame at a place, or -1.
+    // Returns the index of the frame at a position, or -1.
     at(x, row) {
         for (let i = 0; i < this.length; i++)
             if (this.row[i] === row && this.left[i] <= x && x < this.left[i] + this.wide[i])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws a layout on a canvas. The lines of pixels of a row are all the same, so one line of each row is computed, frame
-// by frame, and copied, which takes a fifth of the time that filling 20,000 rectangles takes. Text is drawn over it.
+// Draws a layout on a canvas. All pixel lines of a row are equal, so one line is computed and copied for each row. This
+// takes a fifth of the time of filling 20,000 rectangles. Text is drawn on top.
 import { plain } from "../element.js";
 import { percent } from "../numbers.js";
 import { Colours, dim, grey } from "./colours.js";
@@ -20,7 +20,7 @@ export class Painter {
         this.resize(0, 0, 1);
     }
 
-    // In CSS pixels; `scale` is how many of the device make one of them.
+    // The size is in CSS pixels; `scale` is the number of device pixels for each of them.
     resize(width, height, scale) {
         const [wide, high] = [width, height].map((size) => Math.max(1, Math.round(size * scale)));
 
@@ -36,26 +36,26 @@ export class Painter {
         this.lines = new Uint32Array(0);
     }
 
-    // The device's pixel where a row of the layout begins.
+    // Returns the first device pixel line of a row.
     top(row, { flame, rows, scroll }) {
         return (flame ? rows - 1 - row : row) * this.high - Math.round(scroll * this.scale);
     }
 
-    // The row at a height of the canvas, in CSS pixels.
+    // Returns the row at a height of the canvas, in CSS pixels.
     rowAt(y, { flame, rows, scroll }) {
         const row = Math.floor((Math.round(scroll * this.scale) + y * this.scale) / this.high);
 
         return flame ? rows - 1 - row : row;
     }
 
-    // The first and the last row that are seen.
+    // Returns the first and the last visible row.
     seen(view) {
         const ends = [this.rowAt(0, view), this.rowAt((this.image.height - 1) / this.scale, view)];
 
         return { first: Math.max(0, Math.min(...ends)), last: Math.min(view.rows - 1, Math.max(...ends)) };
     }
 
-    // The number of a frame's colour.
+    // Returns the colour number of a frame.
     colour(node, row, view) {
         const found = view.matches?.has(node) ?? true;
         const way = view.grey[row] === node ? grey : found ? 0 : dim;
@@ -66,8 +66,8 @@ export class Painter {
         return way + (view.matches && found ? this.colours.match() : this.colours.kind(node));
     }
 
-    // `view`: flame (or icicle), rows (of the whole graph), scroll, grey (nodes, by row), matches (Set or null), change
-    // (the strongest difference, or 0), focus and hover (nodes or null), moving.
+    // `view`: flame (or icicle), rows (of the whole graph), scroll, grey (the ancestors of the zoomed frame, by row),
+    // matches (Set or null), change (the largest difference, or 0), focus and hover (nodes or null), moving.
     paint(layout, view) {
         const rows = this.seen(view);
 
@@ -103,7 +103,7 @@ export class Painter {
         }
     }
 
-    // The device's pixels of a frame, without the gap behind it.
+    // Returns the first device pixel of a frame. end() returns the one after its last, without the gap after the frame.
     begin(layout, i) {
         return Math.max(0, Math.round(layout.left[i] * this.scale));
     }
@@ -167,18 +167,18 @@ export class Painter {
     }
 }
 
-// Of the shares of two recordings.
+// Returns the difference between the shares of a frame in two recordings.
 export function change(node) {
     return (node.after ?? 0) - (node.before ?? 0);
 }
 
-// "+1.5 %", of a difference of shares.
+// Formats a difference of shares: "+1.5 %".
 export function points(difference) {
     return `${difference > 0 ? "+" : difference < 0 ? "−" : "±"}${percent(Math.abs(difference))}`;
 }
 
-// --- How much of a name fits into a frame. Measuring text costs more than all else, so the width of each
-// character is measured once, and a text is as wide as its characters.
+// --- Fits names into frames. Measuring text is the slowest operation, so each character is measured once, and the
+// width of a text is the sum of its characters.
 
 const mostCharacters = 400, mostNames = 20000;
 
@@ -199,7 +199,7 @@ export class Labels {
         return width;
     }
 
-    // The characters of a name, without controls.
+    // Returns the characters of a name, with control characters replaced.
     text(name) {
         let text = this.texts.get(name);
 
@@ -212,8 +212,8 @@ export class Labels {
         return text;
     }
 
-    // The name, or its beginning with an ellipsis, or "" where less than two characters fit. `end` follows the name
-    // where there is room for both.
+    // Returns the name, or its beginning with an ellipsis, or "" if fewer than two characters fit. `end` is appended if
+    // both fit.
     fit(name, room, end = "") {
         const text = end ? [...this.text(name), ...end] : this.text(name);
         const dots = this.width("…");

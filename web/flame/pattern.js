@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regular expressions whose time is bounded. Names are written by strangers, and the pattern may come with a link: the
-// browser's own expressions can take for ever on "aaaa...", and nothing stops them. Here all ways through the pattern
-// are followed at once, a character at a time (as Thompson described it in 1968), and only whether there is a match
-// is asked. The browser's expressions still decide about single characters, as in "[a-z]" or "\w".
+// Regular expressions with bounded run time. Names are untrusted, and a link may contain a pattern: a backtracking
+// engine such as the browser's can run for ever on "aaaa...", and a page cannot stop it. This one follows all
+// alternatives at once, one character at a time (Thompson, 1968), and only answers whether there is a match. Single
+// characters and classes, "[a-z]" or "\w", are matched by the browser's engine.
 
 const longestPattern = 500, mostStates = 1000, mostKept = 50000;
 const escapes = String.raw`\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)`;
@@ -27,8 +27,8 @@ function countsOf(token) {
     return { "*": [0, Infinity], "+": [1, Infinity], "?": [0, 1] }[token];
 }
 
-// Reads a pattern that is known to be well-formed. Each method returns a function that makes the states of what was
-// read, given the state that comes after them.
+// Parses a pattern that is known to be valid. Each method returns a function that, given the next state, creates the
+// states of the part that was parsed.
 class Parser {
     constructor(text, flags) {
         this.waiting = text.match(tokens) ?? [];
@@ -66,7 +66,7 @@ class Parser {
         if (!counts)
             return part;
         this.waiting.shift();
-        if (this.waiting[0] === "?") // as few as will do: whether there is a match is the same
+        if (this.waiting[0] === "?") // a lazy quantifier does not change whether there is a match
             this.waiting.shift();
         return (next) => this.repeat(part, counts, next);
     }
@@ -102,21 +102,21 @@ class Parser {
 }
 
 export class Pattern {
-    // Throws an Error whose message is a reason, if it is not a pattern.
+    // Throws an Error with the reason if the pattern is invalid or not supported.
     constructor(text, flags = "") {
         if (text.length > longestPattern)
             throw new Error(`it is longer than ${longestPattern} characters`);
-        const unicode = flags.includes("u") ? flags : `${flags}u`; // a character is not half of one
+        const unicode = flags.includes("u") ? flags : `${flags}u`; // so that a surrogate pair is one character
 
-        new RegExp(text, unicode); // throws what is wrong with it
+        new RegExp(text, unicode); // throws if the pattern is invalid
         this.found = { number: 0, mark: 0 };
         this.start = new Parser(text, unicode).alternatives()(this.found);
-        this.step = 0; // a state that is reached in a step is marked with it
+        this.step = 0; // number of the current step; it marks the states that were reached in this step
         this.places = new Map();
-        this.kept = 0; // steps between places
+        this.kept = 0; // number of cached transitions
     }
 
-    // Whether it is somewhere in the name.
+    // Whether the pattern matches anywhere in the name.
     test(name) {
         let place = this.place([], undefined);
 
@@ -128,8 +128,8 @@ export class Pattern {
         return (place.next.get(undefined) ?? this.follow(place, undefined)) === this.found;
     }
 
-    // The place where some states are reached behind a character; it matters whether that is of a word. Places are
-    // kept, with the next one for each character, since names are much alike.
+    // Returns the cached place for a set of states that were reached after a character; only whether that was a word
+    // character matters. A place also caches its successor for each character, since most names are alike.
     place(states, before) {
         const key = `${before} ${states.map((state) => state.number).sort().join(" ")}`;
         const found = this.places.get(key);
@@ -141,7 +141,7 @@ export class Pattern {
         return made;
     }
 
-    // The place behind the character; undefined is the end of the name.
+    // Returns the place after one more character. undefined is the end of the name.
     follow(place, character) {
         const taking = this.spread([...place.states, this.start], place.before, character);
         const isFound = this.found.mark === this.step;
@@ -157,7 +157,8 @@ export class Pattern {
         return next;
     }
 
-    // The states that take a character, of those reached and all that follow without one.
+    // Returns the states that consume a character, among the given ones and all that are reachable without consuming
+    // one.
     spread(waiting, before, after) {
         const taking = [];
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of a stream, /api/v1/samples: JSON, a line each. A line that cannot be read is counted and left out,
-// since a stream is about programs of strangers and may break off anywhere.
+// Reads /api/v1/samples, a stream of JSON records, one for each line. Lines that cannot be parsed are counted and
+// skipped, since names are untrusted and the stream may break off anywhere.
 
-// The longest line, in characters. A stack of 1,024 frames with names of 1 KB is as long.
+// Maximum length of a line, in characters: 1,024 frames with names of 1 KB.
 const longestLine = 1 << 20;
 
-// Cuts text that comes in pieces into lines, and holds no more than one line.
+// Splits text that arrives in pieces into lines. Holds at most one line.
 class Lines {
     constructor(take) {
         this.take = take;
-        this.begun = ""; // the start of a line whose end has not come
-        this.skips = false; // that line is too long
+        this.begun = ""; // the part of the current line that has arrived
+        this.skips = false; // the current line is too long
         this.long = 0;
     }
 
-    // Text that does not end the line.
+    // Adds text that does not end the current line.
     keep(text) {
         if (!this.skips && this.begun.length + text.length <= longestLine) {
             this.begun += text;
@@ -50,12 +50,13 @@ function recordOf(line) {
 }
 
 // Calls `take` with the object of each line, until the stream ends or `signal` is aborted. Returns
-//   records, broken, long: how many lines were taken, were not an object of JSON, and were longer than 1 MB;
-//   ended: "whole"; "stopped" by the signal; or "cut", if the connection broke or the last line has no end.
+//   records, broken, long: the number of records, of lines that were not a JSON object, and of lines that were too
+//   long;
+//   ended: "whole"; "stopped" if `signal` was aborted; "cut" if the connection broke or the last line was incomplete.
 // Throws only what `take` throws.
 export async function readRecords(response, take, signal) {
     const counts = { records: 0, broken: 0, long: 0, ended: "whole" };
-    const decoder = new TextDecoder(); // bytes that are not UTF-8 become U+FFFD
+    const decoder = new TextDecoder(); // replaces bytes that are not UTF-8 by U+FFFD
     const reader = response.body.getReader();
     const stop = () => reader.cancel().catch(() => {});
     const lines = new Lines((line) => {
@@ -87,16 +88,16 @@ export async function readRecords(response, take, signal) {
     return { ...counts, long: lines.long, ended: signal?.aborted ? "stopped" : counts.ended };
 }
 
-// --- The stack of a sample, named as /api/v1/folded names it, so that a graph and that text have the same frames.
+// --- The stack of a sample. Frames have the same names as in /api/v1/folded, so that the graph and that text agree.
 
 const unknown = "[unknown]";
-const kernel = "[kernel.kallsyms]"; // the module of all functions of the kernel, those of its modules included
+const kernel = "[kernel.kallsyms]"; // module of all kernel functions, including those of kernel modules
 
 function textOf(value, otherwise) {
     return typeof value === "string" && value !== "" ? value : otherwise;
 }
 
-// An address without a symbol is its file, "[libc.so.6]", or "[unknown]".
+// A frame without a symbol is named after its file, "[libc.so.6]", or "[unknown]".
 function nameOf(symbol, module) {
     if (symbol !== unknown)
         return symbol;
@@ -115,23 +116,25 @@ function frameOf(entry) {
     return { name, module, kind: module === kernel ? "kernel" : "user" };
 }
 
-// A sample without callers is where it was taken.
+// A sample without a call chain has one frame, its instruction pointer.
 function framesOf(sample) {
     if (Array.isArray(sample.callchain) && sample.callchain.length > 0)
         return sample.callchain.map(frameOf).reverse();
     return [frameOf(sample.ip === "0x0" ? null : sample)];
 }
 
-// The frames of a sample, the outermost first: {name, module, kind}. The first one is its process, by the name of the
-// thread, which may change; a process whose name is not known is ":PID". The others are of `kind` "user" or "kernel".
+// Returns the frames of a sample, the outermost first: {name, module, kind}. The first frame is the process. It is
+// named after the thread, which may change its name, or ":PID" if the name is unknown. The `kind` of the others is
+// "user" or "kernel".
 export function stackOf(sample) {
     const name = textOf(sample.comm, `:${Number(sample.pid ?? -1)}`);
 
     return [{ name, module: "", kind: "process" }, ...framesOf(sample)];
 }
 
-// The stacks of a sample, with their weights: [[frames, weight]]. Of off-CPU time the weight is in nanoseconds, and the
-// outermost frame is the state of the task; the part of the wait in which it could have run is in the state "runnable".
+// Returns the stacks of a sample with their weights: [[frames, weight]]. For off-CPU time the weight is in nanoseconds
+// and the outermost frame is the state of the task. The part of the wait during which the task was runnable is a stack
+// of its own.
 export function stacksOf(sample) {
     const frames = stackOf(sample), { off_cpu_ns: ns, runnable_ns: runnable = 0 } = sample;
     const inState = (name) => [{ name, module: "", kind: "state" }, ...frames];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames whose names have a text in them, and the share of the samples that have such a frame.
+// Finds the frames whose names contain a text, and the share of samples with such a frame.
 import { Pattern } from "./pattern.js";
 
-const longestName = 8192; // that a pattern sees; the daemon has none that are longer
+const longestName = 8192; // characters of a name that a pattern is matched against; the daemon sends no longer names
 const patienceMs = 1000;
 
-// A text is found whatever its case; "/text/" is a regular expression, with the flags i, m, s, u behind it.
+// Plain text matches in upper and lower case. "/text/" is a regular expression; the flags i, m, s and u may follow.
 function tester(text) {
     const [, pattern, flags] = /^\/(.+)\/([imsu]*)$/s.exec(text) ?? [];
     const wanted = text.toLowerCase();
@@ -21,7 +21,7 @@ function tester(text) {
     };
 }
 
-// Each name is looked at once.
+// Caches the result for each name.
 function remembered(test) {
     const known = new Map();
 
@@ -39,7 +39,7 @@ function find(tree, matching) {
     let weight = 0;
 
     while (waiting.length > 0) {
-        const [node, inside] = waiting.pop(); // inside: a frame further out has matched, and has these samples
+        const [node, inside] = waiting.pop(); // inside: an ancestor has matched and already counts these samples
         const found = node.parent !== null && matching(node.name);
         if (found)
             matches.add(node);
@@ -50,8 +50,8 @@ function find(tree, matching) {
     return { matches, weight, share: tree.total > 0 ? weight / tree.total : 0, error: null };
 }
 
-// Returns {matches: Set of nodes, weight, share, error}. A sample counts once, however many of its frames match.
-// `error` is null, or a sentence about the text; then nothing matches.
+// Returns {matches: Set of nodes, weight, share, error}. A sample counts once, even if several of its frames match.
+// `error` is null, or says why the text is not a valid pattern; then nothing matches.
 export function search(tree, text) {
     const nothing = { matches: new Set(), weight: 0, share: 0, error: null };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a frame: in a tooltip, and in a sentence for readers of the screen. All of it is text.
+// Describes a frame: in a tooltip, and in a sentence for screen readers. Names are inserted as text.
 import { element, plain, replace } from "../element.js";
 import { amount, percent, waited } from "../numbers.js";
 import { change, points } from "./painter.js";
@@ -20,7 +20,7 @@ function shares(node, root, zoomed) {
     return zoomed.parent ? `${all}, ${percent(node.total / zoomed.total)} of ${nameOf(zoomed)}` : all;
 }
 
-// The lines of the tooltip. `describe` gives the weight of a node in words.
+// Returns the lines of the tooltip. `describe` returns the weight of a node in words.
 function lines(node, { root, zoomed, describe, difference }) {
     const where = [kinds[node.kind], node.module && plain(node.module).slice(0, mostCharacters)].filter(Boolean);
     const said = [nameOf(node), where.join(", "), `${describe(node)}, ${shares(node, root, zoomed)}`];
@@ -33,7 +33,7 @@ function lines(node, { root, zoomed, describe, difference }) {
     return said.filter(Boolean);
 }
 
-// The same in a sentence, with where the frame is among others.
+// Returns the same as a sentence, with the position of the frame among its siblings.
 export function sentence(node, row, state) {
     const children = node.children?.size ?? 0;
 
@@ -59,7 +59,7 @@ export class Tip {
         replace(this.box, ...lines(node, state).map((line) => element("p", {}, line)));
     }
 
-    // At a place of the container, where it does not leave it.
+    // Shows the tooltip at a position, moved so that it stays within the container.
     show(x, y) {
         const { box, container } = this;
 
@@ -69,13 +69,13 @@ export class Tip {
     }
 }
 
-// --- Explains the colours of a flame graph.
+// --- The legend: explains the colours of a flame graph.
 
 function entry(kind, text) {
     return element("span", {}, element("i", { class: `flame-${kind}` }), text);
 }
 
-// `change` is the strongest difference, or 0 where the colours are of kinds; `searches`: whether frames are matched.
+// `change` is the largest difference, or 0 if colours show the kinds of frames. `searches`: a search highlights frames.
 export function legend(box, change, searches) {
     const entries = change
         ? [entry("less", `${points(-change)}: less than before`), entry("more", `${points(change)}: more than before`),

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks summed up: a node for each path of frames, with the weight of the samples that came by. It is bounded,
-// whatever the programs do that it is about: what finds no room goes to "(other)" below the last frame that has a node,
-// and is counted in `lumped`; the middle of a stack that is too deep is the frame "(left out)". Weights are samples, or
-// nanoseconds of off-CPU time.
+// Aggregates stacks in a tree: one node for each path of frames, with the weight of its samples. The size is bounded,
+// whatever the sampled programs do. Stacks for which there is no room go to "(other)" below the last frame that has a
+// node, and are counted in `lumped`. The middle of a stack that is too deep is replaced by the frame "(left out)".
+// Weights are samples, or nanoseconds of off-CPU time.
 
-const heaviest = 2 ** 53; // of one sample
+const heaviest = 2 ** 53; // maximum weight of one sample
 const other = { name: "(other)", module: "", kind: "other" };
 const leftOut = { name: "(left out)", module: "", kind: "other" };
 
-// The same for frames that are the same, in all trees. The length keeps two names from being another two together.
+// Returns the same key for equal frames, in all trees. It contains the length of the name, so that a different split of
+// name and module gives a different key.
 export function keyOf(frame) {
     return `${frame.kind} ${frame.name.length} ${frame.name}${frame.module}`;
 }
@@ -19,15 +20,15 @@ class Node {
         this.name = name;
         this.module = module;
         this.kind = kind;
-        this.self = 0; // weight of the samples that were taken in this frame itself
-        this.total = 0; // and in those that it called
-        this.variance = 0; // of `total`
+        this.self = 0; // weight of samples taken in this frame
+        this.total = 0; // weight of samples taken in this frame or in its callees
+        this.variance = 0; // variance of the total
         this.children = null; // Map, by keyOf()
         this.parent = parent;
         this.depth = parent ? parent.depth + 1 : 0;
     }
 
-    // The frames from the root's child to this node.
+    // Returns the nodes from the child of the root to this one.
     path() {
         const nodes = [];
 
@@ -39,7 +40,7 @@ class Node {
 
 const otherKey = keyOf(other);
 
-// The Map that a Map has at a key.
+// Returns the Map stored at a key of a Map; creates it if necessary.
 function within(map, key) {
     if (!map.has(key))
         map.set(key, new Map());
@@ -53,16 +54,16 @@ function addWeights(to, node) {
 }
 
 export class StackTree {
-    // At most `limit` nodes, and an eighth more for "(other)"; `depth` frames in a stack; `text` characters of names.
-    // `isTime`: weights are nanoseconds.
+    // `limit`: maximum number of nodes, plus one eighth for "(other)"; `depth`: frames of a stack; `text`: characters
+    // of names. `isTime`: weights are nanoseconds.
     constructor({ limit = 200000, depth = 512, text = 1 << 24, isTime = false } = {}) {
         this.limits = { limit, depth, text, isTime };
         this.isTime = isTime;
         this.root = new Node({ name: "all", module: "", kind: "all" }, null);
         this.frames = new Map(); // {key, frame} by kind, module, name
         this.text = 0;
-        this.size = 0; // nodes, without the root
-        this.depth = 0; // of the deepest node
+        this.size = 0; // number of nodes without the root
+        this.depth = 0; // depth of the deepest node
         this.lumped = 0;
     }
 
@@ -70,7 +71,7 @@ export class StackTree {
         return this.root.total;
     }
 
-    // Adds a stack, the outermost frame first.
+    // Adds a stack, with the outermost frame first.
     add(frames, weight = 1) {
         if (!(weight > 0))
             return;
@@ -85,7 +86,7 @@ export class StackTree {
         }
     }
 
-    // The outer and the inner half of a stack that is too deep: where it came from, and what it did.
+    // Shortens a stack that is too deep to its outermost and its innermost frames.
     cut(frames) {
         const { depth } = this.limits, outer = depth >> 1;
 
@@ -94,7 +95,7 @@ export class StackTree {
         return [...frames.slice(0, outer), leftOut, ...frames.slice(frames.length - (depth - outer - 1))];
     }
 
-    // The node of a path.
+    // Returns the node of a path; creates it if necessary.
     descend(frames) {
         let node = this.root;
 
@@ -107,9 +108,9 @@ export class StackTree {
         return node;
     }
 
-    // null if there is no room for it.
+    // Returns null if there is no room for the child.
     child(parent, frame) {
-        const known = this.known(frame); // a tree that was made of another has nodes of frames that it does not know
+        const known = this.known(frame); // a tree derived from another one has nodes whose frames it has not stored
         const found = parent.children?.get(known ? known.key : keyOf(frame));
 
         if (found)
@@ -123,7 +124,7 @@ export class StackTree {
         return this.frames.get(kind)?.get(module)?.get(name);
     }
 
-    // Holds the texts of a frame, once for all its nodes.
+    // Stores the strings of a frame once for all its nodes.
     keep(frame) {
         const kept = { key: keyOf(frame), frame };
 
@@ -145,7 +146,7 @@ export class StackTree {
         return made;
     }
 
-    // "(other)" below the node, or, where that has no room either, below the next one outside that has it.
+    // Returns the node "(other)" below a node or, if there is no room, below its nearest ancestor where there is.
     lump(node) {
         const most = this.limits.limit * 1.125;
 
@@ -158,8 +159,8 @@ export class StackTree {
         }
     }
 
-    // Has nodes for a node of another tree, and for all below it, and calls `add` with each and the other tree's: by
-    // default, its weights are added.
+    // Merges a subtree of another tree. Calls `add` with each pair of nodes, own and other; by default it adds the
+    // weights.
     graft(into, from, add = addWeights) {
         const pairs = [[into, from]];
 
@@ -171,12 +172,12 @@ export class StackTree {
         }
     }
 
-    // The same without the frames of processes.
+    // Returns a copy without the frames of processes.
     merged() {
         return this.without(({ kind }) => kind === "process");
     }
 
-    // The same without some frames: their samples are taken in the next frame outside that is kept.
+    // Returns a copy without some frames. Their samples count for the nearest ancestor that remains.
     without(isLeftOut) {
         const tree = new StackTree(this.limits), pairs = [[tree.root, this.root]];
 
@@ -198,7 +199,7 @@ export class StackTree {
         return tree;
     }
 
-    // All nodes, each after its parent.
+    // Visits all nodes, each after its parent.
     *nodes() {
         const waiting = [this.root];
 
@@ -211,26 +212,26 @@ export class StackTree {
     }
 }
 
-// --- Two trees laid over each other. Samples of the two may differ in number, so that shares of each are compared.
+// --- The difference of two trees. They may have different numbers of samples, so shares are compared.
 
-// The standard deviation of the difference of two shares, by the variances of their weights. Samples vary as Poisson
-// counts do: the variance is their number, or, where each has a weight of its own, the sum of the squares.
+// Returns the standard deviation of the difference of two shares, from the variances of their weights. Samples follow a
+// Poisson distribution: the variance is their number or, for weighted samples, the sum of the squared weights.
 export function deviation(before, beforeTotal, after, afterTotal) {
     const ofShare = (variance, total) => total > 0 ? variance / (total * total) : 0;
 
     return Math.sqrt(ofShare(before, beforeTotal) + ofShare(after, afterTotal));
 }
 
-// Whether a difference is more than chance makes of samples: two standard deviations.
+// Whether a difference is significant: at least two standard deviations.
 export function isSure(change, error) {
     return Math.abs(change) >= 2 * error && change !== 0;
 }
 
-// Returns a tree with the weights of `after`, whose nodes also have `before` and `after`, their totals' shares, from 0
-// to 1, and `error`, the standard deviation of their difference. A frame that is gone is kept with the total 0.
+// Returns a tree with the weights of `after`. Its nodes also have `before` and `after`, their shares from 0 to 1, and
+// `error`, the standard deviation of the difference. A frame that occurs only in `before` has a total of 0.
 export function difference(before, after) {
     const tree = new StackTree(after.limits);
-    const old = new Map(), none = { total: 0, variance: 0 }; // the node of `before`, by the new tree's
+    const old = new Map(), none = { total: 0, variance: 0 }; // node of the new tree → node in before
 
     tree.graft(tree.root, after.root);
     tree.lumped = after.lumped;
@@ -244,10 +245,10 @@ export function difference(before, after) {
     return tree;
 }
 
-// --- Functions, with the weight of the samples in which they ran (self) and in which they were on the stack (total).
+// --- Functions, with the weight of the samples taken in them (self) and of those with them on the stack (total).
 
-// Visits each node with the process that it is of, "" if there is none. `leave` is called with what `enter` returned,
-// unless that is null, when all below the node are done.
+// Visits each node together with the name of its process, or "". If `enter` does not return null, its result is passed
+// to `leave` once all descendants were visited.
 function walk(tree, enter, leave) {
     const waiting = [[tree.root, "", null]];
 
@@ -265,7 +266,8 @@ function walk(tree, enter, leave) {
     }
 }
 
-// The functions of the kernel in which programs wait are the same for all waits: it is the program's function that waits.
+// Removes the kernel functions that block: they are the same for every wait. The waits then belong to the user function
+// that made the system call.
 function ofPrograms(tree) {
     const inProgram = new Set();
 
@@ -277,15 +279,15 @@ function ofPrograms(tree) {
     });
 }
 
-// Of the samples that were taken in the frame itself.
+// Returns the variance of a node's own samples.
 function selfVariance({ variance, children }) {
     for (const child of children?.values() ?? [])
         variance -= child.variance;
     return Math.max(0, variance);
 }
 
-// Returns [{name, module, kind, process, self, total, variance}], the largest self first; `variance` is that of self. A
-// function that calls itself has each sample once in its total. With `byProcess`, each process has its own rows; else
+// Returns [{name, module, kind, process, self, total, variance}], the largest self first. `variance` is that of self.
+// The total of a recursive function counts each sample once. With `byProcess`, each process has its own rows; otherwise
 // `process` is "".
 export function hottest(tree, { byProcess = false } = {}) {
     const rows = new Map();

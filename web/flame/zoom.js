@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame that is zoomed to, the window on the root's width that belongs to it, and the way from one window to the
-// next. The frame is kept by its path, so that it is found again in a tree that has grown, or in another one.
+// The zoomed frame, the visible window of the root's width, and the animation from one window to the next. The frame is
+// stored as a path, so that it can be found again in an updated tree or in another one.
 
 const durationMs = 350;
 
@@ -8,7 +8,7 @@ function ease(t) {
     return t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) ** 2;
 }
 
-// The names from the root to a node, without the root's.
+// Returns the nodes from the root to a node, without the root.
 export function pathOf(node) {
     const path = [];
 
@@ -17,7 +17,7 @@ export function pathOf(node) {
     return path.reverse();
 }
 
-// The widest child with this name; the one of the same kind and module where they are known.
+// Returns the child with the same name, kind and module. If there is none, returns the widest child with that name.
 function childOf(node, { name, kind, module }) {
     let found = null;
 
@@ -32,7 +32,7 @@ function childOf(node, { name, kind, module }) {
     return found;
 }
 
-// The node that a path leads to from the root, or as far as it goes.
+// Follows a path from the root as far as it exists, and returns the last node.
 export function follow(root, path) {
     let node = root;
 
@@ -48,14 +48,14 @@ export function follow(root, path) {
 export class Zoom {
     constructor(layout) {
         this.layout = layout;
-        this.path = []; // of what was asked for: {name, kind, module}, the latter two where they are known
+        this.path = []; // the requested path: {name, kind, module}; kind and module may be unknown
         this.node = null;
         this.from = 0;
         this.to = 1;
-        this.way = null; // of the movement: {begin, from, to} as it began
+        this.way = null; // the running animation: {begin, from, to}, the window at its start
     }
 
-    // The tree is another one, or has grown. A frame of width 0 cannot be zoomed to.
+    // Finds the zoomed frame in a new or updated tree. A frame of width 0 cannot be zoomed to, so its ancestor is used.
     settle(root) {
         this.node = follow(root, this.path);
         while (this.node.parent && !(this.node.total > 0))
@@ -70,7 +70,7 @@ export class Zoom {
         this.settle(root);
     }
 
-    // Moves the window to where it is at a time. Returns whether it moves on.
+    // Advances the animation to a time. Returns whether it continues.
     step(now) {
         if (!this.way)
             return false;
@@ -84,7 +84,7 @@ export class Zoom {
     }
 }
 
-// The width changes by the same factor in the same time; a point at the same place of both windows stays there.
+// The width changes exponentially. A point that has the same position in both windows does not move.
 function between(a, b, t) {
     const wide = a.to - a.from, narrow = b.to - b.from;
     const width = wide * (narrow / wide) ** t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts of the daemon and its machine, and its collectors.
+// Facts about the daemon, its machine and its collectors.
 import { element, plain, replace, write } from "../element.js";
 import { History } from "../history.js";
 import { Line } from "../lines.js";
@@ -8,12 +8,12 @@ import { Poll } from "../poll.js";
 import { absences, cpuShares } from "./findings.js";
 import { yamlOf } from "./yaml.js";
 
-const leastReadingS = 1e-5; // less is not worth its digits
+const leastReadingS = 1e-5; // shorter durations are shown as less than this
 const when = (seconds) => new Date(seconds * 1000).toLocaleString();
 
 function opener({ state, capabilities, filtered }) {
     const powers = capabilities.map((name) => name.replace(/^cap_/, "")).join(", ") || "none";
-    const states = { none: "there is none: the daemon opens counters itself", lost: "has ended",
+    const states = { none: "none: the daemon opens counters itself", lost: "has ended",
                      late: "does not answer", running: "runs" };
     const filter = filtered === false ? "; without a system-call filter" : "";
 
@@ -26,7 +26,7 @@ function descriptors(one) {
     return `${one.open + one.sampling} of ${most} for counters and rings; the limit is ${one.limit}`;
 }
 
-// Each row, from the status.
+// The label of each row, and how its value is derived from the status.
 const rows = {
     "Version": (status) => status.version,
     "Running since": (status) => when(status.start_time),
@@ -35,9 +35,9 @@ const rows = {
     "CPUs": ({ machine }) => `${machine.cpus_online} online of ${machine.cpus_possible}`,
     "Opener": (status) => opener(status.opener),
     "Open files": (status) => descriptors(status.descriptors),
-    "Configuration": (status) => status.config_file === null ? "the built-in one" : plain(status.config_file),
+    "Configuration": (status) => status.config_file === null ? "built-in" : plain(status.config_file),
     "Read last": (status) => `${when(status.config_last_reload_success_time)}` +
-        `${status.config_last_reload_successful ? "" : "; a reload after it failed"}`,
+        `${status.config_last_reload_successful ? "" : "; a later reload failed"}`,
 };
 
 function collector({ enabled, success, duration_seconds }) {
@@ -71,11 +71,10 @@ export class Facts {
     }
 }
 
-// --- The cost of the daemon itself: the CPU time and the memory of each of its processes, and a line of all CPU
-// time.
+// --- The cost of the daemon: CPU time and memory of each of its processes, and a chart of the total CPU time.
 
 const interval = 5, gap = 20; // seconds
-const roles = { daemon: "serves", opener: "opens counters", symboliser: "reads programs for samples" };
+const roles = { daemon: "serves", opener: "opens counters", symboliser: "reads symbols for samples" };
 const sum = (values) => values.reduce((all, one) => all + one, 0);
 
 function row(name) {
@@ -141,7 +140,7 @@ export class Cost {
     }
 }
 
-// --- Documents that are asked for only while they are open: the metrics that have no value, and the configuration.
+// --- Documents that are requested only while they are unfolded: the metrics without a value, and the configuration.
 
 const oftenMs = 60000;
 
@@ -151,7 +150,7 @@ function showMetrics(body, { metrics }) {
         element("p", {}, element("b", {}, where), `: ${sentence}`),
         element("p", { class: "quiet" }, names.join(", "))));
 
-    replace(body, items.length > 0 ? element("ul", {}, ...items) : element("p", {}, "Each metric has a value."));
+    replace(body, items.length > 0 ? element("ul", {}, ...items) : element("p", {}, "Every metric has a value."));
 }
 
 function showConfig(body, document) {
@@ -161,10 +160,10 @@ function showConfig(body, document) {
 
 const disclosures = {
     metrics: { title: "Derived metrics without a value, and why", path: "api/v1/metrics", show: showMetrics },
-    config: { title: "The configuration that runs", path: "api/v1/config", show: showConfig },
+    config: { title: "The active configuration", path: "api/v1/config", show: showConfig },
 };
 
-// Open ones are in the address: "#health?open=metrics,config".
+// The URL lists the open ones: "#health?open=metrics,config".
 class Disclosure {
     constructor(page, { title, path, show }, changed) {
         this.page = page;
@@ -206,7 +205,7 @@ export class Documents {
         this.follow();
     }
 
-    // Opens and closes what the address has.
+    // Opens the documents that the URL lists and closes the others.
     follow() {
         const open = (this.page.address.parameters.get("open") ?? "").split(",");
 

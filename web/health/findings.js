@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The faults of a daemon, from its /api/v1/status: sentences, each with the list of what it concerns. Pure.
+// Faults of the daemon, from /api/v1/status: sentences, each with the list of what it affects. Pure functions.
 import { plain } from "../element.js";
 
-const starvedHelp = "Fewer groups on this PMU help (collectors.*.groups), and an end to other programs that count, " +
-    "as perf; on x86 also kernel.nmi_watchdog=0.";
+const starvedHelp = "Configure fewer groups on this PMU (collectors.*.groups), or end other programs that count, " +
+    "such as perf; on x86 also set kernel.nmi_watchdog=0.";
 
 // "no such event (ENOENT); see x" → "No such event (ENOENT); see x."
 export function sentence(text) {
@@ -12,7 +12,7 @@ export function sentence(text) {
     return clean === "" ? "" : clean[0].toUpperCase() + clean.slice(1) + (/[.!?]$/.test(clean) ? "" : ".");
 }
 
-// [{key, items}], in the order in which keys come first.
+// Returns [{key, items}], in the order in which the keys first occur.
 function grouped(items, keyOf) {
     const groups = new Map();
 
@@ -64,7 +64,7 @@ function starvedPlace({ items }) {
 
 const keyed = (...names) => (item) => JSON.stringify(names.map((name) => item[name]));
 
-// One sentence for each reason. Collectors that fail are said to by themselves.
+// Merges failures with the same reason. Collectors that fail as a whole are reported separately.
 function failures(status) {
     const others = status.failures.filter((one) => one.reason !== "failed" && one.reason !== "no_pmu");
 
@@ -74,20 +74,20 @@ function failures(status) {
     }));
 }
 
-// A machine without a PMU has no fault: all that this explains is one note.
+// A missing PMU is not a fault: everything that it explains becomes one note.
 function noPmu(status) {
     const items = status.failures.filter((one) => one.reason === "no_pmu");
     const events = unique(items.map((one) => one.event)).map(plain).join(", ");
 
     return items.length === 0 ? [] : [{
         level: "note", title: "No hardware PMU",
-        sentence: "This machine offers none: a virtual machine needs its host to pass one on, a board a pmu node in " +
-            "its device tree. What the kernel itself counts is there.",
+        sentence: "This machine has none: a virtual machine gets one from its host, a board needs a pmu node in its " +
+            "device tree. Software events are counted.",
         places: [`Not counted: ${events}`],
     }];
 }
 
-// While counting is paused, nothing runs.
+// Nothing is reported while counting is paused.
 function starved(status) {
     return grouped(status.paused ? [] : status.starved, keyed("cause", "state")).map(({ items }) => ({
         level: "warn",
@@ -104,12 +104,12 @@ function collectors(status) {
 }
 
 const openerFaults = {
-    lost: "The process that opens counters has ended. What is open is counted on, and nothing new can be opened: " +
+    lost: "The process that opens counters has ended. Open counters keep counting, but new ones cannot be opened: " +
         "restart perfcountd.",
-    late: "The process that opens counters does not answer. What is open is counted on.",
+    late: "The process that opens counters does not answer. Open counters keep counting.",
 };
 
-// Why nothing new can be opened, or "".
+// Returns why no new counters can be opened, or "".
 export function openerFault(status) {
     return openerFaults[status.opener.state] ?? "";
 }
@@ -121,12 +121,12 @@ function daemon(status) {
     if (openerFault(status))
         found.push({ level: "bad", title: "Opener", sentence: openerFault(status), places: [] });
     if (!status.config_last_reload_successful)
-        found.push({ level: "bad", title: "The last reload failed, and the configuration before it runs",
+        found.push({ level: "bad", title: "The last reload failed: the previous configuration stays in effect",
             sentence: plain(status.config_last_reload_error), places: [] });
     if (descriptors.needed > descriptors.counters)
         found.push({ level: "warn", title: "Too few descriptors", places: [],
-            sentence: `Counters need ${descriptors.needed} open files, and ${descriptors.counters} are theirs of the ` +
-                `limit of ${descriptors.limit}: raise LimitNOFILE= of the service, or count less.` });
+            sentence: `Counters need ${descriptors.needed} open files, but the limit of ${descriptors.limit} leaves ` +
+                `${descriptors.counters}: raise LimitNOFILE= of the service, or count less.` });
     if (status.reader?.state === "lost")
         found.push({ level: "warn", title: "Reader of names", places: [],
             sentence: "The process that reads the names of containers has ended. Known containers keep their " +
@@ -134,14 +134,14 @@ function daemon(status) {
     return found;
 }
 
-// [{level: "bad" | "warn" | "note", title, sentence, places: [text]}], the worst first. A note needs no attention.
+// Returns [{level: "bad" | "warn" | "note", title, sentence, places: [text]}], the worst first. A note needs no action.
 export function findings(status) {
     const all = [...daemon(status), ...collectors(status), ...starved(status), ...failures(status), ...noPmu(status)];
 
     return ["bad", "warn", "note"].flatMap((level) => all.filter((one) => one.level === level));
 }
 
-// The derived metrics that have no value somewhere, by reason: [{sentence, where, metrics: [name]}].
+// Returns the derived metrics that lack a value on some PMU, by reason: [{sentence, where, metrics: [name]}].
 export function absences(metrics) {
     const all = metrics.flatMap((metric) => metric.absent.map((one) => ({ ...one, name: metric.name })));
 
@@ -152,8 +152,8 @@ export function absences(metrics) {
     }));
 }
 
-// The share of a CPU that each process used between two answers. A clock that jumps is seen by the browser's, which
-// does not: {pid: share}. `seconds` are by the browser's clock.
+// Returns {pid: share}, the share of a CPU that each process used between two answers. If the wall clock of the daemon
+// has jumped, `seconds` is used, which is measured by the browser's monotonic clock.
 export function cpuShares(before, after, seconds) {
     const byDaemon = after.timestamp - before.timestamp;
     const elapsed = Math.abs(byDaemon - seconds) < 1 + seconds / 2 ? byDaemon : seconds;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view Health: what is not counted and what helps, what the daemon costs, its configuration; pause and reload.
+// The view Health: what is not counted and how to fix it, the cost of the daemon, its configuration; pause and reload.
 import { Age } from "../age.js";
 import { element, replace, write } from "../element.js";
 import { Poll } from "../poll.js";
@@ -28,7 +28,7 @@ function article({ level, title, sentence, places }) {
 class Health {
     constructor(root, page) {
         this.page = page;
-        this.verdict = element("span", { id: "verdict" }, "The page asks the daemon…");
+        this.verdict = element("span", { id: "verdict" }, "Waiting for the daemon…");
         this.list = element("ul", { class: "findings" });
         this.cost = new Cost(page);
         this.facts = new Facts();
@@ -52,7 +52,7 @@ class Health {
         this.operations.update(pause);
     }
 
-    // The list is made again only where it is another one.
+    // The list is rebuilt only if it has changed.
     show(status) {
         const found = findings(status);
         const text = JSON.stringify(found);

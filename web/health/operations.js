@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The powers of an operator: pause counting, go on, read the configuration again. Another reader, or curl, may do the
-// same meanwhile. A client that is none sees why, and how to become one.
+// The operator's controls: pause and resume counting, reload the configuration. Other clients may do the same at any
+// time. A client that may not use them sees the reason, and how to get permission.
 import { element, write } from "../element.js";
 import { Fault } from "../client.js";
 import { duration, timeOf } from "../numbers.js";
@@ -9,11 +9,11 @@ import { sentence } from "./findings.js";
 const longestS = 3600;
 
 export class Operations {
-    // `changed` is called when the daemon has done something.
+    // `changed` is called after the daemon has carried out an operation.
     constructor(page, changed) {
         this.page = page;
         this.changed = changed;
-        this.ends = null; // of the pause, by a clock that does not jump
+        this.ends = null; // end of the pause, on the monotonic clock
         this.controller = new AbortController();
         this.state = element("p", { class: "state" }, "");
         this.result = element("p", { class: "result", role: "status" });
@@ -23,7 +23,7 @@ export class Operations {
             element("h3", {}, "Operation"), this.state, this.form, this.confirmation,
             element("div", { class: "controls" }, this.resume, this.reload), this.result, this.refusal);
         this.update({ paused: false });
-        this.enable(false); // until the daemon has said who may
+        this.enable(false); // disabled until the daemon says whether this client is an operator
         write(this.state, "");
     }
 
@@ -52,13 +52,13 @@ export class Operations {
             "The configuration was reloaded."));
     }
 
-    // A pause concerns all readers, so it is asked for twice.
+    // A pause affects all clients, so it needs a confirmation.
     confirm(event) {
         event.preventDefault();
         if (!this.form.reportValidity())
             return;
-        write(this.question, `For ${duration(Number(this.seconds.value))} nothing is counted for any reader of this ` +
-            "machine, and samples stop. Totals stay as they are.");
+        write(this.question, `For ${duration(Number(this.seconds.value))} nothing is counted for any client of this ` +
+            "machine, and sampling stops. Totals keep their values.");
         this.confirmation.hidden = false;
         this.sure.focus();
     }
@@ -90,7 +90,7 @@ export class Operations {
         this.changed();
     }
 
-    // The answer of GET /api/v1/pause.
+    // Takes the answer of GET /api/v1/pause.
     update({ paused, seconds, refusal }) {
         this.paused = paused;
         this.ends = paused ? performance.now() + seconds * 1000 : null;
@@ -104,7 +104,7 @@ export class Operations {
         this.tick();
     }
 
-    // Once a second while it is paused; screen readers do not hear of it.
+    // Called once a second during a pause. The countdown is hidden from screen readers.
     tick() {
         clearTimeout(this.timer);
         if (!this.paused) {
@@ -112,7 +112,7 @@ export class Operations {
             return;
         }
         const left = Math.max(0, Math.ceil((this.ends - performance.now()) / 1000));
-        write(this.state, left > 0 ? `Paused: ${duration(left)} left.` : "Paused: it goes on now.");
+        write(this.state, left > 0 ? `Paused: ${duration(left)} left.` : "Paused: resuming now.");
         this.timer = setTimeout(() => this.tickOn(left), 1000);
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a document as YAML, as a configuration of perfcountd is written.
+// Writes a document as YAML, in the style of a configuration file of perfcountd.
 
 const plainText = /^([A-Za-z_/][\w./*-]*( [\w./*-]+)*|[\d.]+(ns|us|ms|s|m|h|d))$/;
-const words = /^(true|false|yes|no|on|off|null|y|n)$/i; // which other readers of YAML take for something else
+const words = /^(true|false|yes|no|on|off|null|y|n)$/i; // strings that other YAML parsers read as booleans or null
 
 function scalar(value) {
     if (typeof value !== "string" || (plainText.test(value) && !words.test(value)))

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs attention: the findings of the daemon, each with links to its evidence. A daemon without them has what it
-// could not count.
+// The card "Needs attention": the findings of the daemon, each with links to its evidence. If the daemon has none to
+// offer, the card shows what could not be counted.
 import { element, plain, replace, write } from "../element.js";
 import { findings } from "../health/findings.js";
 import { clockOf, cpusOf } from "../numbers.js";
 
-const aroundS = 300; // before and after a finding, in the interval that its link chooses
-const hourS = 3600, leastS = 60; // what can be compared lies in the hour, and lasted a minute
+const aroundS = 300; // seconds before and after a finding that its link includes
+const hourS = 3600, leastS = 60; // only intervals in the last hour and of at least a minute can be compared
 const mostShown = 6;
 const missingPmu = (failure) => failure.reason === "no_pmu" || /offers no hardware PMU/.test(failure.message);
 
-// The rules that say what is not counted; others say what the machine does.
+// Rules about something that is not counted. The other rules are about what the machine does.
 const uncounted = new Set(["multiplexed", "missing", "failed"]);
 
-// [{level, title, text, evidence, cgroup, cpus, since, until}] of the document of /api/v1/findings.
+// Converts the document of /api/v1/findings to [{level, title, text, evidence, cgroup, cpus, since, until}].
 export function itemsOf({ findings = [] }) {
     return findings.map((one) => ({ ...one, level: uncounted.has(one.rule) ? "quiet" : "warn",
         title: String(one.title), text: String(one.text ?? "") }));
 }
 
-// The same, of the document of /api/v1/status. That a machine has no PMU is said elsewhere, once.
+// Does the same for the faults in /api/v1/status. A missing PMU is left out: the header already shows it.
 export function faultsOf(status) {
     const failures = status.failures.filter((one) => !missingPmu(one));
 
@@ -31,16 +31,17 @@ export function faultsOf(status) {
         health: true }));
 }
 
-// A link below this page, or null: the daemon's documents are the only evidence.
+// Returns a link relative to this page, or null. Only documents of the daemon are accepted as evidence.
 export function evidenceOf(path) {
     return typeof path === "string" && /^\/api\/v1\/[\w?&=.,:%*+/-]*$/.test(path) && !path.includes("..")
         ? path.slice(1) : null;
 }
 
-// The rules about what was otherwise before.
+// Rules about something that has changed.
 const changing = new Set(["service_changed", "clock_limited", "starved"]);
 
-// The interval of a finding and the time of the same length before it, as far as that is in the hour; null: too short.
+// Returns the interval of a finding and an equally long one before it, which is shortened if it would begin more than
+// an hour ago. Returns null if either is too short.
 export function comparisonOf({ rule, since, until }, now) {
     const end = until ?? now, first = Math.max(since - (end - since), now - hourS);
 
@@ -55,7 +56,7 @@ function when({ since, until }) {
 }
 
 export class Attention {
-    // `links`: {profile({cgroup, cpu, event}), interval(chosen, compared with or null), health()}
+    // `links`: {profile({cgroup, cpu, event}), interval(selected, base or null), health()}. Each returns a URL.
     constructor(links) {
         this.links = links;
         this.list = element("ul");
@@ -70,7 +71,7 @@ export class Attention {
         if (key === this.key)
             return;
         this.key = key;
-        write(this.note, items.length === 0 ? "Nothing: all that is asked for is counted, and nothing stands out." :
+        write(this.note, items.length === 0 ? "Nothing: all that is configured is counted, and nothing stands out." :
             items.length > mostShown ? `${items.length} findings; the first ${mostShown}:` : "");
         this.note.hidden = this.note.textContent === "";
         this.note.className = items.length === 0 ? "good" : "quiet";

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wide chart: the CPUs that services used, stacked over time. The reader points at a moment and drags to choose an
-// interval, by pointer or by keyboard.
+// The wide chart: CPU time by service, stacked over time. The user points at a moment, or selects an interval by
+// dragging or with the keyboard.
 import { Drawing } from "../drawing.js";
 import { element } from "../element.js";
 import { clockOf, digits } from "../numbers.js";
 import { between, timeTicks, valueScale } from "../scales.js";
 
 const dragPx = 4, timePx = 90, top = 8, bottomPx = 22, right = 2;
-const help = "Arrow keys go from moment to moment, Page Up and Page Down ten at a time. With Shift they choose an " +
-    "interval, and Escape gives it up.";
+const help = "Arrow keys move from moment to moment, Page Up and Page Down by ten. With Shift they select an " +
+    "interval, and Escape clears it.";
 
 export class StackChart {
-    // onPoint(time or null); onInterval(interval or null); describe(time): the values of a moment in words.
+    // onPoint(time or null) and onInterval(interval or null) are called when the user points or selects. describe(time)
+    // returns the values at a time in words.
     constructor({ onPoint, onInterval, describe }) {
         Object.assign(this, { onPoint, onInterval, describe, shown: null, chosen: null, base: null, dragged: null,
                               marked: null, area: { left: 0, right: 1, top, bottom: 1 } });
         this.bubble = element("div", { class: "bubble", hidden: true });
         this.element = element("div", { class: "stack", tabindex: 0, role: "slider", "aria-label":
-            "CPU time by service, a moment of it", "aria-describedby": "stack-help", "aria-valuemin": 0,
+            "A moment of the CPU time by service", "aria-describedby": "stack-help", "aria-valuemin": 0,
             "aria-valuemax": 0, "aria-valuenow": 0,
             onkeydown: (event) => this.key(event), onblur: () => this.point(null),
             onpointermove: (event) => this.move(event), onpointerleave: () => this.dragged || this.point(null),
@@ -41,7 +42,7 @@ export class StackChart {
         this.element.setAttribute("aria-valuemax", Math.ceil(shown.until));
     }
 
-    // `base` is the interval that the chosen one is compared with, or null.
+    // `base` is the interval that the selected one is compared with, or null.
     choose(interval, base = null) {
         this.chosen = interval;
         this.base = base;
@@ -105,7 +106,7 @@ export class StackChart {
         }
     }
 
-    // Each run of steps without a gap is an area by itself.
+    // Each run of steps without a gap is a separate area.
     paintBands(context) {
         const { ends, bands, gaps, colours, since } = this.shown, below = ends.map(() => 0);
 
@@ -150,7 +151,7 @@ export class StackChart {
             this.placeBubble(...place);
     }
 
-    // Returns the ends of the interval in pixels, or null if it is not in the chart.
+    // Returns the edges of the interval in pixels, or null if it lies outside the chart.
     frame(context, interval, colour, dash) {
         const { since, until } = this.shown, { top, bottom } = this.area;
 
@@ -167,7 +168,7 @@ export class StackChart {
         return [from, to];
     }
 
-    // Beside the interval, where there is room for it.
+    // Places the bubble beside the interval, on the side that has room.
     placeBubble(from, to) {
         const width = this.bubble.offsetWidth, all = this.element.clientWidth;
         const x = to + 8 + width <= all ? to + 8 : from - 8 - width >= 0 ? from - 8 - width : (all - width) / 2;
@@ -175,9 +176,9 @@ export class StackChart {
         this.bubble.style.transform = `translateX(${Math.round(Math.max(0, x))}px)`;
     }
 
-    // --- the reader
+    // --- input
 
-    // Marks a moment that was pointed at here or in another chart.
+    // Marks a point in time that the user points at, in this chart or in another one.
     markAt(time) {
         this.marked = time;
         if (this.shown)
@@ -215,7 +216,7 @@ export class StackChart {
             this.drag({ ...this.dragged, interval: between(Math.round(this.dragged.time), Math.round(time)) });
     }
 
-    // A click beside the interval gives it up.
+    // A click outside the interval clears the selection.
     release(event) {
         const dragged = this.dragged, time = dragged && this.timeOf(event);
 
@@ -251,7 +252,7 @@ export class StackChart {
         }
     }
 
-    // From a moment to another one; with `extends` the interval grows from its end that stays.
+    // Moves from one moment to another. With `extending`, the interval grows: its other end stays where it is.
     go(from, to, extending) {
         const stays = { [this.chosen?.since]: this.chosen?.until, [this.chosen?.until]: this.chosen?.since };
 

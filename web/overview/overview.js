@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first view: what the machine does and did in the last hour, who does it, and the way to the code.
+// The first view: what the machine does now and did in the last hour, which services do it, and links to their flame
+// graphs.
 import { Age } from "../age.js";
 import { Fault } from "../client.js";
 import { element, plain, replace, write } from "../element.js";
@@ -17,22 +18,22 @@ import { busiest, outermost, stack } from "./stack.js";
 import { Cpus, Tiles, changeOf, coresIn, coresOf, tilesOf, usageTile } from "./tiles.js";
 
 const pollMs = 2000, ratesS = 2, firstRatesS = 0.5, patienceMs = 17000;
-const emptyMs = 300;                    // how long the first numbers may take before empty charts are shown
-const firstStatusMs = 400;              // idle times have a resolution of 10 ms
+const emptyMs = 300;                    // wait for the first numbers before empty charts are shown
+const firstStatusMs = 400;              // idle times have a resolution of 10 ms, so shorter intervals are inaccurate
 const rankMs = 60000, learnMs = 60000, findingsMs = 30000, oldMs = 7000;
 const spans = { hour: 3600, "5min": 300 };
 const isHour = (seconds) => Math.round(seconds / 60) >= 60;
 const wordsOf = (seconds) => isHour(seconds) ? "hour" : seconds < 90 ? "minute" : `${Math.round(seconds / 60)} minutes`;
-const nowS = { hour: 30, "5min": 6 };   // what the newest numbers are the mean of
-const busyS = { hour: 60, "5min": 10 }; // the same, of services
-const oldestS = 30;                     // of what this tab has seen, to go on with it
-const leastS = 60;                      // of a chart: what has just begun would have no width in an hour
-const comparedS = 300;                  // of the intervals of "Compare with an hour ago"
-const almostAll = 0.9;                  // of a step; what ends in it is in it
+const nowS = { hour: 30, "5min": 6 };   // current values are the mean of this many seconds
+const busyS = { hour: 60, "5min": 10 }; // the same, for services
+const oldestS = 30;                     // recorded values of this tab are continued if they are not older
+const leastS = 60;                      // minimum length of a chart, so that a new record is not squeezed into a corner
+const comparedS = 300;                  // length of the intervals of the button Compare with an hour ago
+const almostAll = 0.9;                  // values that end within this last part of a step belong to it
 const rows = 5, settleMs = 200;
 
-// The share of the time that each CPU was busy between two statuses, by its number. `at` is of the browser's clock, in
-// ms: the daemon's clock is the better one as long as nobody sets it.
+// Returns the share of the time that each CPU was busy between two statuses, by CPU number. `at` is the browser's clock
+// in ms, which is used if the daemon's clock has jumped; otherwise the daemon's clock is more exact.
 export function usageBetween(before, now) {
     const shares = new Map(), byBrowser = (now.at - before.at) / 1000;
     const byDaemon = now.status.timestamp - before.status.timestamp;
@@ -45,7 +46,8 @@ export function usageBetween(before, now) {
     return shares;
 }
 
-// Of a finding of the rule clock_limited, "of 2.4 GHz: too hot". The causes are sentences of the daemon.
+// Summarises a finding of the rule clock_limited: "of 2.4 GHz: too hot". The patterns match sentences that the daemon
+// writes.
 export function limitWords({ text, before }) {
     const causes = [[/A cooling device slows/, "too hot"], [/voltage of the supply is too low/, "voltage too low"]]
         .filter(([sentence]) => sentence.test(text)).map(([, words]) => words);
@@ -53,20 +55,20 @@ export function limitWords({ text, before }) {
     return `${before > 0 ? `of ${amount(before, "Hz")}: ` : ""}${causes.join(", ") || "limited"}`;
 }
 
-// The view reads its documents again when this changes.
+// When this value changes, the view requests its documents again.
 function editionOf(status) {
     return JSON.stringify([status.start_time, status.config_last_reload_success_time, status.machine.cpus_online,
                            status.failures.length, status.starved.length]);
 }
 
-// Values of one record at the steps of another one.
+// Resamples the values of one record at the steps of another one.
 function aligned(values, from, to) {
     return from === to ? values : to.ends.map((end) => values[from.stepAt(end)] ?? NaN);
 }
 
 class Overview {
     constructor(root, page) {
-        // Answers about rates, and how busy the CPUs were between two statuses.
+        // Survives a change of view: `live` has the latest rates, `seen` how busy the CPUs were between two statuses.
         const kept = page.kept.get("overview") ?? { live: null, seen: new Record({ keep: spans.hour }) };
 
         page.kept.set("overview", kept);
@@ -79,7 +81,7 @@ class Overview {
         this.poll = new Poll(page, pollMs, (signal) => this.ask(signal));
     }
 
-    // --- what is on the page
+    // --- construction
 
     build(root) {
         const profile = (values) => this.page.address.of("profile", values), point = (time) => this.point(time);
@@ -100,14 +102,14 @@ class Overview {
         this.paused = element("p", { class: "note warn", role: "status", hidden: true });
         this.what = element("small");
         this.hourAgo = element("button", { type: "button", class: "plain", hidden: true, title:
-            "The last five minutes with the first five of what is shown", onclick: () =>
+            "Compare the last five minutes with the first five that are shown", onclick: () =>
             this.compareHour() }, "Compare with an hour ago");
         this.save = element("a", { download: "perfcountd-history.json", hidden: true, title:
-            "The hour as the daemon has it: the JSON of /api/v1/history" }, "Save");
+            "Save the last hour: the JSON of /api/v1/history" }, "Save");
         this.input = element("input", { type: "file", accept: ".json,application/json", class: "unseen", tabindex: -1,
                                         "aria-label": "A saved hour", onchange: () => this.open(this.input.files[0]) });
         this.opener = element("button", { type: "button", class: "plain", title:
-            "Open an hour that was saved: the JSON of /api/v1/history", onclick: () =>
+            "Open a saved hour: the JSON of /api/v1/history", onclick: () =>
             this.file ? this.leaveFile() : this.input.click() }, "Open…");
         this.age = new Age(this.page, [this.legend.root, this.chart.root, this.cpus.root, this.tiles.root,
                                        this.busiest.root]);
@@ -123,7 +125,7 @@ class Overview {
         this.showState();
     }
 
-    // In the header: whether the numbers are live, of which time they are, and what else to know.
+    // Builds the tools in the header: the live indicator, the range buttons and the note about a missing PMU.
     buildTools() {
         const button = (range, text) => element("button", { type: "button", "data-range": range, onclick: () =>
             this.setRange(range) }, text);
@@ -178,7 +180,7 @@ class Overview {
         this.restart();
     }
 
-    // Without a history there is only what this tab has seen.
+    // Without the daemon's history there is only what this tab has recorded.
     shownRange() {
         return this.hasHistory ? this.range : "5min";
     }
@@ -187,7 +189,7 @@ class Overview {
         return this.shownRange() === "5min";
     }
 
-    // What is dragged while two intervals are compared is the one that the chosen one is compared with.
+    // While two intervals are compared, dragging selects a new base for the comparison.
     choose(interval) {
         if (this.base && interval)
             this.take(this.chosen, interval);
@@ -201,11 +203,12 @@ class Overview {
         this.chart.choose(chosen, base);
         this.showBubble();
         this.settle();
-        this.page.say(!chosen ? "No interval is chosen." : `Chosen: ${this.wordsOf(chosen)}` +
+        this.page.say(!chosen ? "No interval is selected." : `Selected: ${this.wordsOf(chosen)}` +
                       `${base ? `, compared with ${this.wordsOf(base)}` : ""}.`);
     }
 
-    // With the time of the same length before it, as far as that is here; pressed again, with none.
+    // Compares the interval with an equally long one before it, shortened to the record. A second press ends the
+    // comparison.
     compare() {
         const { chosen } = this, length = chosen.until - chosen.since, first = Math.floor(this.limits().since);
 
@@ -213,7 +216,7 @@ class Overview {
                                                      chosen.since));
     }
 
-    // The last five minutes with the first five of the hour.
+    // Compares the last five minutes with the first five minutes of the hour.
     compareHour() {
         const { since, until } = this.limits(), length = Math.min(comparedS, Math.floor((until - since) / 2));
 
@@ -225,7 +228,7 @@ class Overview {
         return `${timeOf(since)} to ${timeOf(until)}, ${duration(until - since)}`;
     }
 
-    // Once the reader has stopped: keys change the interval again and again.
+    // Requests are delayed until the selection stops changing, since each key press changes it.
     settle() {
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.page.visibility.visible && this.summarise(), settleMs);
@@ -240,8 +243,8 @@ class Overview {
         this.past = element("span", { hidden: true }, " · ", element("a", { href: this.page.address.of("profile",
             { from: chosen?.since, to: chosen?.until }) }, "Flame graph of this interval"));
         const compare = element("button", { type: "button", class: "word", "aria-pressed": String(this.base !== null),
-            title: "What it was before; drag to choose another time", onclick: () => this.compare() }, "Compare");
-        const cross = { type: "button", "aria-label": "Give the interval up", onclick: () => this.choose(null) };
+            title: "Compare with the time before; drag to select another", onclick: () => this.compare() }, "Compare");
+        const cross = { type: "button", "aria-label": "Clear the interval", onclick: () => this.choose(null) };
         const length = chosen ? duration(chosen.until - chosen.since).replace(/ 0 \w+$/, "") : "";
         replace(this.chart.bubble, chosen
             ? [element("b", {}, length), this.past, ...link, " · ", compare, " ", element("button", cross, "×")]
@@ -249,7 +252,7 @@ class Overview {
         this.showPast();
     }
 
-    // Its samples are there while the daemon's hindsight reaches its beginning.
+    // Samples are available if the interval begins within the daemon's hindsight.
     showPast() {
         const { before, chosen } = this;
         const now = before ? before.status.timestamp + (performance.now() - before.at) / 1000 : Infinity;
@@ -257,7 +260,7 @@ class Overview {
         this.past.hidden = !chosen || Boolean(this.file) || !isWithin(chosen, this.facts?.hindsight, now);
     }
 
-    // --- asking
+    // --- requests
 
     source() {
         if (this.file)
@@ -265,7 +268,7 @@ class Overview {
         return this.isLive() ? new Local(this.kept.live ?? new Record()) : this.daemon;
     }
 
-    // Asks for all of it again.
+    // Discards everything and requests it again.
     restart() {
         Object.assign(this, this.nothing());
         this.poll.resume();
@@ -309,7 +312,7 @@ class Overview {
             await new Promise((done) => setTimeout(done, firstStatusMs - (performance.now() - this.before.at)));
     }
 
-    // A daemon that records nothing says how that is changed.
+    // The history is disabled. The daemon's error says how to enable it.
     withoutHistory(error) {
         if (!(error instanceof Fault) || error.status !== 404)
             throw error;
@@ -339,7 +342,7 @@ class Overview {
     learn(edition, [metrics, pmus, cgroups, config]) {
         const { status } = this.before, on = status.collectors.filter((one) => one.enabled).map((one) => one.name);
         const online = cpusOf(status.machine.cpus_online);
-        this.hasHistory ||= edition !== this.facts?.edition; // it may be on now
+        this.hasHistory ||= edition !== this.facts?.edition; // a changed configuration may have enabled the history
         const here = metrics.metrics.filter((one) => one.available.length > 0);
 
         this.cgroups.learn(cgroups);
@@ -360,7 +363,7 @@ class Overview {
         return { since: until - seconds, until };
     }
 
-    // The first time all of the hour, then what is new.
+    // Requests the whole hour at first, and later only what is new.
     async grow(signal) {
         const { asked, daemon } = this, now = performance.now(), every = daemon.interval * 1000;
 
@@ -372,7 +375,7 @@ class Overview {
             if (this.facts.collectors.length > 0)
                 this.machine.append(await daemon.machine(from(this.machine), this.facts.collectors, signal));
             if (!this.stacked)
-                this.show(); // the first numbers
+                this.show(); // show the first numbers at once
         };
         await Promise.all([machine(), now - asked.ranked < rankMs ? lines() : this.rank(range, signal)]);
         for (const record of [this.lines, this.machine])
@@ -382,7 +385,7 @@ class Overview {
         await this.summarise(signal);
     }
 
-    // Who was the busiest in the whole range.
+    // Determines the busiest services of the whole range.
     async rank(range, signal) {
         const usage = await this.usageOf(this.daemon, range, signal);
 
@@ -393,7 +396,7 @@ class Overview {
         this.show();
     }
 
-    // Of the cgroups that ran, where their CPU time is counted.
+    // Returns the mean CPU usage of each cgroup that ran. Empty if the CPU time of cgroups is not counted.
     async usageOf(source, range, signal) {
         if (source === this.daemon && !this.facts.hasUsage)
             return new Map();
@@ -423,7 +426,7 @@ class Overview {
             collector: [...this.facts.collectors, this.facts.hasCgroups ? "cgroup" : null] } });
     }
 
-    // The last minutes, as the daemon has recorded them.
+    // Fills the live record with the last minutes of the daemon's history.
     async seed(signal) {
         const { since, until } = this.span();
         const record = await this.daemon.ask({ since, until }, { totals: "cgroup", limit: 1,
@@ -444,7 +447,7 @@ class Overview {
         this.found = itemsOf(await this.page.client.json("api/v1/findings", { signal }));
     }
 
-    // --- the numbers of the interval, or of now
+    // --- the numbers of the selected interval, or the current ones
 
     limits() {
         const until = Math.max(...[this.lines.until, this.machine.until].filter(Number.isFinite), -Infinity);
@@ -463,7 +466,7 @@ class Overview {
         return { since: until - seconds, until };
     }
 
-    // Who was the busiest, and how busy each CPU was. Of what has passed it is asked once.
+    // Requests the busiest services and the usage of each CPU. The result for a past interval is reused.
     async summarise(signal = null) {
         const range = this.chosen ?? (this.file ? this.limits() : this.recent(busyS[this.shownRange()]));
         const key = JSON.stringify([range, this.shownRange(), this.base]), source = this.source(), { base } = this;
@@ -497,10 +500,10 @@ class Overview {
         }
     }
 
-    // --- showing
+    // --- display
 
-    // The CPUs in use at each step: by the kernel's idle times, if they are known of all, else by all cgroups that are
-    // counted. The intervals of the machine may be shorter than those of the services, and its newest one older.
+    // Returns the number of CPUs in use at each step: from the kernel's idle times if they are known for every step,
+    // otherwise the sum over all counted cgroups. The machine and the services may have different steps.
     total(record) {
         const busy = this.knownBusy(), usage = this.lines.usage();
 
@@ -511,7 +514,7 @@ class Overview {
             : this.lines.ends.map((_, i) => outer.reduce((sum, values) => sum + (values[i] || 0), 0));
     }
 
-    // Of a step of another record; NaN where this one ends before it.
+    // Returns the value for a step of another record; NaN if this record ends before it.
     busyIn(busy, end, seconds) {
         const mean = this.machine.mean(busy, { since: end - almostAll * seconds, until: end });
 
@@ -535,7 +538,8 @@ class Overview {
         this.point(this.pointed);
     }
 
-    // The services of a record that is here as a whole. They change their places seldom, as their colours do.
+    // Ranks the services of a record that is in memory as a whole. The ranking is updated rarely, so that places and
+    // colours stay the same.
     rankHere() {
         const now = performance.now(), { asked } = this;
 
@@ -549,7 +553,7 @@ class Overview {
 
     showChart({ since, until }) {
         const all = this.lines.ends.length > 0 ? this.lines : this.machine, totals = this.total(all);
-        // A step of the services that the machine was not asked about yet would be too low.
+        // Drops the newest step if the machine's total for it has not been requested yet: the sum would be too low.
         const n = all.ends.length - (totals && Number.isNaN(totals.at(-1)) ? 1 : 0), total = totals?.slice(0, n);
         const record = n < all.ends.length ? all.between({ until: all.ends[n - 1] }) : all;
         const none = record.ends.map(() => NaN), usage = record.usage();
@@ -561,7 +565,7 @@ class Overview {
         this.chart.show({ since, until, ends: record.ends, colours, live: !this.file, ...stacked,
                           limit: this.file ? Infinity : this.facts.n });
         write(this.what, this.file ? `CPUs in use, in ${this.file.name}` :
-            `CPUs in use, last ${wordsOf(until - since)}; drag to choose an interval`);
+            `CPUs in use, last ${wordsOf(until - since)}; drag to select an interval`);
         this.legend.make(this.services.map(({ path, title }) => ({ path, title })), [this.knownBusy() ? "in use"
             : "by cgroups", ...this.ipcTile ? [this.ipcTile.title] : []]);
     }
@@ -572,7 +576,8 @@ class Overview {
         return busy?.every((value, i) => !Number.isNaN(value) || machine.seconds[i] === 0) ? busy : null;
     }
 
-    // How many CPUs were busy, at the steps of the tiles. If the history does not know it, as far as this tab has seen.
+    // Returns the number of busy CPUs at each step of the tiles. If the history lacks it, uses what this tab has
+    // recorded.
     busy() {
         const { machine } = this, { seen } = this.kept, values = seen.busy();
 
@@ -580,7 +585,8 @@ class Overview {
             : seen.mean(values, { since: end - machine.seconds[i], until: end }));
     }
 
-    // A tile has the mean of the interval beside that of the time before it, or the newest number beside the hour's.
+    // A tile shows the mean of the selected interval and of the time before it, or the current value and the mean of
+    // the hour.
     showTiles(limits) {
         const { machine, chosen, base } = this, n = this.facts?.n || 1;
         const cores = this.file ? coresIn(machine) : this.facts.cores;
@@ -600,7 +606,7 @@ class Overview {
             : `${word} ${tile.text(before)}`, (tile) => this.limitOf(tile, range));
     }
 
-    // Why a clock rate was limited in a range of time, or null.
+    // Returns why a clock rate was limited in a time range, or null.
     limitOf({ name, cpus }, range) {
         const found = name !== "cpu_frequency_hertz" || this.file ? undefined : this.limitedIn(range)
             .find((one) => !cpus || cpusOf(String(one.cpus ?? "")).some((cpu) => cpus.includes(cpu)));
@@ -613,7 +619,7 @@ class Overview {
             (one.until ?? Infinity) > since);
     }
 
-    // The record whose steps the lines of tiles and services have.
+    // Returns the record whose steps the charts of tiles and services use.
     steps() {
         return this.machine.ends.length > 0 ? this.machine : this.lines;
     }
@@ -633,7 +639,7 @@ class Overview {
         this.busiest.explain(services.length > 0 || !table ? "" : this.absence());
     }
 
-    // Why a number of a cgroup is not known now, or null. What was starved in the past is not known.
+    // Returns why a value of a cgroup is missing now, or null. For the past, starvation is not recorded.
     starvedOf(path, entry, lines) {
         const groups = new Set([...lines.map((line) => line.group),
                                 ...(entry?.available ?? []).flatMap((one) => one.groups)]);
@@ -647,9 +653,9 @@ class Overview {
         const { table } = this;
 
         if (table?.chosen)
-            return `in the chosen interval, ${timeOf(table.chosen.since)} to ${timeOf(table.chosen.until)}` +
-                (table.base ? `, and what it was ${timeOf(table.base.since)} to ${timeOf(table.base.until)}` : "");
-        return this.file ? "in all of it" : `in the last ${this.isLive() ? "10 seconds" : "minute"}`;
+            return `in the selected interval, ${timeOf(table.chosen.since)} to ${timeOf(table.chosen.until)}` +
+                (table.base ? `, compared with ${timeOf(table.base.since)} to ${timeOf(table.base.until)}` : "");
+        return this.file ? "in the whole record" : `in the last ${this.isLive() ? "10 seconds" : "minute"}`;
     }
 
     absence() {
@@ -659,7 +665,7 @@ class Overview {
             return "The CPU time of cgroups is not known: no group of collectors.cgroup.groups has task-clock. The " +
                 "view Services has what is counted.";
         return this.cgroups.document.cgroups.length > 0 ? "No service used a CPU in that time."
-            : "There is no cgroup that the configuration counts (collectors.cgroup.include).";
+            : "No cgroup matches the configuration (collectors.cgroup.include).";
     }
 
     showCpus(limits) {
@@ -688,9 +694,9 @@ class Overview {
 
         this.paused.hidden = !status?.paused || Boolean(file);
         write(this.paused, status?.paused ? `Counting is paused until ${timeOf(Date.now() / 1000 + left)}: for ` +
-              `${duration(left)} more there are no numbers of events.` : "");
+              `${duration(left)} more no events are counted.` : "");
         write(this.note, file || this.hasHistory ? "" :
-              `The last hour is not here: ${this.reason}. The numbers are of what this tab has seen.`);
+              `The last hour is not available: ${this.reason}. Charts show what this tab has recorded.`);
         this.note.hidden = this.note.textContent === "";
         write(this.live, file ? "saved" : status?.paused ? "paused" : "live");
         this.live.className = file ? "live saved" : status?.paused ? "live warn" : "live";
@@ -707,7 +713,7 @@ class Overview {
         write(this.opener, file ? "Close" : "Open…");
     }
 
-    // --- a moment
+    // --- the time under the pointer
 
     point(time) {
         this.pointed = time;
@@ -717,7 +723,7 @@ class Overview {
         this.showLegend(time);
     }
 
-    // The values of the bands at a moment, or the means of the interval, or of the newest steps.
+    // Returns the values of the bands at a time; for null, their means over the selected interval or the latest steps.
     valuesAt(time) {
         const { record, bands: all, sums } = this.stacked, at = time === null ? -1 : record.stepAt(time);
         const range = this.chosen ?? (this.file ? {} : this.recent(nowS[this.shownRange()]));
@@ -740,7 +746,7 @@ class Overview {
             `${this.file ? "" : ` of ${this.facts.n}`}`, Number.isFinite(ipc) ? ipcTile.text(ipc) : "–"]);
     }
 
-    // For readers of the screen.
+    // Describes a moment for screen readers.
     describe(time) {
         const { values, sum } = this.valuesAt(time);
         const parts = this.services.map(({ title }, i) => `${title} ${values[i].toFixed(2)}`);
@@ -748,7 +754,7 @@ class Overview {
         return `${timeOf(time)}: ${sum.toFixed(2)} CPUs in use; ${parts.join(", ")}`;
     }
 
-    // --- a file
+    // --- saved files
 
     async open(file) {
         this.input.value = "";
@@ -758,7 +764,7 @@ class Overview {
         try {
             record = Record.of(JSON.parse(await file.text()));
         } catch {
-            // not JSON
+            // not JSON; reported below
         }
         if (!record || record.ends.length === 0) {
             this.page.fault(`${plain(file.name).slice(0, 100)} is not a document of /api/v1/history with steps.`);
@@ -767,7 +773,7 @@ class Overview {
         this.page.fault(null);
         this.poll.close();
         this.age.take();
-        this.age.close(); // a file does not age
+        this.age.close(); // the age of a saved file is not shown
         this.file = { record, name: plain(file.name).slice(0, 60) };
         Object.assign(this, this.nothing(), { lines: record, machine: record, chosen: null, base: null });
         this.write();

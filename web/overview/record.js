@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was counted in each step of a range of time, from documents of /api/v1/history and /api/v1/rates: of the
-// configured groups of each PMU, of each cgroup, and of each CPU how busy it was. Pure. Times are the daemon's, in
-// seconds since 1970; a value that is not known in a step is NaN.
+// What was counted in each step of a time range, from documents of /api/v1/history and /api/v1/rates: for each
+// configured group of each PMU, for each cgroup, and how busy each CPU was. Pure functions. Times are the daemon's, in
+// seconds since 1970. A value that is unknown in a step is NaN.
 
 import { cpusOf } from "../numbers.js";
 
-const longestPause = 7; // seconds between two answers; nobody looked in a longer one
+const longestPause = 7; // seconds between two answers; a longer pause is a gap
 
-// The documents of strangers' files are checked before they are taken.
+// Validates a document, which may come from a file of unknown origin.
 function isHistory(document) {
     const { times, seconds, rows, totals = [] } = document ?? {};
     const isLine = (line) => typeof line?.collector === "string" && typeof line.events === "object" &&
@@ -20,8 +20,8 @@ function isHistory(document) {
 const keyOf = ({ collector, pmu, cgroup, group }) => JSON.stringify([collector, cgroup ? "" : pmu ?? "", cgroup ?? "",
                                                                      group ?? ""]);
 
-// The rows of a group on one PMU, or of a cgroup on all of them, added up. What is unknown in one of them is unknown in
-// the sum; a row that is absent in a step adds nothing to it. Derived metrics cannot be added up.
+// Adds up the rows of a group on one PMU, or of a cgroup on all PMUs. If a value is unknown in one row, the sum is
+// unknown; a row that is absent in a step adds nothing. Derived metrics cannot be added up.
 function addUp(rows) {
     const sums = new Map();
 
@@ -49,29 +49,30 @@ function addUp(rows) {
 
 const number = (value) => typeof value === "number" ? value : NaN;
 
-// By what the steps of a derived metric are weighted, so that its mean is the metric of the sums: the denominator of
-// its formula, where that is counted in the same group.
+// Weights for the mean of a derived metric over several steps, so that it equals the metric of the summed counts: the
+// denominator of its formula, if that event is counted in the same group.
 const denominators = [[/^(ipc|.*_stall_ratio|topdown_.*)$/, ["cycles"]], [/pki$/, ["instructions"]],
     [/^cpu_frequency_hertz$/, ["busy"]], [/^frequency_hertz$/, ["task_clock"]],
     [/^cache_miss_ratio$/, ["cache_references", "l1d_cache"]], [/^branch_miss_ratio$/, ["branches", "br_retired"]],
     [/^llc_miss_ratio$/, ["llc_loads", "ll_cache_rd"]], [/^l2_miss_ratio$/, ["l2d_cache"]]];
 
 export class Record {
-    // Steps that end more than `keep` seconds before the last one are forgotten.
+    // Steps that end more than `keep` seconds before the last one are dropped.
     constructor({ keep = Infinity } = {}) {
         this.keep = keep;
         this.ends = [];
-        this.seconds = [];       // how much of each step was recorded; 0 for a gap
-        this.lines = new Map();  // by key: {collector, pmu, cgroup, group, values: Map of name to an array}
-        this.cpus = new Map();   // by number: the share of each step in which it was busy
+        this.seconds = [];       // seconds recorded in each step; 0 for a gap
+        // By key: {collector, pmu, cgroup, group, values: Map of name to an array with a slot for each step}
+        this.lines = new Map();
+        this.cpus = new Map();   // CPU number → the share of each step in which the CPU was busy
     }
 
-    // The record of a document; null if it is none of /api/v1/history.
+    // Converts a document. Returns null if it is not one of /api/v1/history.
     static of(document, options) {
         return isHistory(document) ? new Record(options).take(document) : null;
     }
 
-    // Adds the steps of another record that are newer than all of this one.
+    // Appends the steps of another record that are newer than the last own step.
     append(other) {
         const first = other.ends.findIndex((end) => !(end <= this.until)), at = this.ends.length;
 
@@ -94,7 +95,7 @@ export class Record {
         return this.settle();
     }
 
-    // Forgets the steps that end at a moment or before it.
+    // Drops the steps that end at or before a time.
     forget(since) {
         return this.settle(since);
     }
@@ -107,7 +108,7 @@ export class Record {
         return this.ends.length ? this.ends.at(-1) : NaN;
     }
 
-    // Takes a document of /api/v1/history, as the first.
+    // Fills an empty record from a document of /api/v1/history.
     take(document) {
         const { times, seconds } = document;
         const rate = (values, i) => seconds[i] > 0 ? number(values?.[i]) / seconds[i] : NaN;
@@ -132,7 +133,7 @@ export class Record {
         return this.settle();
     }
 
-    // Takes an answer of /api/v1/rates?totals=cgroup as a step that ends at `end`. `busy` has the share of each CPU.
+    // Appends an answer of /api/v1/rates?totals=cgroup as a step that ends at `end`. `busy` maps each CPU to its share.
     takeRates({ seconds, totals }, end, busy = new Map()) {
         const cpus = (list) => cpusOf(list).filter((cpu) => busy.has(cpu));
 
@@ -170,7 +171,7 @@ export class Record {
         });
     }
 
-    // Rows of several groups of a CPU have the same time.
+    // A CPU has the same busy time in the rows of all its groups, so one row is enough.
     takeBusy(cpu, at, share) {
         if (!this.cpus.has(cpu))
             this.cpus.set(cpu, []);
@@ -182,7 +183,7 @@ export class Record {
         return [...this.cpus.values(), ...[...this.lines.values()].flatMap((line) => [...line.values.values()])];
     }
 
-    // Each array has a place for each step, and what is too old is forgotten.
+    // Pads each array to the number of steps, and drops the steps that are too old.
     settle(since = this.until - this.keep) {
         const n = this.ends.length, first = this.ends.findIndex((end) => end > since), old = first < 0 ? n : first;
 
@@ -200,14 +201,15 @@ export class Record {
         return this;
     }
 
-    // [the first, the one after the last] of the steps that lie in a range.
+    // Returns [first, end): the indexes of the steps that lie in a range.
     steps({ since = -Infinity, until = Infinity } = {}) {
         const first = this.find((end) => end > since);
 
         return [first, Math.max(first, this.find((end) => end > until))];
     }
 
-    // The first step whose end passes, as all after it do; the number of steps if there is none.
+    // Binary search: returns the first step for whose end `passes` is true, or the number of steps. It must be true for
+    // all later steps as well.
     find(passes) {
         let low = 0, high = this.ends.length;
 
@@ -221,20 +223,21 @@ export class Record {
         return low;
     }
 
-    // The step that a moment is in; -1 if there is none, as before the first one.
+    // Returns the step that contains a time, or -1.
     stepAt(time) {
         const at = this.find((end) => end >= time);
 
         return at < this.ends.length && time > this.ends[at] - Math.max(this.seconds[at], this.gapBefore(at)) ? at : -1;
     }
 
-    // The steps of a document may be shorter than the time between their ends, by a little.
+    // A step may be slightly shorter than the distance between its end and the previous one. Returns that distance,
+    // unless there is a real gap.
     gapBefore(at) {
         return at > 0 && this.ends[at] - this.ends[at - 1] < 1.5 * this.seconds[at] ? this.ends[at] - this.ends[at - 1]
             : this.seconds[at];
     }
 
-    // A part of the record.
+    // Returns a copy of the steps in a range.
     between(range) {
         const part = new Record(), [first, after] = this.steps(range);
 
@@ -248,7 +251,7 @@ export class Record {
         return part;
     }
 
-    // The mean of values over a range, by time and by weights; NaN if none of them is known.
+    // Returns the mean of values over a range, weighted by time and `weights`; NaN if no value is known.
     mean(values, range, weights = null) {
         const [first, after] = this.steps(range);
         let sum = 0, all = 0;
@@ -263,7 +266,7 @@ export class Record {
         return all > 0 ? sum / all : NaN;
     }
 
-    // The mean of a line's event or metric.
+    // Returns the mean of an event or metric of a line.
     value(line, name, range) {
         const [, names = []] = denominators.find(([pattern]) => pattern.test(name)) ?? [];
         const weights = names.map((one) => line.values.get(one)).find(Boolean) ?? null;
@@ -272,7 +275,7 @@ export class Record {
         return Number.isNaN(weighted) ? this.mean(line.values.get(name), range) : weighted;
     }
 
-    // The lines of which `name` is known, the one first that was counted for most of the time.
+    // Returns the lines that contain `name`, sorted by how much of the time they were counted, the most first.
     having(name, isWanted = () => true) {
         const found = [...this.lines.values()].filter((line) => line.values.has(name) && isWanted(line));
         const share = new Map(found.length > 1 ? found.map((line) => [line, this.mean(line.values.get("counted")) || 0])
@@ -281,12 +284,12 @@ export class Record {
         return found.sort((a, b) => share.get(b) - share.get(a));
     }
 
-    // The lines of a cgroup.
+    // Returns the lines of a cgroup.
     of(cgroup) {
         return [...this.lines.values()].filter((line) => line.cgroup === cgroup);
     }
 
-    // By cgroup, the CPUs that it used in each step.
+    // Returns a Map from cgroup to the CPUs that it used in each step.
     usage() {
         const found = new Map();
 
@@ -296,8 +299,8 @@ export class Record {
         return found;
     }
 
-    // How many CPUs of a PMU were busy in each step, or of all PMUs; null where that is not known. The group of a PMU
-    // of software is on all CPUs.
+    // Returns how many CPUs of a PMU, or of all PMUs, were busy in each step; null if unknown. A group of the software
+    // PMU covers all CPUs.
     busy(pmu = null) {
         const byPmu = new Map(this.having("busy", (line) => line.collector === "cpu").map((line) =>
             [line.pmu, line.values.get("busy")]));
@@ -308,14 +311,14 @@ export class Record {
     }
 }
 
-// Arrays of a record as the lines of charts: a source of lines.js.
+// Provides arrays of a record to the charts of lines.js.
 export class Tracks {
     constructor() {
-        this.values = new Map(); // by name: an array with a place for each step
+        this.values = new Map(); // name → an array with a slot for each step
         this.show({ since: 0, until: 1 }, [], null);
     }
 
-    // The range that is shown, the ends of the steps, and the interval that is chosen, or null.
+    // Sets the time range to show, the ends of the steps, and the selected interval or null.
     show({ since, until }, ends, chosen) {
         this.until = until;
         this.seconds = until - since;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services on the overview: the legend of the wide chart, and the table of the busiest ones.
+// Services on the overview: the legend of the wide chart, and the table of the busiest services.
 import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
 import { absent, amount, digits, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
 import { shortText } from "../services/cgroups.js";
 import { isWorse } from "./tiles.js";
 
-export const bands = 6; // services with a colour of their own
+export const bands = 6; // number of services that have a colour of their own
 
-// Of those that the record of a service has, these are columns, at most three of them.
-// `better`: 1 if more of it is better, -1 if less is.
+// Candidates for columns: the first three that a record contains are shown. `better`: 1 if higher is better, -1 if
+// lower is, 0 for neither.
 const columns = new Map(Object.entries({ ipc: { title: "IPC", better: 1 },
     backend_stall_ratio: { title: "Stall", better: -1 }, llc_mpki: { title: "LLC MPKI", better: -1 },
     l2_mpki: { title: "L2 MPKI", better: -1 }, context_switches: { title: "Switches", better: 0 },
     minor_faults: { title: "Faults", better: 0 }, major_faults: { title: "Major", better: 0 } }));
 const mostColumns = 3;
 
-const othersHelp = "What no service above explains: other cgroups, processes in none that is counted, and the kernel.";
+const othersHelp = "CPU time of everything else: other cgroups, processes outside counted cgroups, and the kernel.";
 
 export const swatchOf = (i) => i >= 0 && i < bands ? `band-${i + 1}` : "band-others";
 
@@ -24,7 +24,7 @@ function swatch(i) {
     return element("i", { class: `swatch ${swatchOf(i)}` });
 }
 
-// {title, note} of a cgroup: what people call it, and where it is. `identity` is that of services/cgroups.js.
+// Returns {title, note} of a cgroup: its name, and its kind or its parent. `identity` comes from services/cgroups.js.
 export function nameOf(path, identity) {
     const parent = path.slice(0, path.lastIndexOf("/")).replace(/^\//, ""), kinds = ["container", "pod", "unit"];
     const title = identity?.title ?? shortText(path.slice(path.lastIndexOf("/") + 1) || path);
@@ -33,7 +33,7 @@ export function nameOf(path, identity) {
     return { title, note: kind ?? shortText(parent) };
 }
 
-// --- Beside the chart: the values at a moment, or in the interval, or now.
+// --- The legend beside the chart: the values at a moment, over the selected interval, or now.
 
 export class Legend {
     constructor(links) {
@@ -44,7 +44,8 @@ export class Legend {
         this.root = element("div", { class: "legend" }, element("h3", {}, this.when, " ", this.what), this.list);
     }
 
-    // `services`: [{path, title}]; without any, the whole chart is one band, that of the first of `extra`.
+    // `services`: [{path, title}]. Without services the whole chart is one band, which is labelled with the first of
+    // `extra`.
     make(services, extra) {
         const key = JSON.stringify([services, extra]);
         const row = (mark, name, className = "") => {
@@ -64,7 +65,7 @@ export class Legend {
         replace(this.list, [...this.rows, ...this.sums].map((one) => one.root));
     }
 
-    // `values` has one of each service and of the others, `sums` the texts below.
+    // `values` are the values of the services, followed by that of the others; `sums` are the texts of the rows below.
     show(when, what, values, sums) {
         const text = (value) => Number.isFinite(value) ? value.toFixed(2) : absent;
 
@@ -93,7 +94,7 @@ class Cell {
         this.root = element("td", { class: "number" }, this.value, this.was);
     }
 
-    // `before` is NaN where nothing is compared; `starved` is the reason why a number is not known, or null.
+    // `before` is NaN if nothing is compared. `starved` is the reason for a missing value, or null.
     write({ better, text }, { value, share, before, starved }) {
         const isEstimate = share < whole, worse = isWorse({ better }, value, before) || starved !== null;
 
@@ -101,7 +102,7 @@ class Cell {
         write(this.was, Number.isFinite(before) ? `was ${text(before)}` : "");
         this.root.className = `number${isEstimate ? " estimate" : ""}${worse ? " warn" : ""}`;
         this.root.title = starved !== null ? `Starved: ${starved}. This is not zero.`
-            : !Number.isFinite(value) ? "Not known: it is not counted, or its group was starved, paused or failed then."
+            : !Number.isFinite(value) ? "Unknown: it is not counted, or its group was starved, paused or failed then."
             : isEstimate ? `An estimate: counted for ${percent(share)} of the time.` : "";
     }
 }
@@ -143,8 +144,9 @@ export class Busiest {
                     this.table), this.empty);
     }
 
-    // `services`: [{path, cpus, name, colour}], `record` has more of them; `span` says what the lines are of. `compared`
-    // is null or {usage, record} of another time. starvedOf(path, name, lines) is why a number is not known, or null.
+    // `services`: [{path, cpus, name, colour}]. `record` has their other values. `span` is the title of the column of
+    // charts. `compared` is null or {usage, record} of the base interval. starvedOf(path, name, lines) returns the
+    // reason for a missing value, or null.
     show(services, { record, compared, metrics, when, span, starvedOf }) {
         const lines = services.map(({ path }) => record.of(path));
         const names = [...columns.keys()].filter((name) => lines.flat().some((line) => line.values.has(name)))
@@ -191,7 +193,7 @@ export class Busiest {
         replace(this.body, this.rows.map((row) => row.root));
     }
 
-    // In place of the rows.
+    // Shows a sentence if there are no rows.
     explain(sentence) {
         this.empty.hidden = sentence === "";
         write(this.empty, sentence);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the records of the overview come from: the history of the daemon, or one record that is here as a whole, as a
-// file or what this tab has seen. Both answer the same questions, each about a range of time: {since, until}.
+// Sources of the records of the overview: the daemon's history (Daemon), or a record in memory, from a saved file or
+// from this tab (Local). Both have the same methods, each for a time range {since, until}.
 import { Fault } from "../client.js";
 import { Record } from "./record.js";
 
-const mostSteps = 400; // of a line; there are no more pixels for them
+const mostSteps = 400; // maximum number of steps of a line; a screen has no room for more
 
-// A path as a pattern that matches it alone.
+// Escapes a path so that it matches only itself as a pattern.
 const patternOf = (path) => path.replace(/[\\*?[]/g, "\\$&");
 
-// What is counted nowhere here is no fault of the reader's.
+// The daemon answers 400 if nothing on this machine counts what was requested. That is not an error for the user.
 const refused = (error) => error instanceof Fault && error.status === 400;
 
 export class Daemon {
     constructor(client) {
         this.client = client;
-        this.metrics = "";  // the names of the derived metrics that there are, for `derived`
+        this.metrics = "";  // names of the available derived metrics, for the parameter derived
         this.interval = 10; // seconds between two readings
     }
 
-    // The times as the daemon takes them: a range without an end is one until now.
+    // Requests a range. With `whole`, the range is one step. Otherwise it extends until now, since `until` is omitted.
     async ask({ since, until }, { whole = false, signal, ...parameters }) {
         const length = until - since, few = length / this.interval <= mostSteps;
         const step = whole ? `${Math.max(1, length).toFixed(3)}s` : few ? null : `${Math.ceil(length / mostSteps)}s`;
@@ -37,30 +37,30 @@ export class Daemon {
         }
     }
 
-    // The CPU time of all cgroups, each as one number for the whole range.
+    // Requests the CPU time of all cgroups, as one step for the whole range.
     usage(range, signal) {
         return this.ask(range, { whole: true, collector: "cgroup", event: "task_clock", totals: "cgroup", limit: 1,
                                  signal });
     }
 
-    // All that is counted of these cgroups, for the whole range.
+    // Requests all values of some cgroups, as one step for the whole range.
     async services(range, paths, signal) {
         return paths.length === 0 ? new Record() : this.ask(range, { whole: true, collector: "cgroup",
             cgroup: paths.map(patternOf), totals: "cgroup", limit: 1, derived: this.metrics, signal });
     }
 
-    // The CPU time of these cgroups in each step.
+    // Requests the CPU time of some cgroups in each step.
     async lines(range, paths, signal) {
         return paths.length === 0 ? new Record() : this.ask(range, { collector: "cgroup", event: "task_clock",
             cgroup: paths.map(patternOf), totals: "cgroup", limit: 1, signal });
     }
 
-    // What the CPUs and the other PMUs counted in each step.
+    // Requests the values of the CPU PMUs and of the other PMUs in each step.
     machine(range, collectors, signal) {
         return this.ask(range, { collector: collectors, totals: "pmu", limit: 1, derived: this.metrics, signal });
     }
 
-    // How busy each CPU was in the whole range.
+    // Requests how busy each CPU was, as one step for the whole range.
     cpus(range, signal) {
         return this.ask(range, { whole: true, collector: "cpu", signal });
     }

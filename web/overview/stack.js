@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who used the CPUs: the busiest services, and the bands of a chart that stacks them. Pure.
+// Determines the busiest services, and computes the bands of the stacked chart. Pure functions.
 
-const share = 0.5; // of a cgroup's time, from which on those inside of it stand for it
+const share = 0.5; // if its children explain at least this share of its CPU time, a cgroup is replaced by them
 
-// The nearest of the paths above one, or null.
+// Returns the nearest ancestor of a path among `paths`, or null.
 function above(path, paths) {
     for (let at = path.lastIndexOf("/"); path !== "/" && at >= 0; at = path.lastIndexOf("/", at - 1)) {
         const parent = path.slice(0, at) || "/";
@@ -15,16 +15,16 @@ function above(path, paths) {
     return null;
 }
 
-// The paths that are inside no other one.
+// Returns the paths that have no ancestor among `paths`.
 export function outermost(paths) {
     const all = new Set(paths);
 
     return [...all].filter((path) => above(path, all) === null);
 }
 
-// The `n` busiest services: [{path, cpus}], no one inside another, so that they can be added up. `usage` has the CPUs
-// that each cgroup used, which include those of all below it. A slice stands for itself only where what is counted
-// inside of it explains less than half of its time; the root never does.
+// Returns the `n` busiest services, [{path, cpus}]. None contains another, so their values can be added up. `usage`
+// maps each cgroup to the CPUs that it used, including its descendants. A slice is listed itself only if its counted
+// children explain less than half of its time; the root never is.
 export function busiest(usage, n) {
     const inside = new Map([...usage.keys()].map((path) => [path, []])), found = [];
 
@@ -43,10 +43,11 @@ export function busiest(usage, n) {
     return found.sort((a, b) => b.cpus - a.cpus || (a.path < b.path ? -1 : 1)).slice(0, n);
 }
 
-const known = (value) => value > 0 ? value : 0; // nothing is stacked for what is not known
+const known = (value) => value > 0 ? value : 0; // unknown values are stacked as 0
 
-// The bands of each step: `services` are arrays of the CPUs that each used, `total` of all that was used, or null.
-// {bands: those of the services and of the others, sums, gaps: whether nothing is known of a step}
+// Computes the bands. `services` are arrays of the CPUs that each service used in each step, `total` is the array of
+// all CPUs in use, or null. Returns {bands: one for each service and one for the others; sums; gaps: true for steps
+// without any value}.
 export function stack(services, total, seconds) {
     const sums = seconds.map((_, i) => services.reduce((sum, values) => sum + known(values[i]), 0));
     const others = sums.map((sum, i) => Math.max(0, known(total?.[i]) - sum));

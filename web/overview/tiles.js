@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles: the numbers that say most about this machine, each with its line; and which these are.
+// The tiles: the most telling numbers of this machine, each with a sparkline; and the choice of these numbers.
 import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
 import { absent, amount, cpusOf, digits, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
 
-const shown = 8; // the others are behind a button
-const changed = 0.25; // of a number, from which on it is worse than before
+const shown = 8; // tiles shown at first; a button shows the others
+const changed = 0.25; // relative change from which on a value is marked as worse
 
-// What a kind of core is called, of the name of its PMU: "armv8_cortex_a76" → "Cortex-A76".
+// Derives the name of a kind of core from its PMU: "armv8_cortex_a76" → "Cortex-A76".
 export function coreTitle(name) {
     const arm = /^armv\d+_(cortex|neoverse)_(\w+)$/.exec(name), kinds = { cpu_core: "P cores", cpu_atom: "E cores" };
 
@@ -16,7 +16,7 @@ export function coreTitle(name) {
     return kinds[name] ?? (/^cpu$|^armv8_pmuv3/.test(name) ? "CPUs" : plain(name));
 }
 
-// The kinds of core that a record of another machine has.
+// Returns the kinds of core in a saved record, which may come from another machine.
 export function coresIn(record) {
     const names = [...record.lines.values()].filter((line) => line.collector === "cpu" && line.values.has("cycles"))
         .map((line) => line.pmu);
@@ -26,7 +26,7 @@ export function coresIn(record) {
 
 const shortTitle = (name) => coreTitle(name).replace(/^(Cortex|Neoverse)-/, "");
 
-// The kinds of core of a machine: [{pmu, title, cpus: [number]}]. CPUs without a PMU are one kind.
+// Returns the kinds of core of a machine, [{pmu, title, cpus: [number]}]. CPUs without a PMU form one kind.
 export function coresOf(pmus, online) {
     const cores = pmus.filter((pmu) => pmu.scope === "core" && pmu.cpus !== "")
         .map((pmu) => ({ pmu: pmu.name, title: pmu.absent ? "CPUs" : coreTitle(pmu.name), absent: pmu.absent,
@@ -36,8 +36,8 @@ export function coresOf(pmus, online) {
     return rest.length ? [...cores, { pmu: null, title: "CPUs", absent: true, cpus: rest }] : cores;
 }
 
-// The metrics that say most, the first that is there of each; `better`: what is better, more or less; `event`: of which
-// a flame graph shows the code.
+// Metrics for tiles, the most telling first. The first available name of each row is used. `better`: which direction is
+// better. `event`: the event of the flame graph that the tile links to.
 const wanted = [
     { names: ["cpu_frequency_hertz"], title: "Clock", each: true, better: 1, event: "cycles" },
     { names: ["ipc"], title: "IPC", each: true, better: 1, event: "cycles" },
@@ -51,7 +51,8 @@ const events = ["context_switches", "cpu_migrations", "minor_faults", "major_fau
 function metricTile(entry, lines, options) {
     const { title = titleOf(entry.name), better = 0, event = null, core = null, cpus = null } = options;
     const isShare = entry.unit === "ratio" && !entry.name.startsWith("ipc");
-    const adds = entry.collector === "pmu"; // over the PMUs that have it, as memory controllers
+    // Adds the values of all PMUs of this kind, for example of memory controllers
+    const adds = entry.collector === "pmu";
     const sum = (values) => adds ? values.reduce((a, b) => a + b, 0) : values[0];
 
     return { key: `${entry.name} ${core?.pmu ?? ""}`, name: entry.name, cpus,
@@ -79,7 +80,7 @@ function eventTile(name, better = 0) {
              share: (record, range) => record.mean(lines(record)[0]?.values.get("counted"), range) };
 }
 
-// `busy` has the CPUs that were in use in each step, of `n`; `now` is the share of newer ones, or null.
+// `busy` is the number of CPUs in use at each step, out of `n`. `now` has the current share, or is null.
 export function usageTile(busy, n, now) {
     const values = busy.map((value) => value / n);
 
@@ -89,8 +90,7 @@ export function usageTile(busy, n, now) {
              value: (record, range) => now?.range === range ? now.share : record.mean(values, range) };
 }
 
-// The tiles of the metrics and events that a record has: [the first ones, the rest]. `metrics` are the entries of
-// /api/v1/metrics.
+// Returns the tiles for a record: [those shown at first, the rest]. `metrics` are the entries of /api/v1/metrics.
 export function tilesOf(metrics, cores, record) {
     const entries = new Map(metrics.map((entry) => [entry.name, entry])), used = new Set(), first = [];
     const counted = cores.filter((core) => !core.absent);
@@ -139,7 +139,7 @@ export function splitUnit(text) {
     return [value, unit];
 }
 
-// By how much a number differs from another one: "+40%", of shares "−12 points"; "" where that says nothing.
+// Formats the change from one value to another: "+40%", or for shares "−12 points"; "" if the change is not meaningful.
 export function changeOf({ max }, value, before) {
     const change = max === 1 ? 100 * (value - before) : (value - before) / Math.abs(before);
     const sign = change < 0 ? "−" : "+", size = Math.abs(change);
@@ -150,7 +150,7 @@ export function changeOf({ max }, value, before) {
     return max === 1 ? `${sign}${digits(rounded)} point${rounded === 1 ? "" : "s"}` : `${sign}${percent(rounded / 100)}`;
 }
 
-// Whether a number is worse than another one by much.
+// Whether a value is considerably worse than before.
 export function isWorse({ better }, value, before) {
     return better !== 0 && Number.isFinite(value) && Number.isFinite(before) && before !== 0 &&
         better * (before - value) / Math.abs(before) > changed;
@@ -184,7 +184,7 @@ class Tile {
 }
 
 export class Tiles {
-    // `links(event)` is the link to its flame graph.
+    // links(event) returns the URL of a flame graph.
     constructor({ tracks, links, onPoint }) {
         Object.assign(this, { tracks, links, onPoint, all: [], key: null });
         this.first = element("div", { class: "tiles" });
@@ -194,7 +194,7 @@ export class Tiles {
         this.root = element("div", {}, this.first, this.more);
     }
 
-    // Makes the tiles again where they are other ones.
+    // Rebuilds the tiles if the selection of tiles has changed.
     make([first, rest]) {
         const key = JSON.stringify([first, rest].map((all) => all.map((tile) => tile.key)));
 
@@ -213,8 +213,8 @@ export class Tiles {
         write(this.summary, `${rest.length} more numbers`);
     }
 
-    // `range` is of the numbers, `compared` of what they are compared with, words(tile, value, before) are below the
-    // number. noteOf(tile) explains a number, or is null.
+    // `range` is the range of the values, `compared` the range that they are compared with. words(tile, value, before)
+    // returns the text below the value. noteOf(tile) returns an explanation of the value, or null.
     show(record, range, compared, words, noteOf) {
         for (const one of this.all) {
             const { tile } = one, value = tile.value(record, range), before = tile.value(record, compared);
@@ -243,13 +243,13 @@ export class Tiles {
 const hot = 0.9;
 
 export class Cpus {
-    // `links(cpu)` is the link to the flame graph of a CPU.
+    // links(cpu) returns the URL of the flame graph of a CPU.
     constructor({ links }) {
         Object.assign(this, { links, cells: new Map(), key: null, notes: new Map() });
         this.root = element("section", { class: "card cpus", "aria-label": "CPUs" });
     }
 
-    // `cores` as coresOf() makes them.
+    // `cores` is the result of coresOf().
     make(cores, lists) {
         const key = JSON.stringify(cores);
 
@@ -278,8 +278,8 @@ export class Cpus {
         return cell;
     }
 
-    // `busy` has the share of each CPU; those that are not in `online` are said to be offline. `clocks` has the clock
-    // rate of each kind of core, in Hz; the CPUs in `limited` could be clocked higher.
+    // `busy` maps each CPU to its share; CPUs that are not in `online` are shown as offline. `clocks` maps each kind of
+    // core to its clock rate in Hz. `limited` are the CPUs whose clock rate is limited.
     show(busy, online, clocks, limited) {
         for (const [cpu, { cell, text }] of this.cells) {
             const share = busy.get(cpu), here = online.has(cpu), known = here && Number.isFinite(share);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording that is shown, and, once one was kept as A, both of them or their difference. Two that were made at the
-// same time, on and off CPU, stand one above the other.
+// Shows the current recording or, once the user has kept one as A, both or their difference. The two recordings of
+// off-CPU and on-CPU time, which are made at the same time, are shown one above the other.
 import { element, replace, write } from "../element.js";
 import { difference } from "../flame/tree.js";
 import { summary } from "./notes.js";
 import { Panel } from "./panel.js";
 
-// Parameters that differ make the difference of two recordings mean less.
+// If parameters differ, a warning says that the difference means less.
 function differs(before, after) {
     const names = ["event", "cpu", "cgroup", "pid", "frequency", "period", "threshold", "state"];
     const other = names.filter((name) => (before.request[name] ?? "") !== (after.request[name] ?? ""));
 
-    return other.length ? `A and B were asked for with another ${other.join(", ")}.` : "";
+    return other.length ? `A and B differ in ${other.join(", ")}.` : "";
 }
 
 export class Comparison {
-    // onZoom(path): the reader has zoomed one graph; the others follow.
+    // onZoom(path) is called when the user zooms in one graph; the others follow.
     constructor(onZoom) {
         const zoomed = (path) => {
             this.zoomTo(path);
@@ -31,12 +31,12 @@ export class Comparison {
         this.hide();
     }
 
-    // The recording that was made at the same time, or null.
+    // Returns the recording that was made at the same time, or null.
     get beside() {
         return this.recording?.beside?.header ? this.recording.beside : null;
     }
 
-    // The recordings that are shown together, or null.
+    // Returns the two recordings to show together, or null.
     get pair() {
         const first = this.beside ?? this.kept;
 
@@ -52,7 +52,7 @@ export class Comparison {
         this.root.classList.toggle("two", Boolean(apart) && !this.beside);
     }
 
-    // `state`: {by, shape, search, compare}. Returns the tree that is shown, and that of A if they are compared.
+    // `state`: {by, shape, search, compare}. Returns the tree that is shown, and the tree of A if they are compared.
     draw(state) {
         if (!this.recording)
             return null;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of a recording: what is shown, made here, and the formats of the daemon, which records again for them.
+// Downloads of a recording: the graph as it is shown, which the browser creates, and the formats of the daemon, which
+// are a new recording.
 import { element, write } from "../element.js";
 import { folded, svg } from "../flame/export.js";
 import { duration, timeOf } from "../numbers.js";
 import { summary } from "./notes.js";
 
-const keptMs = 60000; // for a browser that asks where to put the file
-const graceMs = 30000; // behind the last second of what the daemon records
+const keptMs = 60000; // an object URL is kept this long, since the browser may first ask where to save the file
+const graceMs = 30000; // for the answer to arrive after the recording has ended
 
 function save(name, blob) {
     const url = URL.createObjectURL(blob);
@@ -46,28 +47,29 @@ export class Downloads {
             this.link();
     }
 
-    // What the links ask for; `hindsight`: for how many seconds the daemon keeps samples.
+    // Sets the request of the links. `hindsight` is the number of seconds for which the daemon keeps samples.
     ask(request, hindsight) {
         Object.assign(this, { request, hindsight });
         this.link();
     }
 
-    // The samples of a chosen interval are asked for again, as long as the daemon has them. Returns the parameters.
+    // For a selected interval the samples are requested again while the daemon has them. Returns the parameters.
     link() {
         const { shown, request } = this, again = shown?.recording.again(this.hindsight);
         const asked = again ?? request;
-        const anew = `record again, for ${duration(Number(request.seconds))}, by the choices above`;
+        const anew = `record again, for ${duration(Number(request.seconds))}, with the settings above`;
 
         this.pprof.href = this.client.url("debug/pprof/profile", asked);
         this.perf.href = this.client.url("api/v1/perf.data", asked);
         const graph = shown?.recording.beside?.header ? "off CPU" : "above";
-        write(this.again, `Folded stacks and SVG are of the graph ${graph}. The links to pprof and perf.data `
+        write(this.again, `Folded stacks and SVG contain the graph ${graph}. The links to pprof and perf.data `
             + `${again ? `have all samples since ${timeOf(shown.recording.span.since)}, while the daemon keeps them; then `
                 + `they ${anew}` : request.last ? `have the samples of the last ${duration(Number(request.last))}` : anew}.`);
         return asked;
     }
 
-    // Without TLS a browser does not say that it follows a link of this page, as the page's own requests do.
+    // Over plain HTTP, except from localhost, browsers send no Sec-Fetch headers, so the daemon cannot tell that a link
+    // is on its own page. The file is then fetched by script, with the header that the client sets.
     async follow(event, name, path) {
         const request = this.link(), seconds = Number(request.seconds) || 0;
 
@@ -88,7 +90,7 @@ export class Downloads {
         }
     }
 
-    // The view is hidden or left.
+    // Called when the page is hidden or the view is closed.
     stop() {
         this.controller?.abort();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controls of a recording: what is sampled and how long, on cards; behind "Advanced" which event exactly, how often,
-// and where.
+// The form of a recording: cards for what to sample, and the duration; under "Advanced" the exact event, the rate, and
+// the CPU, cgroup or process.
 import { element, plain, replace, write } from "../element.js";
 import { count, duration } from "../numbers.js";
 import { hindsightOf } from "../scales.js";
@@ -9,13 +9,13 @@ import { pastOf } from "./recording.js";
 
 const defaultSeconds = "10", live = "live", last = "last";
 const spans = ["10", "30", live].map((value) => ({ value, title: value === live ? live : `${value} s` }));
-// Software events, until the daemon has said what this machine has.
+// Software events that are offered until the daemon has listed the events of this machine.
 const alwaysThere = ["cpu-clock", offCpu, "page-faults", "context-switches"].map((name) => ({ name }));
-const longestSeconds = 3600; // where the daemon does not say what is
+const longestSeconds = 3600; // limit until the daemon has sent its own
 const minuteS = 60;
 const states = ["blocked", "sleeping", "uninterruptible", "stopped", "runnable"];
 
-// A sentence of the daemon belongs to the first control whose words it has. The rate has two names.
+// Maps an error of the daemon to the first control whose pattern matches. The rate has two names.
 const culprits = [
     ["event", /^event:|^cpu \d+ |there is no (event|PMU)/],
     ["rate", /frequency|period/],
@@ -27,7 +27,7 @@ const culprits = [
     ["pid", /process/],
 ];
 
-// The name of the control that a sentence is about, or null.
+// Returns the name of the control that an error is about, or null.
 export function culprit(sentence) {
     const named = /^parameter "(\w+)"/.exec(sentence)?.[1];
     const name = named === "frequency" || named === "period" ? "rate" : named;
@@ -42,7 +42,7 @@ function textInput(name, properties) {
                               "aria-describedby": `profile-${name}-fault`, ...properties });
 }
 
-// Buttons of which one is pressed: [{value, title, note}].
+// A group of buttons, one of which is pressed: [{value, title, note}].
 class Options {
     constructor(name, label, onChoose) {
         Object.assign(this, { name, onChoose, inputs: new Map() });
@@ -76,7 +76,7 @@ export class Form {
     // on: {record(), recordBoth(), stop(), change()}
     constructor(on) {
         this.on = on;
-        this.rates = new Map(); // events per second on a CPU, by name, as far as the daemon counts them
+        this.rates = new Map(); // event → events per second on a CPU, for the events that the daemon counts
         this.longest = longestSeconds;
         this.hindsight = 0;
         this.picker = new Picker({ id: "profile-event", name: "event", "aria-describedby": "profile-event-fault" },
@@ -137,7 +137,7 @@ export class Form {
         return this.fields[name];
     }
 
-    // The card of what is sampled anyway stands for no choice.
+    // The card of the default event has the empty value.
     setKinds(offers) {
         this.kinds.set(choices(offers).filter((one) => one.title).map(({ name, title, note }, i) =>
             ({ value: i === 0 || name === this.picker.input.placeholder ? "" : name, title, note })));
@@ -154,19 +154,19 @@ export class Form {
         this.on.change();
     }
 
-    // The event that is sampled, also where none is chosen.
+    // Returns the event to sample, which is the default if none was selected.
     get event() {
         return this.inputs.event.value.trim() || this.inputs.event.placeholder;
     }
 
-    // The number of events between two samples that is proposed, or null.
+    // Returns the proposed sample period of an event, or null.
     proposed(event = this.event) {
         const { rate } = this.inputs, isChosen = this.isPast || rate.value.trim() !== "" || /[{/]/.test(event);
 
         return isChosen || !event || event === offCpu ? null : proposedPeriod(event, this.rates.get(event) ?? null);
     }
 
-    // Where the choices are shown besides in their own controls.
+    // Updates the controls that show the same choice elsewhere.
     show() {
         const { cpu, cgroup, pid, seconds, rate, threshold } = this.inputs, period = this.proposed();
         const waits = this.event === offCpu && !this.isPast;
@@ -201,7 +201,7 @@ export class Form {
             this.on.record();
     }
 
-    // As the URL has them: empty values are left out. The rate is that of the chosen event.
+    // Returns the values for the URL, which omits empty ones. The rate is for the selected event only.
     values(event = this.inputs.event.value.trim()) {
         const { rate, threshold, state, seconds, cpu, cgroup, pid } = this.inputs;
         const isChosen = event === this.inputs.event.value.trim();
@@ -217,12 +217,12 @@ export class Form {
         return this.inputs.seconds.value.trim() === live;
     }
 
-    // Of samples that were already taken.
+    // Whether the request is for samples that were already taken.
     get isPast() {
         return this.inputs.seconds.value.trim() === last;
     }
 
-    // As the API gets them.
+    // Returns the parameters for the API.
     request(event = this.inputs.event.value.trim()) {
         const values = this.values(event), period = this.proposed(event || this.inputs.event.placeholder);
 
@@ -233,12 +233,12 @@ export class Form {
         return period === null ? values : { ...values, frequency: "", period: String(period) };
     }
 
-    // Of the same on and off CPU.
+    // Returns the parameters of two recordings of the same target, off and on CPU.
     requests() {
         return [isClock(this.event) ? this.inputs.event.value.trim() : "", offCpu].map((event) => this.request(event));
     }
 
-    // A link never records by itself: with `start` the reader only has to press Enter.
+    // A link never starts a recording. With `start`, the focus is on the button, so that Enter starts it.
     fill(parameters) {
         for (const name of ["event", "threshold", "state", "cpu", "cgroup", "pid"])
             this.inputs[name].value = parameters.get(name) ?? "";
@@ -250,7 +250,7 @@ export class Form {
             this.recordButton.focus();
     }
 
-    // What this machine has. `rates`: events per second on a CPU, by name.
+    // Offers what this machine has. `rates` maps events to their number per second on a CPU.
     offer(offers, cgroups, sampler, rates) {
         const cycles = offers.some(({ name }) => name === "cycles");
         const configured = sampler?.event && sampler.event !== "auto" ? sampler.event : null;
@@ -269,7 +269,7 @@ export class Form {
         this.show();
     }
 
-    // Shows a sentence beside the control that it is about. Returns whether there is one.
+    // Shows an error beside the control that it is about. Returns whether there is such a control.
     accuse(sentence) {
         const name = culprit(sentence);
 
@@ -289,7 +289,7 @@ export class Form {
         }
     }
 
-    // The focus goes to the button that is of use now, where it is on the other one.
+    // Moves the focus to the button that can be used now, if it was on the other one.
     setRecording(recording) {
         const [from, to] = recording ? [this.recordButton, this.stopButton] : [this.stopButton, this.recordButton];
         const moves = document.activeElement === from;

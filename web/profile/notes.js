@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentences about a recording, and what stands where there is none yet.
+// The sentences about a recording, and the text that is shown before there is one.
 import { element, plain, replace } from "../element.js";
 import { amount, digits, duration, timeOf, waited } from "../numbers.js";
 
@@ -7,7 +7,7 @@ const causes = {
     stopped: (seconds) => `You stopped it after ${seconds}.`,
     hidden: (seconds) => `It ended after ${seconds}, when this tab was hidden. Record again to see more.`,
     left: (seconds) => `It ended after ${seconds}, when you went to another view.`,
-    late: (seconds) => `The daemon did not end it; the page did after ${seconds}.`,
+    late: (seconds) => `The daemon did not end the recording; the page did after ${seconds}.`,
 };
 
 function of(n, one, many) {
@@ -20,7 +20,7 @@ function ending(recording) {
     if (recording.cause)
         return causes[recording.cause](seconds);
     if (recording.fault)
-        return recording.samples ? `${recording.fault.message} What came until then, ${seconds}, is kept.` : null;
+        return recording.samples ? `${recording.fault.message} The samples until then, ${seconds}, are kept.` : null;
     if (recording.end && !["seconds", "last"].includes(recording.end.reason))
         return `The daemon ended it after ${seconds}: ${recording.end.reason}.`;
     return null;
@@ -30,7 +30,7 @@ function counted({ samples, tree }) {
     return tree.isTime ? of(samples, "wait", "waits") : of(samples, "sample", "samples");
 }
 
-// While it runs.
+// Returns the sentence for a running recording.
 export function progress(recording) {
     if (recording.begun === null)
         return "Waiting for the daemon.";
@@ -53,7 +53,7 @@ function rateOf({ threshold_ns: threshold, period, frequency }) {
     return frequency ? `at ${frequency.toLocaleString()} Hz` : "";
 }
 
-// In a line.
+// Returns a one-line summary.
 export function summary(recording) {
     const { header, tree, request } = recording;
     const parts = [`${recording.event || "samples"} ${rateOf(header ?? {})}`.trim(), duration(recording.elapsed),
@@ -64,9 +64,9 @@ export function summary(recording) {
 }
 
 const wordsOf = ({ since, until }) => `${timeOf(since)} to ${timeOf(until)}, ${duration(until - since)}`;
-const wholeS = 1; // times are shown in seconds
+const wholeS = 1; // shorter times are not mentioned
 
-// Which time a recording of the past is of, and for how much of it the daemon had samples.
+// Describes the time range of past samples, and the part of it for which the daemon had samples.
 export function covered({ isPast, interval, kept, span, request }) {
     if (!isPast || !kept)
         return "";
@@ -82,7 +82,7 @@ function losses({ lost, dropped, throttled, broken, isPast, tree }) {
     const less = tree.isTime ? "Raise the threshold" : "Lower the frequency";
 
     return [
-        lost && `The kernel lost ${of(lost, "record", "records")}, as its rings were full.`
+        lost && `The kernel lost ${of(lost, "record", "records")}, because its ring buffers were full.`
             + (isPast ? "" : ` ${less} or raise sampler.ring_pages.`),
         dropped && `${of(dropped, "record", "records")} did not reach this browser, which was too slow. `
             + `${less}, or sample less of the machine.`,
@@ -93,7 +93,7 @@ function losses({ lost, dropped, throttled, broken, isPast, tree }) {
     ];
 }
 
-// Waits that gave no sample. The kernel counts them whatever is recorded.
+// Returns a note about waits that gave no sample. The kernel counts them in any case.
 function leftOut({ header, end, request: { cpu, cgroup, pid } }) {
     const of = (n) => `${n.toLocaleString()}${cpu || cgroup || pid ? " on the whole machine" : " of them"}`;
 
@@ -109,14 +109,15 @@ function awaited({ end, interval, samples }) {
         + `${interval ? "Load the page" : "Record"} again to see the names.`;
 }
 
-// After its end. The daemon's own notes stand behind ours, without the one that ours replaces.
+// Returns the notes on a finished recording. The daemon's own notes follow, except for the one that the page words
+// itself.
 export function notes(recording) {
     const { tree, end, samples, ended } = recording;
     const others = (end?.notes ?? []).filter((note) => !/^\d+ addresses have no symbol/.test(note)).map(sentence);
     const isGone = recording.isPast && !recording.span;
     const none = ended && !samples && !recording.fault && !isGone && (tree.isTime
-        ? "No wait ended: nothing of what was asked for ran again after a wait as long as the threshold."
-        : "No sample came: nothing of what was asked for ran, or the event did not happen.");
+        ? "No wait ended: no selected task resumed after a wait as long as the threshold."
+        : "No samples: nothing that was selected ran, or the event did not occur.");
 
     return [ending(recording), none, ...losses(recording), ...leftOut(recording), awaited(recording), lumped(tree),
             ...others].filter(Boolean);
@@ -129,7 +130,7 @@ function lumped({ lumped, total, isTime }) {
     return lumped > 0 && `${some} of ${all} are in "(other)", as there are more distinct stacks than the page keeps.`;
 }
 
-// Why there is no recording, and what to do.
+// Returns why a recording failed, and what to do.
 export function remedy({ message, status, retryAfter }) {
     if (status === 503)
         return `${sentence(message)} Record again ${retryAfter ? `in ${duration(retryAfter)}` : "later"}.`;
@@ -142,7 +143,7 @@ function sentence(note) {
     return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
-// --- Where there is no recording yet: what Record does; or how samples are switched on, with the lines to copy.
+// --- The text before the first recording: how to start one, or how to enable sampling, with lines to copy.
 
 function block(title, text) {
     const copy = () => navigator.clipboard.writeText(text);
@@ -160,7 +161,7 @@ export class Guide {
         this.show(false);
     }
 
-    // The documents of /api/v1/config and /api/v1/status.
+    // Takes the documents of /api/v1/config and /api/v1/status.
     learn({ sampler, web }, { config_file: file }) {
         this.file = file ?? this.file;
         this.isLocal = Boolean(web?.local_operators);
@@ -178,7 +179,7 @@ export class Guide {
         return [element("h3", {}, "Record draws a flame graph of what runs"),
                 element("p", {}, "While it records, the kernel notes at the chosen rate, on each CPU, the function that "
                     + "runs and its callers. They are drawn as they arrive: the wider a frame, the more samples it is "
-                    + "in; below a function are those that it called."),
+                    + "in; below a function are its callees."),
                 element("p", { class: "quiet" }, "Nothing is recorded before you press Record. Samples stay in this "
                     + "tab, and a recording ends when the tab is hidden or another view is opened.")];
     }
@@ -190,12 +191,12 @@ export class Guide {
             lines.push("web: {local_operators: true}    # browsers on this machine may record");
         return [element("h3", {}, "Samples are off on this machine"),
                 element("p", {}, "A flame graph is made of samples, which show what the programs of all users do. So "
-                    + "they are off until somebody switches them on."),
+                    + "they are off until somebody enables them."),
                 block(`1. These lines in ${plain(this.file)}`, `${lines.join("\n")}\n`),
                 block("2. Then, on that machine", "sudo systemctl restart perfcountd\n"),
                 element("p", {}, "Without systemd, end perfcountd and start it again; the flag --sampler.enabled can "
-                    + "stand for the first line."),
-                element("p", { class: "quiet" }, "From another machine, recording takes a password or a certificate of "
-                    + "the web configuration: see doc/security.md of perfcountd.")];
+                    + "replace the first line."),
+                element("p", { class: "quiet" }, "From another machine, recording requires a password or a certificate "
+                    + "in the web configuration: see doc/security.md of perfcountd.")];
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph with what stands around it: what was recorded, the path that it is zoomed to, and what a search
-// has found.
+// A flame graph with its surroundings: what was recorded, the path to the zoomed frame, and the result of a search.
 import { element, plain, replace, write } from "../element.js";
 import { absent, percent, waited } from "../numbers.js";
 import { Table } from "../table.js";
@@ -9,13 +8,13 @@ import { search } from "../flame/search.js";
 import { weight } from "../flame/tip.js";
 import { deviation, hottest, isSure, keyOf } from "../flame/tree.js";
 
-const endsShown = 4; // of a long path
+const endsShown = 4; // frames shown at each end of a long path
 
 function heaviest(nodes) {
     return nodes.reduce((best, node) => (!best || node.total > best.total ? node : best), null);
 }
 
-// The nodes of a path of names, as far as the tree has them.
+// Follows a path of names in a tree, and returns the nodes that exist.
 export function walk(tree, path) {
     const nodes = [];
     let node = tree.root;
@@ -30,7 +29,7 @@ export function walk(tree, path) {
 }
 
 export class Panel {
-    // onZoom(path) is called when the reader zooms.
+    // onZoom(path) is called when the user zooms.
     constructor(title, onZoom) {
         this.title = element("h3", {}, title);
         this.about = element("p", { class: "quiet" });
@@ -42,7 +41,7 @@ export class Panel {
                             this.box);
         this.path = [];
         this.onZoom = onZoom;
-        this.graph = null; // made when there is something to show
+        this.graph = null; // created when there is data to show
     }
 
     makeGraph() {
@@ -51,7 +50,7 @@ export class Panel {
         this.graph.zoomTo(this.path);
     }
 
-    // `about` is a line; options: {shape, search, difference: bool}.
+    // `about` is a line of text. Options: {shape, search, difference: bool}.
     show(about, tree, { shape, search: text, difference }) {
         this.tree = tree;
         write(this.about, about);
@@ -66,7 +65,7 @@ export class Panel {
         this.writePath();
     }
 
-    // Why the text cannot be searched for is said where the share would stand.
+    // If the text is not a valid pattern, the error is shown in place of the share.
     find(text) {
         const found = text ? search(this.tree, text) : null;
 
@@ -74,7 +73,7 @@ export class Panel {
         write(this.matched, !found ? "" : found.error ?? `“${plain(text)}” matches ${percent(found.share)}.`);
     }
 
-    // The graph goes as far as its tree has the path, and further once it has more.
+    // Zooms to the part of the path that exists in the tree, and further as the tree grows.
     zoomTo(path) {
         if (path.join("\n") === this.path.join("\n"))
             return;
@@ -125,7 +124,7 @@ export class Panel {
     }
 }
 
-// --- The table of the functions that have the most samples; with A, how much they had there.
+// --- The table of the functions with the most samples; in a comparison, with the change since recording A.
 
 function points({ change, error }) {
     const hundredths = (share) => (share * 100).toLocaleString(undefined, { maximumFractionDigits: 1 });
@@ -134,7 +133,7 @@ function points({ change, error }) {
         : `${change > 0 ? "+" : ""}${hundredths(change)} ± ${hundredths(2 * error)} points`;
 }
 
-// `row.times`: nanoseconds by column, of off-CPU time.
+// `row.times`: nanoseconds of off-CPU time, by column.
 function shareColumn(key, title, help) {
     const text = (row) => `${row.times ? `${waited(row.times[key] * row[key])}, ` : ""}${percent(row[key])}`;
 
@@ -153,7 +152,7 @@ const compared = [
     shareColumn("before", "Self in A", "Samples of A that were taken in the function itself"),
     shareColumn("self", "Self in B", "Samples of B that were taken in the function itself"),
     { key: "change", title: "Change", number: true, text: points,
-      help: "Behind it are two standard deviations of the samples. A smaller change may be chance: it is grey",
+      help: "The number after ± is two standard deviations. A smaller change may be chance and is grey",
       classes: (row) => isSure(row.change, row.error) ? "" : "quiet",
       value: (row) => isSure(row.change, row.error) ? Math.abs(row.change) : 0 },
     ...columns.slice(2),
@@ -168,7 +167,7 @@ function shares(tree) {
     }]));
 }
 
-// The rows of the table; `before` may be null.
+// Returns the rows of the table. `before` may be null.
 export function rows(tree, before) {
     const found = shares(tree), old = before ? shares(before) : new Map();
 
@@ -189,7 +188,7 @@ export function rows(tree, before) {
 }
 
 export class Hottest {
-    // onChoose(name): a row was chosen.
+    // onChoose(name) is called when the user selects a row.
     constructor(onChoose) {
         this.title = element("h3");
         this.root = element("section", { class: "card", "aria-label": "Hottest functions" }, this.title);

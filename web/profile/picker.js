@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A box for an event: any text may be typed, and a list below it offers the events of this machine (a combobox, as the
-// ARIA practices describe it: the focus stays in the box).
+// The input for an event. Any text may be typed, and a list offers the events of this machine. It is a combobox as in
+// the ARIA Authoring Practices: the focus stays in the input.
 import { element, plain, replace, write } from "../element.js";
 
-export const offCpu = "off-cpu"; // samples each wait, so it has a threshold and no rate
-const shownMax = 60; // a longer list is searched, not read
+export const offCpu = "off-cpu"; // samples each wait, so it has a threshold instead of a rate
+const shownMax = 60; // longest list that is shown; further events are found by typing
 
 export class Picker {
-    // `properties` are of the input; onChange() is called when an event was chosen or typed.
+    // `properties` are those of the input. onChange() is called when an event was selected or typed.
     constructor(properties, onChange) {
         this.offers = this.all = [];
         this.options = [];
@@ -25,7 +25,7 @@ export class Picker {
             onchange: onChange,
         });
         this.onChange = onChange;
-        this.list.addEventListener("mousedown", (event) => event.preventDefault()); // the focus stays
+        this.list.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the focus in the input
         this.list.addEventListener("click", (event) => this.clicked(event));
         this.root = element("div", { class: "picker" }, this.input, this.popup);
     }
@@ -79,7 +79,7 @@ export class Picker {
         this.input.setAttribute("aria-activedescendant", option.id);
     }
 
-    // From the box upwards is the last option, and from the last one downwards the box again.
+    // The arrow keys wrap around: up from the input is the last option, and down from the last option is the input.
     move(by) {
         const n = this.options.length;
 
@@ -104,7 +104,7 @@ export class Picker {
             this.choose(Number(option.dataset.at));
     }
 
-    // Enter takes the option, or leaves the text as it is; where the list is closed, it is the form's.
+    // Enter accepts the highlighted option, or keeps the text. If the list is closed, Enter submits the form.
     enter() {
         if (this.active >= 0)
             this.choose(this.active);
@@ -129,9 +129,9 @@ export class Picker {
     }
 }
 
-// --- The events of /api/v1/events as the picker offers them: one entry for each name, first choices, and searching.
+// --- Prepares the events of /api/v1/events for the list: one entry for each name, suggestions, and search.
 
-// The first choices: of each line the first event that this machine has, so cpu-clock only where no PMU counts cycles.
+// Suggestions: the first available event of each row, so that cpu-clock is suggested only if no PMU counts cycles.
 // Those with a title are the cards of the form.
 const first = [
     { title: "CPU", use: "where the CPUs' time goes", events: ["cycles", "cpu-clock"] },
@@ -144,8 +144,8 @@ const first = [
     { title: "Switches", use: "where tasks stop and wait", events: ["context-switches"] },
 ];
 
-// [{name, kind, note, text}] of the API's list, in which off-CPU time is not, as it cannot be counted: an event of
-// several PMUs is one. `tracepoints` are those that clients may name.
+// Converts the list of the API to [{name, kind, note, text}], one entry for an event of several PMUs. Off-CPU time is
+// not in that list, since it cannot be counted. `tracepoints` are those that clients may name.
 export function gather(list, tracepoints = []) {
     const waits = { name: offCpu, kind: "software", description: "time that tasks wait", pmus: [] };
     const byName = new Map([[offCpu, waits]]);
@@ -172,7 +172,7 @@ function has(offer, wanted) {
     return wanted.startsWith("/") ? offer.name.endsWith(wanted) : offer.name === wanted;
 }
 
-// The first choices that are there, their note being what they are for.
+// Returns the available suggestions. Their note says what they are good for.
 export function choices(offers) {
     const found = first.map(({ title, use, events }) => {
         const event = events.map((name) => offers.find((one) => has(one, name))).find(Boolean);
@@ -183,7 +183,8 @@ export function choices(offers) {
     return found.filter(Boolean);
 }
 
-// Those with each word of the text: names that begin with it come first, what clients may not name comes last.
+// Returns the events that contain each word of the text. Names that begin with the text come first, and events that
+// clients may not name come last.
 export function find(offers, text) {
     const wanted = text.trim().toLowerCase(), words = wanted.split(/\s+/);
     const rank = (one) => (one.refused ? 2 : 0) + (one.name.toLowerCase().startsWith(wanted) ? 0 : 1);
@@ -192,20 +193,20 @@ export function find(offers, text) {
         .map((one) => [rank(one), one]).sort(([a], [b]) => a - b).map(([, one]) => one);
 }
 
-// --- How many events are between two samples. Of a clock samples are taken by time, at a frequency. Of other events a
-// number is proposed: then each sample stands for as many events, however unevenly they come.
+// --- Sample periods. A clock event is sampled by time, at a frequency. For other events a period is proposed: each
+// sample then stands for the same number of events, however unevenly they occur.
 
 const clocks = /^(cpu-cycles|cycles|ref-cycles|bus-cycles|cpu-clock|task-clock|(.*\/)?cpu_cycles\/?)$/;
 const rare = /^(page|minor|major)-faults|^(context|cgroup)-switches|migrations/;
-const wantedHz = 99; // samples a second on each CPU, as a sampler of the clock takes
+const wantedHz = 99; // samples per second on each CPU, as for a clock event
 
-// Without the modifiers behind it: "cycles:u" is "cycles".
+// Ignores modifiers: "cycles:u" is the event "cycles".
 export function isClock(event) {
     return clocks.test(event.trim().replace(/:[a-zA-Z]+$/, ""));
 }
 
-// `rate`: events per second on a CPU, or null where that is not known. A number of one digit, at least 1; null for a
-// clock.
+// Returns a period with one significant digit, at least 1; null for a clock event. `rate` is the number of events per
+// second on a CPU, or null if unknown.
 export function proposedPeriod(event, rate) {
     if (isClock(event))
         return null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of profiles: a recording of samples is asked for by a form, and drawn while it comes in.
+// The view Profile: starts recordings from a form, and draws them while samples arrive.
 import { element, replace, write } from "../element.js";
 import { openerFault } from "../health/findings.js";
 import { cpusOf } from "../numbers.js";
@@ -13,11 +13,11 @@ import { Guide, covered, notes, progress, remedy } from "./notes.js";
 import { Recording } from "./recording.js";
 import { Toolbar, parametersOf, stateOf } from "./toolbar.js";
 
-const drawMs = 250, drawsShare = 8; // drawing takes an eighth of the time at most
+const drawMs = 250, drawsShare = 8; // at most an eighth of the time is spent on drawing
 const sayMs = 5000, countingLongestMs = 100;
 const rateSeconds = 0.5;
 
-// Events per second on a CPU, as they are called where they are sampled, of an answer of /api/v1/rates by PMU.
+// Returns the events per second on a CPU from an answer of /api/v1/rates by PMU, under the names that sampling uses.
 export function ratesOf({ totals = [] }, n) {
     const rates = new Map();
 
@@ -65,7 +65,7 @@ class ProfileView {
                 this.guide.root, this.result);
     }
 
-    // The offers of the machine, once. Poll asks again where that fails.
+    // Loads what the machine offers, once. After a failure, Poll tries again.
     async load(signal) {
         const { client } = this.page;
         const optional = (path) => client.json(path, { signal }).catch((error) => {
@@ -88,7 +88,7 @@ class ProfileView {
         this.poll.close();
     }
 
-    // A proposal needs them; without one, all else works.
+    // Rates are needed only to propose a sample period.
     askRates(signal) {
         const parameters = { collector: "cpu", totals: "pmu", seconds: rateSeconds, limit: 1 };
 
@@ -132,7 +132,7 @@ class ProfileView {
         this.write();
     }
 
-    // The function of a row is searched for; chosen again, it is not.
+    // Selecting a row searches for its function; selecting it again clears the search.
     choose(name) {
         this.change({ search: this.state.search === name ? "" : name });
         this.toolbar.fill(this.state);
@@ -144,7 +144,7 @@ class ProfileView {
         this.page.say(recording ? "Kept as A. The next recording is B." : "A is forgotten.");
     }
 
-    // --- a recording
+    // --- recording
 
     record() {
         this.state.interval = null;
@@ -159,7 +159,8 @@ class ProfileView {
         this.start(new Recording(client, request, { isLive, beside: new Recording(client, beside, { isLive }) }));
     }
 
-    // If the URL has an interval, its samples are asked for without a click, since the daemon soon drops them; but once.
+    // If the URL contains an interval, its samples are requested at once, since the daemon soon drops them, but only
+    // once.
     lookBack() {
         const { interval } = this.state;
         const recording = interval && new Recording(this.page.client, this.form.values(), { interval });
@@ -201,7 +202,7 @@ class ProfileView {
         this.timer = setTimeout(() => this.tick(recording), Math.max(drawMs, took * drawsShare));
     }
 
-    // From its first line on, a recording replaces the one before.
+    // A new recording replaces the old one when its first line arrives.
     show({ shown, ended }) {
         const samples = shown.samples + (shown.beside?.samples ?? 0);
 
@@ -235,7 +236,7 @@ class ProfileView {
             this.page.say([covered(recording) || "The recording has ended.", ...this.sentences].join(" "));
     }
 
-    // Beside the control that caused it, or below the form.
+    // Shows an error beside the control that caused it, or below the form.
     accuse(fault) {
         this.accused = fault;
         const said = fault?.reason || fault?.message;
@@ -249,7 +250,7 @@ class ProfileView {
         this.fault.hidden = !general;
     }
 
-    // --- what is shown
+    // --- display
 
     draw() {
         const shown = this.comparison.draw(this.state), { recording } = this.comparison;
@@ -264,7 +265,8 @@ class ProfileView {
             this.count(shown);
     }
 
-    // Of a tree that is too large to be counted several times a second, the functions are counted at the end.
+    // Computes the table of functions. For a tree that is too large to do so several times a second, this waits until
+    // the recording ends.
     count({ tree, before }) {
         const begin = performance.now();
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// One recording: a stream of /api/v1/samples that becomes a tree of stacks. Its samples are kept, however it ends.
+// One recording: turns a stream of /api/v1/samples into a tree of stacks. The samples are kept, however the stream
+// ends.
 import { Fault } from "../client.js";
 import { readRecords, stacksOf } from "../flame/samples.js";
 import { StackTree } from "../flame/tree.js";
 
-const graceMs = 20000; // behind the last second, for the names that the daemon still looks up
-const marginS = 5, longestS = 86400; // of requests for the past: the time until they arrive, and more than is ever kept
+const graceMs = 20000; // time after the end for which the daemon may still resolve symbols
+// Margin for the time until a request for the past arrives; longest time that can be requested
+const marginS = 5, longestS = 86400;
 
-// The parameters that ask for the samples of the last seconds. What was sampled, and how often, is not chosen any more.
+// Returns the parameters that request the samples of the last seconds. Event and rate cannot be changed for the past.
 export function pastOf({ cpu, cgroup, pid }, seconds) {
     return { last: String(Math.min(longestS, Math.max(1, Math.ceil(seconds)))), cpu, cgroup, pid };
 }
 
 export class Recording {
-    // `request`: the parameters of the API. `isLive`: it goes on until it is stopped. With an interval, of the daemon's
-    // clock, the recording is of samples that were already taken, as it is where the request has `last`. `beside`: a
-    // recording that is made at the same time.
+    // `request`: the parameters of the API. `isLive`: the recording continues until it is stopped. With `interval`, in
+    // the daemon's time, or with `last` in the request, the samples are past ones. `beside`: a recording made at the
+    // same time.
     constructor(client, request, { isLive = false, interval = null, beside = null } = {}) {
         this.client = client;
         this.beside = beside;
@@ -23,13 +25,13 @@ export class Recording {
         this.interval = interval;
         this.request = interval ? pastOf(request, 0) : request;
         this.tree = new StackTree();
-        this.merged = null; // the same without processes, since somebody has asked for it
+        this.merged = null; // the same tree without processes, once it was needed
         this.samples = this.lost = this.dropped = this.throttled = this.broken = 0;
         this.paused = false;
         this.header = this.end = this.fault = null;
-        this.cause = null; // of an end before its time: "stopped", "hidden", "left", "late"
+        this.cause = null; // why it ended early: stopped, hidden, left or late
         this.ended = false;
-        this.begun = this.finished = null; // by performance.now(): a clock that nobody sets
+        this.begun = this.finished = null; // performance.now(), which is monotonic
         this.controller = new AbortController();
     }
 
@@ -45,7 +47,8 @@ export class Recording {
         return this.request.last !== undefined;
     }
 
-    // Of the past: what the daemon has samples of, and the part of it that was asked for; null: there is none.
+    // For a request for the past: `kept` is the range for which the daemon has samples, `span` the requested part of
+    // it. null if empty.
     get kept() {
         return this.header && { since: this.header.time, until: this.header.time + this.header.seconds };
     }
@@ -58,7 +61,7 @@ export class Recording {
         return until > since ? { since, until } : null;
     }
 
-    // Of which samples it is: the same where the same was asked for.
+    // Identifies the samples of a request: it is equal for equal requests.
     get subject() {
         const { cpu, cgroup, pid } = this.request;
 
@@ -75,17 +78,17 @@ export class Recording {
         return Math.max(0, this.seconds - this.elapsed);
     }
 
-    // The recording to show: if off-CPU time is refused, the on-CPU recording that was started with it.
+    // Returns the recording to show. If off-CPU time is refused, that is the on-CPU recording that was started with it.
     get shown() {
         return this.refusal && this.beside?.header ? this.beside : this;
     }
 
-    // Why there is no answer.
+    // Returns the error if there was no answer.
     get refusal() {
         return this.header ? null : this.fault;
     }
 
-    // Never throws: what went wrong is in `fault`.
+    // Never throws. An error is stored in `fault`.
     async run() {
         await Promise.all([this.read(), this.beside?.run()]);
         this.ended = true;
@@ -169,7 +172,7 @@ export class Recording {
         }
     }
 
-    // The tree by "process" or "merged". It grows with the recording.
+    // Returns the tree by "process" or "merged". It grows during the recording.
     treeBy(by) {
         if (by !== "merged")
             return this.tree;
@@ -177,7 +180,8 @@ export class Recording {
         return this.merged;
     }
 
-    // The parameters that ask for the samples of a chosen interval again, and for those since; null once they are gone.
+    // Returns the parameters that request the samples of the interval again, together with later ones; null once the
+    // daemon has dropped them.
     again(hindsight) {
         const { span, kept } = this;
         const last = span && kept.until - span.since + (performance.now() - this.begun) / 1000;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a recording is shown: by process or merged, as flames or icicles, what is searched for, and beside which other.
+// The display options of a recording: by process or merged, as flames or icicles, the search, and the comparison.
 import { element, write } from "../element.js";
 import { intervalOf } from "../scales.js";
 
 const searchDelayMs = 200;
 
-// Values in the URL; the first is the default, which it leaves out.
+// Values in the URL. The first is the default and is omitted.
 const choices = { by: ["process", "merged"], shape: ["icicle", "flame"], compare: ["side", "difference"] };
 const titles = { process: "By process", merged: "Merged", icicle: "Icicle", flame: "Flame", side: "A and B",
                  difference: "Difference" };
 const labels = { by: "Stacks", shape: "Shape", compare: "Show" };
 
-// Names of functions may have any character.
+// Escapes a name for use in a regular expression.
 function escaped(name) {
     return name.replace(/[%;]/g, encodeURIComponent);
 }
@@ -24,7 +24,7 @@ function unescaped(name) {
     }
 }
 
-const longestZoom = 1500; // in the URL
+const longestZoom = 1500; // maximum length of the zoomed path in the URL, in characters
 
 function zoomText(path) {
     const text = path.map(escaped).join(";");
@@ -32,7 +32,7 @@ function zoomText(path) {
     return text.length > longestZoom ? "" : text;
 }
 
-// The state of the view, but for the form, as the URL has it.
+// Returns the state of the view from the URL, except for the form.
 export function stateOf(parameters) {
     const state = { search: parameters.get("search") ?? "", zoom: [],
                     interval: intervalOf(parameters.get("from"), parameters.get("to")) };
@@ -96,7 +96,7 @@ export class Toolbar {
         this.search.value = state.search;
     }
 
-    // Whether there is a recording to keep, and one that was kept; which time of the past it is of.
+    // Shows whether there is a recording to keep, the one that was kept, and the time range of past samples.
     offer({ recording, kept, past = "" }) {
         write(this.past, past);
         this.past.hidden = past === "";

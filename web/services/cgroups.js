@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table, of what the daemon answers: all groups and PMUs of a cgroup are one row, called as people call
-// the cgroup.
+// The rows of the table, from the answers of the daemon. All groups and PMUs of a cgroup form one row, under the name
+// by which people know the cgroup.
 import { plain } from "../element.js";
 
 const ids = /[0-9a-f]{64}/g, longest = 120;
 
-// A path or a name in a line: ids are as they are usually written, and of a long text the middle is left out.
+// Shortens a path or a name to one line: long ids to their first characters, and a long text in its middle.
 export function shortText(path) {
     const text = plain(path.replace(ids, (id) => `${id.slice(0, 12)}…`));
     const characters = [...text.slice(0, 10000)];
@@ -14,22 +14,22 @@ export function shortText(path) {
         : `${characters.slice(0, 50).join("")} … ${[...text.slice(-200)].slice(-60).join("")}`;
 }
 
-// The names in an entry of /api/v1/cgroups, and what they are of.
+// The names in an entry of /api/v1/cgroups, with a description of each.
 export const kinds = new Map([
     ["container", "The container"],
     ["image", "The image of the container"],
-    ["pod", "The pod of Kubernetes"],
-    ["namespace", "The namespace of Kubernetes"],
-    ["compose_project", "The project of compose"],
-    ["compose_service", "The service of compose"],
-    ["runtime", "What runs the container"],
-    ["unit", "The unit of systemd"],
-    ["slice", "The slice of systemd"],
-    ["container_id", "The id of the container"],
-    ["description", "What systemd says of the unit"],
+    ["pod", "The Kubernetes pod"],
+    ["namespace", "The Kubernetes namespace"],
+    ["compose_project", "The Compose project"],
+    ["compose_service", "The Compose service"],
+    ["runtime", "The container runtime"],
+    ["unit", "The systemd unit"],
+    ["slice", "The systemd slice"],
+    ["container_id", "The ID of the container"],
+    ["description", "The description of the systemd unit"],
 ]);
 
-// `isAlone` says whether no other cgroup has this title. If one has, the path is added to it.
+// isAlone(title) returns whether no other cgroup has this title. If another one does, the path is appended.
 function identityOf(entry, isAlone = () => true) {
     const path = entry.cgroup, name = entry.name || path, title = shortText(name);
     const names = new Map([...kinds.keys()].filter((kind) => entry[kind]).map((kind) => [kind, entry[kind]]));
@@ -38,8 +38,8 @@ function identityOf(entry, isAlone = () => true) {
              title: isAlone(title) ? title : `${title} ${shortText(path)}` };
 }
 
-// A group of a cgroup on all of its PMUs, of an entry of `totals` in the answer: its share of time, and its values by
-// name.
+// Converts an entry of `totals`, one group of a cgroup on all of its PMUs: the share of time that it was counted, and
+// its values by name.
 function groupOf(total, formulas) {
     const { running_ratio, ...metrics } = total.ratios;
     const starved = running_ratio === 0 && Object.values(total.events).every((value) => value === null);
@@ -52,7 +52,7 @@ function groupOf(total, formulas) {
     return { name: total.group, pmus: total.pmus, share: running_ratio ?? null, starved, values };
 }
 
-// Where two groups count the same, the one that was counted for longer.
+// If two groups count the same event, the one that was counted for longer is used.
 function better(one, other) {
     if (one.value === null || other.value === null)
         return one.value !== null;
@@ -76,7 +76,7 @@ function rowOf(identity, totals, formulas) {
 export class Cgroups {
     constructor() {
         this.identities = new Map();
-        this.formulas = null; // name of a metric: its entry in /api/v1/metrics
+        this.formulas = null; // name of a metric → its entry in /api/v1/metrics
         this.document = { cgroups: [] };
     }
 
@@ -103,7 +103,8 @@ export class Cgroups {
         return [...this.identities.values()].filter((one) => one.state === "dropped");
     }
 
-    // The rows of an answer of /api/v1/rates, and whether it has cgroups that the document does not know yet.
+    // Returns the rows for an answer of /api/v1/rates, and whether it contains cgroups that the last document of
+    // /api/v1/cgroups lacks.
     rows(answer) {
         const cgroups = new Map();
         let news = false;
@@ -121,11 +122,11 @@ export class Cgroups {
     }
 }
 
-// --- The cgroups that the reader looks for: a part of a name, or a pattern as the daemon's parameter `cgroup`
-// takes it.
+// --- The filter: part of a name, or a pattern with the syntax of the daemon's parameter `cgroup`.
 
-// Whether a pattern matches a whole text: * is any characters but /, ** any characters, ? one character but /. It takes
-// the product of both lengths at most: after a mismatch it goes on at the last *, or, where that cannot, the last **.
+// Whether a pattern matches a whole text: * matches any characters but /, ** any characters, ? one character but /. The
+// time is at most the product of both lengths: after a mismatch, matching resumes at the last * or, if that cannot
+// match more, at the last **.
 export function glob(pattern, text) {
     let p = 0, t = 0, star = null, stars = null;
 
@@ -153,9 +154,9 @@ export function glob(pattern, text) {
     return /^\**$/.test(pattern.slice(p));
 }
 
-// A function that says whether a cgroup, as identityOf() makes it, is looked for. Without * and ? the text is a part
-// of its path or of a name, in upper or lower case; a pattern without / is compared with the last part of either;
-// "container=web*" is a pattern of that name.
+// Returns a function that tests a cgroup, an object from identityOf(). Text without * and ? matches a part of the path
+// or of a name, in upper or lower case. A pattern without / is compared with the last component of either.
+// "container=web*" matches only that kind of name.
 export function filterOf(text) {
     const wanted = text.trim(), [, kind, pattern] = /^(\w+)=(.*)$/.exec(wanted) ?? [];
     const all = (one) => [one.path, one.name, ...one.names.values()];

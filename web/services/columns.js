@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of the table: what a cgroup is called, its bar and its line, the metrics that it has here, its events, and
-// the way to its profile.
+// The columns of the table: the name of a cgroup, its bar and its sparkline, the available metrics, its events, and the
+// link to its flame graph.
 import { element, plain, write } from "../element.js";
 import { Line } from "../lines.js";
 import { absent, amount, count, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
 import { kinds, shortText } from "./cgroups.js";
 import { Hour } from "./hour.js";
 
-// The first of these that are here and say something are shown, as many as there is room for.
+// Default columns, in order of priority: those that are available and not constant are shown, as many as fit.
 const first = ["ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
                "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "image", "major_faults",
                "container", "unit"];
@@ -26,11 +26,11 @@ function hintOf(one) {
     if (one.starved)
         return "Starved: no counter was free for its group. This is not zero.";
     if (one.value === null)
-        return "Not known in this interval.";
+        return "Unknown in this interval.";
     return classesOf(one) ? `An estimate: counted for ${percent(one.share)} of the time.` : "";
 }
 
-// A column of a metric or an event; `write` turns its value into text.
+// Returns the column of a metric or an event. `write` formats a value.
 function valueColumn(name, help, write) {
     return {
         key: name, title: titleOf(name), help, number: true, write,
@@ -58,7 +58,7 @@ function eventColumn(name) {
         : { ...column, title: plain(column.title) };
 }
 
-// Of a name that systemd, or a stranger, gave.
+// Returns the column of a name from systemd or from a container runtime. Names are untrusted.
 function nameColumn(key, help) {
     const value = (row) => row.names.get(key) ?? "";
 
@@ -72,7 +72,7 @@ function timesOf(group) {
     return `${plain(group.name)} (${group.pmus.map(plain).join(", ")}): ${share}`;
 }
 
-// The share of the time that each group of a row was counted, as lines.
+// Returns the share of the time that each group of a row was counted, as lines of text.
 export function sharesOf(row) {
     return row.groups.map(timesOf);
 }
@@ -85,16 +85,17 @@ function kindOf(row) {
 }
 
 const name = { key: "cgroup", title: "Service", note: kindOf,
-               help: "Its name. The events of a cgroup include those of all below it.",
+               help: "The name. The events of a cgroup include those of its descendants.",
                number: false, heading: true, value: (row) => row.title, text: (row) => row.title,
                hint: (row) => plain(row.path).slice(0, 1000) };
 const counted = { key: "counted", title: "Counted", number: true,
-                  help: "Share of the time that it was counted, of its groups the least. Below 100 %: estimates.",
+                  help: "Share of the time that it was counted; the lowest of its groups. Below 100 %: estimates.",
                   value: (row) => row.share, text: (row) => row.share === 0 ? "starved" : percent(row.share),
                   classes: (row) => row.share !== null && row.share < whole ? "warn" : "",
                   hint: (row) => sharesOf(row).join("\n") };
 
-// All columns that there can be, by key. `metrics` are entries of /api/v1/metrics, `values` what rows have.
+// Returns all possible columns by key. `metrics` are entries of /api/v1/metrics, `values` the names of values that
+// occur in rows.
 export function columnsOf(metrics, values) {
     const names = [...kinds].filter(([kind]) => values.has(kind)).map((one) => nameColumn(...one));
     const of = new Map([name, counted, ...names].map((column) => [column.key, column]));
@@ -109,7 +110,7 @@ export function columnsOf(metrics, values) {
     return of;
 }
 
-// A column with a bar before its numbers, as long as the share of the highest that row.bar has.
+// Adds a bar to a column. Its length is the value relative to the highest one; `row.bar` has that share.
 export function withBar(column) {
     return { ...column, classes: (row) => `main ${column.classes(row)}`, make() {
         const bar = element("i"), number = element("span", { class: "value" });
@@ -121,7 +122,7 @@ export function withBar(column) {
     } };
 }
 
-// The line of a value of a row.
+// The sparkline of a value in a row.
 export class ValueLine {
     constructor(column) {
         this.column = column;
@@ -130,7 +131,7 @@ export class ValueLine {
         this.root = this.line.element;
     }
 
-    // `line` and `span` are as those of linesOf().
+    // `line` and `span` are as returned by linesOf().
     take(row, line, span) {
         this.line.label = `${this.column.title} of ${row.title}`;
         if (this.hour.take(line, span))
@@ -142,7 +143,7 @@ export class ValueLine {
     }
 }
 
-// The lines of the values of a column; lineOf(row) has them, of the seconds that spanOf() returns.
+// Returns a column of sparklines. lineOf(row) returns the points of a row, spanOf() the seconds that they cover.
 export function lineColumn(column, title, lineOf, spanOf) {
     return { key: "line", title, make() {
         const line = new ValueLine(column);
@@ -151,7 +152,7 @@ export function lineColumn(column, title, lineOf, spanOf) {
     } };
 }
 
-// The way to the flame graph of a row; hrefOf(row) is its address.
+// Returns the column of links to flame graphs. hrefOf(row) returns the URL.
 export function profileColumn(hrefOf) {
     return { key: "profile", title: "", make() {
         const link = element("a", { tabindex: -1 }, "Profile");
@@ -163,8 +164,8 @@ export function profileColumn(hrefOf) {
     } };
 }
 
-// Whether a column says something about any of the rows: a share of time below 100 %, a name that is not that of the
-// row already, a number that is not 0.
+// Whether a column is informative for any of the rows: a share of time below 100 %, a name that differs from the title
+// of the row, or a number other than 0.
 export function isTelling(column, rows) {
     if (column.key === "counted")
         return rows.some((row) => row.share !== null && row.share < whole);
@@ -173,12 +174,12 @@ export function isTelling(column, rows) {
     return rows.some((row) => column.value(row) || row.values.get(column.key)?.starved);
 }
 
-// The number of columns besides the name, the bar, the line and the link that fit into a width in pixels.
+// Returns how many columns fit into a width in pixels, besides the name, the bar, the sparkline and the link.
 function room(width) {
     return Math.max(0, Math.min(12, Math.floor((width - 640) / 115)));
 }
 
-// The keys of the columns that are shown where the reader has not chosen; `telling` has those that say something.
+// Returns the keys of the default columns. `telling` are the columns that are informative.
 export function usual(columns, width, telling = new Set(columns.keys())) {
     return first.filter((key) => columns.has(key) && telling.has(key)).slice(0, room(width));
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cgroups did in the last hour, of the document of /api/v1/history. Where the daemon keeps none, the lines are of
-// what this tab has seen. A line is [{x, y}]: x is the place in the time that is shown, 0 to 1; y is NaN in a gap.
+// Values of cgroups over the last hour, from the document of /api/v1/history. If the history is disabled, lines show
+// what this tab has recorded. A line is [{x, y}]: x is the position in the visible time, 0 to 1; y is NaN in a gap.
 
-const hour = 3600, leastSpan = 300, stepSeconds = 30, mostCgroups = 100; // seconds
+const hour = 3600, leastSpan = 300, stepSeconds = 30, mostCgroups = 100; // seconds, except for mostCgroups
 
-// The parameters of the request for the busiest cgroups, by a column: a metric, whose entry in /api/v1/metrics this is,
-// or an event.
+// Returns the parameters that request the busiest cgroups by a column. `entry` is the entry of a metric in
+// /api/v1/metrics; it is undefined for an event.
 export function parametersOf(key, entry) {
     return { collector: "cgroup", totals: "cgroup", since: `-${hour}s`, step: `${stepSeconds}s`, sort: key,
              event: entry ? [...new Set(entry.formulas.flatMap((one) => one.events))] : [key],
              derived: entry ? key : null, limit: mostCgroups };
 }
 
-// All that is known of one cgroup, for the metrics of these names.
+// Returns the parameters that request all values of one cgroup, including some derived metrics.
 export function parametersOfOne(path, metrics) {
     return { collector: "cgroup", totals: "cgroup", since: `-${hour}s`, step: `${stepSeconds}s`, cgroup: path,
              derived: metrics.join(",") || null };
 }
 
-// The values of each step of a row of the document, by name: its metrics, and its events per second.
+// Returns the values of a row of the document in each step, by name: derived metrics, and events per second.
 function valuesOf(row, seconds) {
     const values = new Map(Object.entries(row.derived ?? {}));
 
@@ -28,8 +28,8 @@ function valuesOf(row, seconds) {
     return values;
 }
 
-// {span, lines}: the seconds that the lines are of, and the lines by cgroup, then by name. Of several groups of a cgroup
-// that count the same, a step has the first that knows it.
+// Returns {span, lines}: the seconds that the lines cover, and the lines by cgroup and name. If several groups of a
+// cgroup count the same event, each step has the first known value.
 export function linesOf(document) {
     const { times = [], seconds = [], rows = [] } = document, end = times.at(-1) ?? 0, lines = new Map();
     const begin = times.find((_, i) => seconds[i] > 0) ?? end, span = Math.min(hour, Math.max(leastSpan, end - begin));
@@ -49,13 +49,13 @@ export function linesOf(document) {
     return { span, lines };
 }
 
-// One of these lines as a source of lines.js.
+// A source of values for lines.js with one of these lines.
 export class Hour {
     constructor() {
         this.take([], leastSpan);
     }
 
-    // Returns whether it is another line than before.
+    // Returns whether the line or its span has changed.
     take(line, span) {
         const isNew = line !== this.line || span !== this.seconds;
 
@@ -82,12 +82,12 @@ export class Hour {
     }
 }
 
-// What the lines are of: "last hour", "last 8 min".
+// The title of the column: "last hour", "last 8 min".
 export function titleOfSpan(span) {
     return span > hour - leastSpan ? "last hour" : `last ${Math.round(span / 60)} min`;
 }
 
-// The line of a History of this tab, where `span` seconds are shown.
+// Converts the History of this tab to a line. `span` is the visible time in seconds.
 export function lineOf(history, name, span) {
     return history.points(name).map(({ x, y }) => ({ x: 1 + x / span, y }));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part below a row that was opened: its path and names, how much of the time it was counted, and its values, each
-// with its line.
+// The details below an opened row: path and names, the share of time that it was counted, and its values with
+// sparklines.
 import { element, plain, replace, write } from "../element.js";
 import { titleOf } from "../numbers.js";
 import { kinds } from "./cgroups.js";
 import { ValueLine, sharesOf } from "./columns.js";
 
-// A value with its line.
+// A value with its sparkline.
 class Value {
     constructor(row, column) {
         this.column = column;
@@ -25,7 +25,7 @@ class Value {
 }
 
 export class Opened {
-    // lineOf(row, name): the line of a value, of the seconds that spanOf() returns.
+    // lineOf(row, name) returns the points of a value, spanOf() the seconds that they cover.
     constructor(row, columns, lineOf, spanOf) {
         Object.assign(this, { key: row.key, columns, lineOf, spanOf, values: new Map() });
         this.shares = element("dd");
@@ -35,7 +35,7 @@ export class Opened {
         this.take(row);
     }
 
-    // Names may change.
+    // Updates the names, which may change.
     showNames({ entry }) {
         const known = ["cgroup", ...kinds.keys(), "named_by", "unnamed"].filter((key) => entry[key]);
 

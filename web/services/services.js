@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of cgroups: slices with the services and containers inside them, as a tree with columns.
+// The view Services: slices with the services and containers inside them, as a tree with columns.
 //
-// Each answer has all cgroups: the daemon spends its time on reading them, not on writing, and so the table is sorted
-// and filtered as one types, without another request.
+// Each answer contains all cgroups, since reading them costs the daemon far more than writing them. So the table can be
+// sorted and filtered while the user types, without further requests.
 import { Age } from "../age.js";
 import { Fault } from "../client.js";
 import { element, plain, replace, write } from "../element.js";
@@ -19,7 +19,7 @@ import { Folds, flatten, nest, withAncestors } from "./tree.js";
 
 const seconds = 2, firstSeconds = 0.5, listingMs = 30000, hourMs = 60000, listedMax = 200;
 
-// Of a value of a cgroup in a History.
+// Returns the key of a cgroup's value in a History.
 function nameOf(row, value) {
     return `${value} ${row.key}`;
 }
@@ -30,10 +30,10 @@ class Services {
         this.cgroups = new Cgroups();
         this.answer = null;
         this.rows = [];
-        this.names = new Set(); // of what rows have had
-        this.telling = new Set(); // columns that have said something
+        this.names = new Set(); // names of all values that have occurred in rows
+        this.telling = new Set(); // columns that have been informative so far
         this.columns = new Map();
-        this.past = null; // what linesOf() makes of the last hour, where the daemon has a history
+        this.past = null; // result of linesOf() for the last hour, if the daemon has a history
         this.pastOfOpened = null;
         this.listed = -Infinity;
         this.opened = null;
@@ -42,12 +42,12 @@ class Services {
         this.take(page.address.parameters);
         this.build(root);
         this.poll = new Poll(page, 0, (signal) => this.ask(signal));
-        this.hour = null; // a Poll, once it is known what to ask for
+        this.hour = null; // a Poll, once the column to request is known
         this.observer = new ResizeObserver(() => this.showColumns());
         this.observer.observe(root);
     }
 
-    // The state that the URL has.
+    // Takes the state from the URL.
     take(parameters) {
         this.sort = parameters.get("sort") ?? "";
         this.order = parameters.get("order") === "asc" ? "asc" : "desc";
@@ -92,7 +92,7 @@ class Services {
     }
 
     async ask(signal) {
-        // The rows of each PMU are not used: the limit leaves them out, but for one.
+        // Only totals are used, so the limit omits all rows except one.
         const options = { signal, parameters: { collector: "cgroup", seconds: this.answer ? seconds : firstSeconds,
                                                 totals: "cgroup", limit: 1 } };
 
@@ -110,7 +110,7 @@ class Services {
             await this.explain(signal);
     }
 
-    // Why an answer has no new numbers, or "".
+    // Returns why an answer has no new numbers, or "".
     async absence(answer, signal) {
         const isKnown = (one) => [...Object.values(one.events), ...Object.values(one.ratios)].some((n) => n !== null);
 
@@ -133,7 +133,7 @@ class Services {
         return status;
     }
 
-    // The lines of the last hour. Without a history, those of this tab are all there is.
+    // Requests the lines of the last hour. Without a history, the view uses what this tab has recorded.
     async askHour(signal) {
         const { client } = this.page;
         const ask = async (parameters) => linesOf(await client.json("api/v1/history", { signal, parameters }));
@@ -154,7 +154,7 @@ class Services {
         this.show();
     }
 
-    // The column that has bars and lines: CPU time, or the one that is sorted by where no CPU time is counted.
+    // Returns the column with bars and sparklines: CPU time or, if it is not counted, the column that is sorted by.
     mainKey() {
         const { formulas } = this.cgroups, isHere = (one) => one.collector === "cgroup";
 
@@ -167,7 +167,7 @@ class Services {
         return known ?? lineOf(this.history, nameOf(row, name), this.span);
     }
 
-    // The seconds that lines show.
+    // Returns the seconds that the lines cover.
     get span() {
         return this.past?.span ?? this.history.seconds;
     }
@@ -202,7 +202,7 @@ class Services {
             this.showDropped();
     }
 
-    // Keeps the values of all cgroups: whichever row is opened then has its lines.
+    // Records the values of all cgroups, so that any row that is opened later has its lines.
     keep() {
         this.history.begin();
         for (const row of this.rows)
@@ -222,7 +222,7 @@ class Services {
         this.table.setSort(this.sort || this.usualSort, this.order);
     }
 
-    // Columns that say something now stay, so that none comes and goes.
+    // A column that was informative once stays, so that columns do not come and go.
     tell() {
         for (const [key, column] of this.columns)
             if (!this.telling.has(key) && isTelling(column, this.rows))
@@ -230,8 +230,7 @@ class Services {
         this.showColumns();
     }
 
-    // The columns that the reader chose, or those that say something, for which there is room; the one that is sorted by
-    // is always there.
+    // Shows the selected columns, or the informative ones that fit. The column that is sorted by is always shown.
     showColumns() {
         const main = this.mainKey(), width = this.table.scroll.parentNode.clientWidth;
         const wanted = this.chosen ?? [main, "line", ...usual(this.columns, width, this.telling)];
@@ -273,7 +272,7 @@ class Services {
                 this.absentMetrics());
     }
 
-    // The metrics that no column can show, each with the reason.
+    // Returns the metrics that are not available, each with the reason.
     absentMetrics() {
         const lines = [];
 
@@ -312,7 +311,7 @@ class Services {
         this.timer = setTimeout(() => this.page.say(this.note.textContent), 600);
     }
 
-    // While the reader looks for something, all that matches is shown.
+    // While a filter is set, nothing is folded.
     isFolded(row) {
         return this.filter.trim() === "" && this.folds.has(row.key);
     }
@@ -375,7 +374,7 @@ class Services {
             : `${count(n)} of ${count(all)} cgroups match the filter.`;
     }
 
-    // The sentence in place of rows.
+    // Returns the sentence that is shown if there are no rows.
     empty() {
         if (this.rows.length > 0)
             return `No cgroup that is counted has "${plain(this.filter)}" in its path or its names.`;
@@ -400,8 +399,8 @@ class Services {
         this.show();
     }
 
-    // Lists the cgroups that match the patterns and are not counted. Not before the first rows: they would push
-    // the list away from under the pointer. The summary stays the same element, so that it keeps the focus.
+    // Lists the cgroups that match the patterns and are not counted. The list appears only after the first rows, which
+    // would otherwise push it away from under the pointer. The summary element is reused, so that it keeps the focus.
     showDropped() {
         const dropped = this.cgroups.dropped, { limit, descriptors_each } = this.cgroups.document;
         const names = dropped.slice(0, listedMax).map((one) => element("li", { title: plain(one.path) }, one.title));
@@ -420,7 +419,7 @@ class Services {
                 element("ul", {}, names, rest > 0 ? element("li", {}, `and ${count(rest)} more`) : null));
     }
 
-    // The reader followed a link, or went back.
+    // Called when the user followed a link or went back.
     follow(parameters) {
         this.take(parameters);
         this.input.value = this.filter;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cgroups as a tree. Pure functions of rows, which have a `path`; see cgroups.js.
+// Arranges cgroups as a tree. Pure functions on rows, which have a `path`; see cgroups.js.
 
-// The nearest row above a path.
+// Returns the nearest ancestor of a path among the rows.
 function above(path, byPath) {
     for (let end = path.lastIndexOf("/"); end >= 0 && path !== "/"; end = path.lastIndexOf("/", end - 1)) {
         const found = byPath.get(path.slice(0, end) || "/");
@@ -13,8 +13,8 @@ function above(path, byPath) {
     return null;
 }
 
-// Gives each row its `parent`, or null, its `children`, and its `depth`. A cgroup whose parent is not counted is below
-// the next one above that is.
+// Sets `parent` (or null), `children` and `depth` of each row. If the parent of a cgroup is not counted, its nearest
+// counted ancestor is used.
 export function nest(rows) {
     const byPath = new Map(rows.map((row) => [row.path, row]));
 
@@ -27,7 +27,7 @@ export function nest(rows) {
     return rows;
 }
 
-// Each row, and what is below it behind it.
+// Visits each row before its descendants.
 function visit(roots, childrenOf) {
     const waiting = [...roots].reverse(), visited = [];
 
@@ -39,7 +39,7 @@ function visit(roots, childrenOf) {
     return visited;
 }
 
-// Nested rows as they are shown: `sort` puts siblings into order; nothing is shown below a row that isFolded().
+// Returns nested rows in display order: `sort` orders siblings, and descendants of a row with isFolded() are left out.
 export function flatten(rows, sort, isFolded) {
     const shown = new Set(rows);
     const childrenOf = (row) => isFolded(row) ? [] : sort(row.children.filter((one) => shown.has(one)));
@@ -47,7 +47,7 @@ export function flatten(rows, sort, isFolded) {
     return visit(sort(rows.filter((row) => !shown.has(row.parent))), childrenOf);
 }
 
-// The rows that match, with those above them.
+// Returns the matching rows together with their ancestors.
 export function withAncestors(rows, isMatch) {
     const wanted = new Set();
 
@@ -58,9 +58,9 @@ export function withAncestors(rows, isMatch) {
     return rows.filter((row) => wanted.has(row));
 }
 
-// --- Which rows are folded, in the URL: "fold=/a.slice,/b.slice", or "fold=all&unfold=/a.slice".
+// --- The folded rows in the URL: "fold=/a.slice,/b.slice", or "fold=all&unfold=/a.slice".
 
-const longest = 1500; // characters that a list takes in the URL
+const longest = 1500; // maximum length of a list in the URL, in characters
 
 function listOf(text) {
     return (text ?? "").split(",").filter(Boolean).map((one) => one.replace(/%(25|2C)/gi, decodeURIComponent));
@@ -73,7 +73,7 @@ function textOf(paths) {
 }
 
 export class Folds {
-    // `parameters`: those of the URL.
+    // `parameters` are those of the URL.
     constructor(parameters) {
         this.all = parameters.get("fold") === "all";
         this.others = new Set(listOf(parameters.get(this.all ? "unfold" : "fold")));

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of numbers that are not of now; and documents as YAML.
+// The sentence about stale numbers, and documents written as YAML.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { sentenceOfAge } from "../../../web/age.js";
 import { yamlOf } from "../../../web/health/yaml.js";
 
-test("numbers that are new enough need no sentence", () => {
+test("recent numbers need no sentence", () => {
     assert.equal(sentenceOfAge(6999, "", 7000), "");
-    assert.equal(sentenceOfAge(null, "", 7000), "", "there is no number yet");
+    assert.equal(sentenceOfAge(null, "", 7000), "", "no sentence before the first number");
 });
 
-test("old numbers have their age, and why there are no others", () => {
+test("stale numbers show their age, and why there are no newer ones", () => {
     assert.equal(sentenceOfAge(9000, "", 7000), "These numbers are 9 s old: no answer has come since.");
     assert.equal(sentenceOfAge(0, "counting is paused.", 7000), "These numbers are 0 s old: counting is paused.");
     assert.equal(sentenceOfAge(125000, "it failed.", 7000), "These numbers are 2 min 5 s old: it failed.");
     assert.equal(sentenceOfAge(null, "it failed.", 7000), "It failed.");
 });
 
-test("a document as YAML", () => {
+test("a document is written as YAML", () => {
     const document = { user: "", web: { listen: ["127.0.0.1:10298", "unix:/run/x.sock"], hosts: [], on: true },
                        groups: [{ name: "core", events: ["{cycles,instructions}"] }, { name: "b", deep: [[1], {}] }],
                        none: null, "a key": -1.5, empty: {}, interval: "10s" };
@@ -45,7 +45,7 @@ interval: 10s
     assert.deepEqual([yamlOf({}), yamlOf([]), yamlOf("x")], ["{}\n", "[]\n", "x\n"]);
 });
 
-test("a text stays one, whatever is in it", () => {
+test("a string remains a string in YAML, whatever it contains", () => {
     for (const text of ["true", "No", "~", "12", "1.5", "0x1", "1e3", "a: b", "a #b", "- a", "*x", "&x", "!x", "'x", '"',
         "\n", "a\u0085b", "\u2028", " a", "a ", "2026-11-28", "1:30", ".inf", "=", "<<", "%a", "@a", "`",
         "[", "{", "?", "|", ">"])

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of the page, to a server of the test's own that answers well and badly.
+// The HTTP client, tested against a server that answers correctly and incorrectly.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import test, { after, before } from "node:test";
 import { Client, Fault } from "../../../web/client.js";
 
 let server, client;
-let answer = null; // (request, response) of a test
+let answer = null; // handler of the current test: (request, response)
 
 before(async () => {
     server = createServer((request, response) => answer(request, response));
@@ -33,7 +33,7 @@ async function faultOf(promise) {
         assert.ok(error instanceof Fault, String(error));
         return error;
     }
-    return assert.fail("there was no fault");
+    return assert.fail("the request did not fail");
 }
 
 const faults = [
@@ -41,19 +41,19 @@ const faults = [
         'The daemon refuses this: parameter "seconds": wrong.'],
     [400, text, "perfcountd.yaml:3:5: unknown key\n", {}, "The daemon refuses this: perfcountd.yaml:3:5: unknown key."],
     [401, text, "this needs a name and a password, as in curl -u NAME\n", {},
-        "The daemon wants a password, or another one than before."],
+        "The daemon requires a password, or a different one."],
     [403, json, '{"error": "only operators may do this.", "status": 403}', {},
         "The daemon does not allow this: only operators may do this."],
     [404, html, "<h1>no</h1>", {}, "The daemon answers with status 404."],
     [429, text, "more requests than rate_limit", { "Retry-After": "7" },
-        "The daemon takes no more requests for now: more requests than rate_limit."],
-    [502, html, "<html><h1>502 Bad Gateway</h1>", {}, "The proxy before the daemon does not reach it."],
+        "The daemon accepts no more requests for now: more requests than rate_limit."],
+    [502, html, "<html><h1>502 Bad Gateway</h1>", {}, "The proxy in front of the daemon cannot reach it."],
     [503, json, '{"error": "too many streams"}', { "Retry-After": "100000" }, "The daemon is busy: too many streams."],
     [503, json, "no JSON", { "Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT" }, "The daemon is busy: no JSON."],
-    [504, html, "", { "Retry-After": "-1" }, "The proxy before the daemon gets no answer from it."],
+    [504, html, "", { "Retry-After": "-1" }, "The proxy in front of the daemon gets no answer from it."],
 ];
 
-test("each status is a sentence, and says when to ask again", async () => {
+test("each status becomes a sentence, with the time to retry after", async () => {
     for (const [status, headers, body, more, sentence] of faults) {
         answer = sends(status, { ...headers, ...more }, body);
         const fault = await faultOf(new Client(client.base).json("api/v1/status"));
@@ -62,7 +62,7 @@ test("each status is a sentence, and says when to ask again", async () => {
     }
 });
 
-test("after a 401 nothing more is asked for: it would go without the password", async () => {
+test("after a 401 no more requests are sent, since they would lack the password", async () => {
     const own = new Client(client.base);
     let asked = 0;
 
@@ -76,7 +76,7 @@ test("after a 401 nothing more is asked for: it would go without the password", 
     assert.equal(asked, 1);
 });
 
-test("requests are relative to the page and carry the header of the page", async () => {
+test("requests are relative to the page and carry its header", async () => {
     answer = (request, response) => sends(200, json, JSON.stringify(
         [request.method, request.url, request.headers["x-requested-with"]]))(request, response);
     const parameters = { a: ["1&", 2], b: "", c: null, d: 0 };
@@ -84,7 +84,7 @@ test("requests are relative to the page and carry the header of the page", async
         ["POST", "/below/a/prefix/api/v1/pause?a=1%26&a=2&d=0", "perfcountd"]);
 });
 
-test("an answer that breaks off, is late or is none of ours is a sentence", async () => {
+test("an answer that breaks off, is late or does not come from perfcountd becomes a sentence", async () => {
     answer = (request, response) => {
         response.writeHead(200, { ...json, "Content-Length": "100" });
         response.write('{"a": ', () => response.destroy());
@@ -94,10 +94,10 @@ test("an answer that breaks off, is late or is none of ours is a sentence", asyn
     assert.equal((await faultOf(client.json("x"))).message, "The daemon cannot be reached.");
     answer = sends(200, html, "<form>log in</form>");
     assert.match((await faultOf(client.json("x"))).message,
-        /^The answer is not one of perfcountd: .* Load the page again/);
+        /^The answer does not come from perfcountd: .* Load the page again/);
 });
 
-test("headers or a body that never come are late", async () => {
+test("headers or a body that never arrive are reported as late", async () => {
     answer = () => {};
     assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
     assert.equal((await faultOf(client.ask("GET", "x", { patience: 50 }))).message,
@@ -109,11 +109,11 @@ test("headers or a body that never come are late", async () => {
     assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
 });
 
-test("a stream may take its time once it has begun, and ends with its signal", async (context) => {
+test("a stream has no time limit once it has begun, and ends with its signal", async (context) => {
     let more;
     const ended = new Promise((resolve) => answer = (request, response) => {
         if (!request.url.endsWith("/stream"))
-            return; // of the test before
+            return; // belongs to the previous test
         response.writeHead(200, json);
         response.write("1");
         more = () => response.write("2");
@@ -136,7 +136,7 @@ test("a stream may take its time once it has begun, and ends with its signal", a
     await ended;
 });
 
-test("who aborts gets what the signal was aborted with, and no listener stays", async () => {
+test("an aborted request throws the reason of the signal, and leaves no listener behind", async () => {
     const controller = new AbortController();
     let listeners = 0;
     const signal = new Proxy(controller.signal, {

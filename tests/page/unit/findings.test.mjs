@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The findings of the view Health in a status.
+// The findings that the view Health derives from a status.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { absences, cpuList, cpuShares, findings, openerFault, sentence } from "../../../web/health/findings.js";
@@ -14,9 +14,9 @@ const failure = (event, more) => ({ collector: "cpu", group: "core", event, pmu:
 const starved = (cpu, more) => ({ collector: "cpu", group: "cache", pmu: "armv8", cgroup: null, cpu, state: "starved",
     cause: "it did not run: other groups hold the counters", ...more });
 
-test("where all is well there is nothing to say", () => assert.deepEqual(findings(well), []));
+test("a healthy daemon has no findings", () => assert.deepEqual(findings(well), []));
 
-test("one sentence for each reason, with all that it concerns", () => {
+test("each reason is one sentence, with everything that it affects", () => {
     const found = findings({ ...well, failures: [failure("a"), failure("b"), failure("c", { cpus: "7" }),
         failure("d", { message: "permission denied" }),
         failure("", { collector: "cgroup", group: "", message: "none" })] });
@@ -28,17 +28,17 @@ test("one sentence for each reason, with all that it concerns", () => {
         ["None.", ["cgroup"]]]);
 });
 
-test("starved groups are one line for each, with the CPUs and what helps", () => {
+test("starved groups have one line each, with the CPUs and what helps", () => {
     const status = { ...well, starved: [starved(0), starved(1), starved(5), starved(-1, { cgroup: "/a\u202e" })] };
     const [found, ...more] = findings(status);
 
     assert.deepEqual(more, []);
-    assert.match(found.sentence, /^It did not run: other groups hold the counters\. Fewer groups .* help/);
+    assert.match(found.sentence, /^It did not run: other groups hold the counters\. Configure fewer groups .*/);
     assert.deepEqual(found.places, ["cpu: armv8 on CPUs 0-1,5, group cache", "cpu: armv8, group cache, /a\\u202e"]);
     assert.deepEqual(findings({ ...status, paused: true }), []);
 });
 
-test("what is worse comes first", () => {
+test("the worst findings come first", () => {
     const found = findings({ ...well, failures: [failure("a")], opener: { state: "lost" }, reader: { state: "lost" },
         config_last_reload_successful: false, config_last_reload_error: "x.yaml:3:5: unknown key \u0007",
         collectors: [{ name: "cgroup", enabled: true, success: false, error: "it broke" }],
@@ -47,11 +47,11 @@ test("what is worse comes first", () => {
     assert.deepEqual(found.map((one) => one.level), ["bad", "bad", "bad", "warn", "warn", "warn"]);
     assert.equal(found[1].sentence, "x.yaml:3:5: unknown key \\u0007");
     assert.equal(found[2].sentence, "It broke.");
-    assert.match(found[3].sentence, /need 2000 open files, and 900 .* LimitNOFILE=/);
+    assert.match(found[3].sentence, /need 2000 open files, but .* leaves 900: .* LimitNOFILE=/);
     assert.match(found[4].sentence, /names of containers has ended.* restart perfcountd/);
 });
 
-test("a collector that fails is said to once", () => {
+test("a failing collector is reported once", () => {
     const found = findings({ ...well, failures: [failure("", { collector: "cgroup", reason: "failed", message: "it broke" })],
         collectors: [{ name: "cgroup", enabled: true, success: false, error: "it broke" }] });
 
@@ -67,13 +67,13 @@ test("a missing PMU is one note, whatever it explains", () => {
     assert.deepEqual(found[1].places, ["Not counted: cycles, instructions"]);
 });
 
-test("an opener that has ended or does not answer is said", () => {
+test("an opener that has ended or does not answer is reported", () => {
     assert.equal(openerFault(well), "");
-    assert.match(openerFault({ opener: { state: "lost" } }), /nothing new can be opened: restart perfcountd\.$/);
+    assert.match(openerFault({ opener: { state: "lost" } }), /new ones cannot be opened: restart perfcountd\.$/);
     assert.match(openerFault({ opener: { state: "late" } }), /does not answer/);
 });
 
-test("absences are grouped by their reason", () => {
+test("missing metrics are grouped by reason", () => {
     const absent = (message, collector = "cpu") => ({ collector, pmu: "armv8", message });
 
     assert.deepEqual(absences([{ name: "ipc", absent: [absent("no PMU"), absent("no cgroup", "cgroup")] },
@@ -82,17 +82,17 @@ test("absences are grouped by their reason", () => {
         { sentence: "No cgroup.", where: "cgroup, armv8", metrics: ["ipc"] }]);
 });
 
-test("CPU time over time, whatever the clocks do", () => {
+test("CPU usage is correct even if clocks jump", () => {
     const at = (timestamp, cpu_seconds, pid = 1) => ({ timestamp, processes: [{ pid, cpu_seconds }] });
 
     assert.deepEqual(cpuShares(at(100, 1), at(105, 1.5), 5.2), { 1: 0.1 });
-    assert.deepEqual(cpuShares(at(0, 1), at(1.7e9, 1.5), 5), { 1: 0.1 }, "the board has learned the time");
-    assert.deepEqual(cpuShares(at(100, 1), at(90, 1.5), 5), { 1: 0.1 }, "it was set back");
+    assert.deepEqual(cpuShares(at(0, 1), at(1.7e9, 1.5), 5), { 1: 0.1 }, "the wall clock was set forward");
+    assert.deepEqual(cpuShares(at(100, 1), at(90, 1.5), 5), { 1: 0.1 }, "the wall clock was set back");
     assert.deepEqual(cpuShares(at(undefined, 1), at(undefined, 1.5), 5), { 1: 0.1 });
-    assert.deepEqual(cpuShares(at(100, 1), at(105, 0.1, 2), 5), {}, "another process");
+    assert.deepEqual(cpuShares(at(100, 1), at(105, 0.1, 2), 5), {}, "another process reuses the pid");
 });
 
-test("lists and sentences", () => {
+test("CPU lists and sentences are formatted", () => {
     assert.equal(cpuList([3, 1, 0, 1, 7]), "0-1,3,7");
     assert.equal(cpuList([]), "");
     assert.deepEqual(["", "a.", "b", "c!"].map(sentence), ["", "A.", "B.", "C!"]);

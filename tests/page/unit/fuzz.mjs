@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the stream of samples that the flame graph is made of, by mutation of usual and odd lines: however it is
-// cut, the same records are read; each becomes a stack; no weight is lost in the tree, in its folded text, in the tree
-// without processes or in the table; the picture has no markup but its own; a search ends.
+// Fuzzes the stream of samples by mutating typical and odd lines. It checks that splitting the stream anywhere gives
+// the same records; that each sample becomes a stack; that no weight is lost in the tree, its folded text, the merged
+// tree or the table; that the SVG contains no markup other than its own; and that every search ends.
 //
-// usage: node fuzz.mjs [SECONDS [SEED]]     a seed that is printed makes the same inputs again
+// usage: node fuzz.mjs [SECONDS [SEED]]     the same seed produces the same inputs
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import { folded, svg } from "../../../web/flame/export.js";
@@ -13,7 +13,7 @@ import { search } from "../../../web/flame/search.js";
 import { StackTree, difference, hottest } from "../../../web/flame/tree.js";
 import { Random } from "./stacks.mjs";
 
-// Texts of JSON and of names that mean something somewhere, as bytes.
+// Fragments of JSON and special names, one byte for each character.
 const tokens = [
     "\n", "\r\n", "{", "}", "[", "]", ",", ":", '"', "null", "true", "1e999", "-1", '"type":"sample"', '"comm":',
     '"callchain":[', '"symbol":', '"module":', '"ip":"0x0"', '"pid":', "__proto__", "constructor", "(other)",
@@ -77,7 +77,7 @@ function input(random) {
     return text;
 }
 
-// --- what must hold
+// --- invariants
 
 async function read(pieces) {
     const records = [];
@@ -109,7 +109,7 @@ function checkStack(frames) {
                ["process", "user", "kernel"].includes(kind));
 }
 
-// Each sample as a wait, whatever its times are.
+// Checks each sample as an off-CPU wait, whatever its times are.
 function checkWaits(samples) {
     const tree = new StackTree({ isTime: true });
 
@@ -124,7 +124,7 @@ function checkWaits(samples) {
     assert(/^([^\n]+ [1-9]\d*\n)*$/.test(folded(tree)));
 }
 
-// A node for each path, if there is room.
+// The tree has a node for each path if there is room.
 function checkPaths(tree, stacks) {
     const paths = new Set();
 
@@ -155,7 +155,7 @@ function checkFolded(tree) {
     assert.equal(new Set(lines.map((line) => line.slice(0, line.lastIndexOf(" ")))).size, lines.length);
 }
 
-// XML 1.0, "Char", and elements without any attribute but those of the picture.
+// The text is XML 1.0 (production "Char"), with only the attributes that the SVG itself uses.
 function checkSvg(tree) {
     const text = svg(tree, { title: tree.root.children?.values().next().value?.name ?? "t" });
     const rest = text.replace(/<\/?(svg|style|g|title|rect|text)( [a-zA-Z-]+="[^"<>&]*")*\/?>|<\?xml [^>]*\?>/g, "");
@@ -212,12 +212,13 @@ export async function tryOne(random) {
     checkLayout(tree);
 }
 
-// Tries inputs until `goesOn(number)` is false. Returns how many. Of a failure, the error says the seed.
+// Runs inputs until `goesOn(number)` is false. Returns their number. On failure the error contains the seed.
 export async function fuzz(seed, goesOn) {
     let n = 0;
 
     for (; goesOn(n); n++) {
-        const own = (seed + n * 0x9e3779b1) >>> 0 || 1; // each input can be made again by itself
+        // Each input has its own seed, so that it can be reproduced alone
+        const own = (seed + n * 0x9e3779b1) >>> 0 || 1;
         try {
             await tryOne(new Random(own));
         } catch (error) {
@@ -227,7 +228,7 @@ export async function fuzz(seed, goesOn) {
     return n;
 }
 
-// As libFuzzer prints it.
+// The output has the format of libFuzzer.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
     const seconds = Number(process.argv[2] ?? 10), seed = Number(process.argv[3] ?? Date.now() % 2 ** 31);
     const end = performance.now() + seconds * 1000;

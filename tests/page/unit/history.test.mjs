@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the last five minutes: gaps, bounds, and a clock that goes its own way.
+// Values of the last five minutes: gaps, limits, and a clock that runs irregularly.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { History } from "../../../web/history.js";
 
-// A history whose clock is turned by hand: after(seconds, {name: value}) is a moment.
+// Creates a history with a manual clock: after(seconds, {name: value}) advances it and adds a moment.
 function fixture(options) {
     let now = 1000;
     const history = new History({ clock: () => now * 1000, ...options });
@@ -21,7 +21,7 @@ function ys(history, name) {
     return history.points(name).map((point) => Number.isNaN(point.y) ? null : point.y);
 }
 
-test("a value that is not known at a moment is a gap, never zero", () => {
+test("an unknown value is a gap, never zero", () => {
     const { history, after } = fixture();
 
     after(2, { ipc: 1 });
@@ -34,7 +34,7 @@ test("a value that is not known at a moment is a gap, never zero", () => {
     assert.deepEqual(ys(history, "nothing"), []);
 });
 
-test("where nobody looked, there is a gap", () => {
+test("a pause in recording is a gap", () => {
     const { history, after } = fixture();
 
     after(2, { ipc: 1 });
@@ -44,7 +44,7 @@ test("where nobody looked, there is a gap", () => {
     assert.deepEqual(history.summary("ipc"), { last: 3, lowest: 1, highest: 3, n: 3 });
 });
 
-test("what is older than five minutes is gone, whatever the pace", () => {
+test("values older than five minutes are dropped, whatever the pace", () => {
     for (const pace of [0.5, 2, 6]) {
         const { history, after } = fixture();
         for (let i = 0; i < 1000; i++)
@@ -59,7 +59,7 @@ test("what is older than five minutes is gone, whatever the pace", () => {
     }
 });
 
-test("a name that comes later, or is gone, has gaps; one that is gone for long is forgotten", () => {
+test("a name that appears later or disappears has gaps; after a long absence it is dropped", () => {
     const { history, after } = fixture({ seconds: 10 });
 
     after(2, { cpu0: 1 });
@@ -70,14 +70,14 @@ test("a name that comes later, or is gone, has gaps; one that is gone for long i
     assert.deepEqual([...history.values.keys()], ["cpu0"]);
 });
 
-test("the number of names is bounded", () => {
+test("the number of names is limited", () => {
     const { history, after } = fixture({ seconds: 2 });
 
     after(2, Object.fromEntries(Array.from({ length: 9000 }, (_, i) => [`name ${i}`, i])));
     assert.equal(history.values.size, 8000);
 });
 
-test("the wall clock plays no part", () => {
+test("the wall clock has no effect", () => {
     const { history, after, wait } = fixture(), clock = Date.now;
 
     try {
@@ -92,7 +92,7 @@ test("the wall clock plays no part", () => {
     }
 });
 
-test("a summary of nothing", () => {
+test("the summary of an empty history is empty", () => {
     const { history, after } = fixture();
 
     history.add("ipc", 1); // before the first moment

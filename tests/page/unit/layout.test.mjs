@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where frames are, and the window that a zoom moves, without a browser.
+// The positions of frames, and the animated window of a zoom, without a browser.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Layout } from "../../../web/flame/layout.js";
@@ -26,16 +26,16 @@ function laid(tree, window = { from: 0, to: 1 }, width = 100) {
 
 const small = treeOf([[["b", "x"], 25], [["b"], 25], [["a"], 50]]);
 
-test("children are beside each other by name, below their parent", () => {
+test("children lie side by side, sorted by name, below their parent", () => {
     assert.deepEqual(laid(small), [["all", 0, 0, 100], ["a", 1, 0, 50], ["b", 1, 50, 50], ["x", 2, 50, 25]]);
 });
 
-test("a window shows a part, and what reaches beyond it", () => {
+test("a window shows part of the tree, including frames that extend beyond it", () => {
     assert.deepEqual(laid(small, { from: 0.5, to: 0.75 }),
         [["all", 0, -200, 400], ["b", 1, 0, 200], ["x", 2, 0, 100]]);
 });
 
-test("what is narrower than half a pixel is left out, with all below it", () => {
+test("frames narrower than half a pixel are skipped with everything below them", () => {
     const tree = treeOf([[["wide"], 9950], [["thin", "below"], 40], [["just"], 50]]);
 
     assert.deepEqual(laid(tree).map(([name]) => name), ["all", "wide"]);
@@ -48,7 +48,7 @@ test("an empty tree, and one without width, have no frames", () => {
     assert.deepEqual(laid(small, undefined, 0), []);
 });
 
-test("a tree that grows keeps its order, whatever comes", () => {
+test("a growing tree keeps the order of its frames", () => {
     const tree = treeOf([[["m"], 1], [["c"], 1]]), layout = new Layout();
     const names = () => layout.ordered(tree.root).map((node) => node.name).join("");
 
@@ -58,17 +58,17 @@ test("a tree that grows keeps its order, whatever comes", () => {
     assert.equal(names(), "acdmz");
 });
 
-test("10,000 frames above each other, and 200,000 beside each other", () => {
+test("10,000 nested frames and 200,000 siblings are laid out", () => {
     const deep = treeOf([[Array.from({ length: 10000 }, (_, i) => `f${i}`), 1]], { depth: 20000 });
     const wide = treeOf(Array.from({ length: 200000 }, (_, i) => [[`f${i}`], 1]));
 
     assert.equal(laid(deep).length, 10001);
     assert.equal(laid(wide).length, 1);
-    const part = laid(wide, { from: 0.5, to: 0.5001 }).length; // 20 of them, and the ends of two, and all
+    const part = laid(wide, { from: 0.5, to: 0.5001 }).length; // 20 whole siblings, two partial ones, and the root
     assert.ok(part >= 21 && part <= 23, `${part}`);
 });
 
-test("a frame is found by its place", () => {
+test("a frame is found by its position", () => {
     const layout = new Layout();
 
     layout.lay(small.root, { from: 0, to: 1 }, 100);
@@ -76,7 +76,7 @@ test("a frame is found by its place", () => {
         ["a", "x", undefined, undefined]);
 });
 
-test("a path leads to its frame, or as far as it is there", () => {
+test("a path leads to its frame, or to its last existing ancestor", () => {
     const x = follow(small.root, [{ name: "b" }, { name: "x" }]);
 
     assert.deepEqual(pathOf(x).map((node) => node.name), ["b", "x"]);
@@ -84,7 +84,7 @@ test("a path leads to its frame, or as far as it is there", () => {
     assert.equal(follow(small.root, [{ name: "__proto__" }]), small.root);
 });
 
-test("of two frames with a name, the one that was zoomed to is found again, else the wider one", () => {
+test("of two frames with the same name, the zoomed one is found again, otherwise the wider one", () => {
     const tree = new StackTree();
 
     tree.add([frame("read")], 9);
@@ -93,7 +93,7 @@ test("of two frames with a name, the one that was zoomed to is found again, else
     assert.equal(follow(tree.root, [{ name: "read", kind: "kernel", module: "m" }]).kind, "kernel");
 });
 
-test("the window moves from where it is to the frame, and ends there exactly", () => {
+test("the window moves from its position to the frame, and ends there exactly", () => {
     const zoom = new Zoom(new Layout()), seen = [];
 
     zoom.ask(small.root, [{ name: "b" }], true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random stacks: everything that the tree says is what a sum over the stacks themselves says.
+// Checks the tree with random stacks: every result equals a sum over the stacks themselves.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { deviation, difference, hottest, isSure } from "../../../web/flame/tree.js";
@@ -15,7 +15,7 @@ function each(seed, check) {
         check(random.list(random.below(30), stack), random);
 }
 
-// A tree has a node for each path of frames that has a weight, and for no other.
+// A tree has exactly one node for each path of frames with a weight.
 function checkTree(tree, stacks) {
     const heavy = stacks.filter(({ weight }) => weight > 0);
     const paths = new Set(heavy.flatMap(({ frames }) => frames.map((_, i) => JSON.stringify(frames.slice(0, i + 1)))));
@@ -34,19 +34,19 @@ function withoutProcess(stacks) {
     return stacks.map(({ frames, weight }) => ({ frames: frames.slice(1), weight }));
 }
 
-test("totals", () => {
+test("total and self weights are correct", () => {
     each(1, (stacks) => checkTree(treeOf(stacks), stacks));
 });
 
-test("merged", () => {
+test("a merged tree is correct", () => {
     each(2, (stacks) => checkTree(treeOf(stacks).merged(), withoutProcess(stacks)));
 });
 
-test("the order in which stacks come does not matter", () => {
+test("the order of stacks does not matter", () => {
     each(3, (stacks) => assert.equal(folded(treeOf(stacks)), folded(treeOf([...stacks].reverse()))));
 });
 
-test("folded, read again, is the same weight of each stack", () => {
+test("folded text contains the weight of each stack", () => {
     each(4, (stacks) => {
         const lines = folded(treeOf(stacks)).split("\n").slice(0, -1);
         assert.equal(lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(" "))), 0), sum(stacks));
@@ -54,7 +54,7 @@ test("folded, read again, is the same weight of each stack", () => {
     });
 });
 
-test("hottest", () => {
+test("the table of functions is correct", () => {
     each(5, (stacks) => {
         for (const byProcess of [false, true])
             for (const row of hottest(treeOf(stacks), { byProcess })) {
@@ -69,7 +69,7 @@ test("hottest", () => {
     });
 });
 
-test("search", () => {
+test("the results of a search are correct", () => {
     each(6, (stacks, random) => {
         const text = random.of(["f", "MAIN", "e", "/^f$/", "/F/i", "/a.b|;/", "/^.$/", "nothing"]);
         const [, pattern, flags] = /^\/(.+)\/(i?)$/.exec(text) ?? [];
@@ -84,7 +84,7 @@ test("search", () => {
     });
 });
 
-test("difference", () => {
+test("a difference of trees is correct", () => {
     each(7, (old, random) => {
         const young = random.list(random.below(30), stack), tree = difference(treeOf(old), treeOf(young));
         const share = (stacks, path) => (sum(stacks) ? sum(beginning(stacks, path)) / sum(stacks) : 0);
@@ -102,12 +102,12 @@ test("difference", () => {
 test("a difference of samples has the error of Poisson counts", () => {
     assert.equal(deviation(0, 100, 0, 100), 0);
     assert.ok(Math.abs(deviation(25, 100, 0, 100) - 0.05) < 1e-12);
-    assert.equal(deviation(5, 10, 0, 0), deviation(5, 10, 0, 10), "a recording without samples has no error of its own");
+    assert.equal(deviation(5, 10, 0, 0), deviation(5, 10, 0, 10), "a recording without samples adds no error");
     const sure = (before, after) => isSure((after - before) / 1000, deviation(before, 1000, after, 1000));
     assert.deepEqual([[0, 3], [0, 5], [5, 0], [100, 120], [100, 140], [0, 0]].map(([a, b]) => sure(a, b)),
         [false, true, true, false, true, false]);
     assert.ok(!isSure(0, 0));
-    // Of two recordings of the same, next to nothing differs.
+    // Two recordings of the same workload have almost no significant differences.
     const random = new Random(8), of = () => treeOf(random.list(2000, () =>
         ({ frames: [{ name: `f${random.below(8)}`, module: "", kind: "user" }], weight: 1 })));
     const nodes = [...difference(of(), of()).nodes()].filter((node) => node.parent);

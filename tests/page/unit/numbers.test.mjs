@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as the page writes them, in three locales, each in a process of its own, and the units of all derived
-// metrics.
+// Formatted numbers in three locales, each in its own process, and the units of all derived metrics.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
@@ -9,7 +8,7 @@ import { factsOf } from "../../../web/footer.js";
 
 const module = new URL("../../../web/numbers.js", import.meta.url).href;
 
-// The results of expressions in a locale.
+// Returns the results of expressions in a locale.
 function written(locale, ...expressions) {
     const script = `import * as n from ${JSON.stringify(module)};
         const { amount, bytes, digits, duration, metric, percent, count, timeOf, clockOf } = n;
@@ -20,7 +19,7 @@ function written(locale, ...expressions) {
         .map((text) => text.replace(/[\u00a0\u202f]/g, " "));
 }
 
-test("numbers are written as the locale has them", () => {
+test("numbers follow the locale", () => {
     const asked = ["digits(1234.5)", "amount(1234567)", "percent(0.123456)", "count(12345)",
         "metric(1.256, 'ratio', 'ipc')", "bytes(1536)", "duration(7500)", "timeOf(3661)"];
 
@@ -35,8 +34,8 @@ test("numbers are written as the locale has them", () => {
     assert.equal(arabic[6], "٢ h ٥ min");
 });
 
-// The page has code of its own for en-US, which the browser's Intl has the last word on.
-test("numbers and times of en-US are those of Intl", () => {
+// The page formats en-US with its own code, which must agree with Intl.
+test("numbers and times of en-US equal those of Intl", () => {
     const differ = written("en_US.UTF-8", `(() => {
         const intl = (options) => new Intl.NumberFormat("en-US", options), fixed = { maximumFractionDigits: 2 };
         const time = (timeStyle) => new Intl.DateTimeFormat("en-US", { timeStyle });
@@ -63,7 +62,7 @@ test("numbers and times of en-US are those of Intl", () => {
     assert.deepEqual(JSON.parse(differ[0]).slice(0, 5), []);
 });
 
-test("what is not a number is an en dash", () => {
+test("a value that is not a number is an en dash", () => {
     for (const value of [null, undefined, NaN, Infinity, -Infinity, "1", {}])
         for (const write of [digits, amount, bytes, percent, duration, timeOf, (one) => metric(one, "ratio", "ipc")])
             assert.equal(write(value).trim(), absent, `${write.name}(${value})`);
@@ -85,8 +84,8 @@ test("very large and very small numbers stay short", () => {
     assert.equal(amount(-1500), "-1.5 k");
 });
 
-// All units that `perfcountd list-metrics --json` has.
-test("each unit of the derived metrics is written", () => {
+// All units in `perfcountd list-metrics --json`.
+test("each unit of the derived metrics is formatted", () => {
     const expected = {
         ratio: ["12.3%", ""], hertz: ["0.123 Hz", ""], cpus: ["0.12", "CPUs"], watts: ["0.123 W", ""],
         "per 1000 instructions": ["0.123", "/1000 instr."], "bytes per second": ["0.123 B/s", ""],
@@ -103,21 +102,21 @@ test("each unit of the derived metrics is written", () => {
 
 const binary = process.env.PERFCOUNTD;
 
-test("the units are those of the daemon", { skip: binary ? false : "PERFCOUNTD names no binary" }, () => {
+test("the list of units equals that of the daemon", { skip: binary ? false : "PERFCOUNTD names no binary" }, () => {
     const { metrics } = JSON.parse(execFileSync(binary, ["list-metrics", "--json"]));
     const known = ["ratio", "hertz", "cpus", "watts", "per 1000 instructions", "bytes per second"];
 
     assert.deepEqual([...new Set(metrics.map((one) => one.unit))].filter((unit) => !known.includes(unit)), []);
 });
 
-test("lists of CPUs", () => {
+test("lists of CPUs are parsed", () => {
     assert.deepEqual(cpusOf("0-2,5,8-9"), [0, 1, 2, 5, 8, 9]);
     for (const none of ["", undefined, null, "x", "5-2"])
         assert.deepEqual(cpusOf(none), []);
     assert.equal(cpusOf("0-999999999").length, 4096);
 });
 
-test("the header says what machine it is, as far as that is known", () => {
+test("the header shows the known facts of the machine", () => {
     const cpus = [{ cpu: 0, seconds: 1 }, { cpu: 1, seconds: 1 }], kernel = "6.1.0";
 
     assert.equal(factsOf({ model: "Orange Pi 5", soc: "rockchip,rk3588s", kernel, uptime_seconds: 12.9 * 86400,
@@ -125,5 +124,5 @@ test("the header says what machine it is, as far as that is known", () => {
     assert.equal(factsOf({ model: null, soc: null, kernel, uptime_seconds: 7500, cpu_idle_seconds: cpus }),
                  "2 CPUs · Linux 6.1.0 · up 2 h 5 min");
     assert.equal(factsOf({ kernel, uptime_seconds: 61, cpu_idle_seconds: null }), "Linux 6.1.0 · up 1 min");
-    assert.equal(factsOf({ model: "\u202ex", kernel }), "\\u202ex · Linux 6.1.0"); // a daemon of before
+    assert.equal(factsOf({ model: "\u202ex", kernel }), "\\u202ex · Linux 6.1.0"); // an older daemon sends fewer facts
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overview without a browser: who was busy, what is stacked, intervals and scales, which tiles there are, and what
-// needs attention.
+// The overview without a browser: the busiest services, the stacked chart, intervals and scales, the choice of tiles,
+// and findings.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
@@ -14,12 +14,12 @@ import { changeOf, coreTitle, coresOf, isWorse, splitUnit, tilesOf, usageTile } 
 import { Fault } from "../../../web/client.js";
 import { between, hindsightOf, intervalOf, isWithin, timeTicks, valueScale } from "../../../web/scales.js";
 
-// --- who was busy
+// --- the busiest services
 
 const paths = (found) => found.map(({ path }) => path);
 const usageOf = (object) => new Map(Object.entries(object));
 
-test("services are chosen from the innermost, so that none is inside another one", () => {
+test("the innermost services are listed, so that none contains another", () => {
     const usage = usageOf({ "/": 4, "/system.slice": 2, "/system.slice/a.service": 1.5, "/system.slice/b.service": 0.4,
                             "/user.slice": 1, "/user.slice/x.scope": 0.1, "/lxc.payload.web": 0.7, "/idle.slice": 0 });
 
@@ -31,17 +31,17 @@ test("services are chosen from the innermost, so that none is inside another one
     assert.deepEqual(outermost(usage.keys()), ["/system.slice", "/user.slice", "/lxc.payload.web", "/idle.slice"]);
 });
 
-test("the root never stands for what runs in it; equal ones are in the order of their names", () => {
+test("the root is never listed itself; equally busy services are sorted by name", () => {
     assert.deepEqual(busiest(usageOf({ "/": 4 }), 6), []);
     assert.deepEqual(paths(busiest(usageOf({ "/": 4, "/b": 0.1, "/a": 0.1, "/c": NaN }), 6)), ["/a", "/b"]);
     assert.deepEqual(busiest(new Map(), 6), []);
 });
 
-test("a path is not inside of one that only begins with the same letters", () => {
+test("a path is not inside one that merely begins with the same letters", () => {
     assert.deepEqual(outermost(["/a", "/ab", "/a/b/c"]), ["/a", "/ab"]);
 });
 
-test("others are what the total has beyond the services; a step without a value is a gap", () => {
+test("the others are the total minus the services; a step without a value is a gap", () => {
     const { bands, sums, gaps } = stack([[1, NaN, 2, NaN], [0.5, 1, 1, NaN]], [2, 3, 1, NaN], [10, 10, 10, 10]);
 
     assert.deepEqual(bands, [[1, 0, 2, 0], [0.5, 1, 1, 0], [0.5, 2, 0, 0]]);
@@ -51,19 +51,19 @@ test("others are what the total has beyond the services; a step without a value 
     assert.deepEqual(stack([], null, []), { bands: [[]], sums: [], gaps: [] });
 });
 
-test("utilisation is of the daemon's clock, unless somebody sets it", () => {
+test("utilisation uses the daemon's clock unless it was set", () => {
     const statusAt = (timestamp, at, ...idle) => ({ at: at * 1000, status: { timestamp, machine: { cpu_idle_seconds:
         idle.length ? idle.map(([cpu, seconds]) => ({ cpu, seconds })) : null } } });
     const before = statusAt(100, 7, [0, 50], [1, 50], [2, 50]);
 
     assert.deepEqual([...usageBetween(before, statusAt(102, 9.1, [0, 50.5], [1, 52.01], [3, 1]))], [[0, 0.75], [1, 0]]);
     assert.deepEqual([...usageBetween(before, statusAt(-9e9, 9, [0, 51]))], [[0, 0.5]]);
-    assert.deepEqual([...usageBetween(before, statusAt(102, 9, [0, 49]))], [[0, 1]]); // iowait may fall
+    assert.deepEqual([...usageBetween(before, statusAt(102, 9, [0, 49]))], [[0, 1]]); // iowait time may decrease
     assert.equal(usageBetween(before, statusAt(102, 9)).size, 0);
     assert.equal(usageBetween(before, statusAt(100, 7, [0, 50])).size, 0);
 });
 
-test("names: what people call it, then where it is", () => {
+test("a cgroup shows the name that people use, and where it is", () => {
     const identity = { title: "shop/db", names: new Map([["container", "db"], ["unit", "docker-1.scope"]]) };
 
     assert.deepEqual(nameOf("/system.slice/docker-1.scope", identity), { title: "shop/db", note: "container" });
@@ -74,7 +74,7 @@ test("names: what people call it, then where it is", () => {
 
 // --- intervals and scales
 
-test("an interval is of two moments, in whichever order, and of a link if it makes sense", () => {
+test("an interval has two moments in either order; an invalid one in a link is ignored", () => {
     assert.deepEqual(between(7, 3), { since: 3, until: 7 });
     assert.equal(between(3, 3), null);
     assert.equal(between(3, NaN), null);
@@ -84,7 +84,7 @@ test("an interval is of two moments, in whichever order, and of a link if it mak
         assert.equal(intervalOf(from, to), null);
 });
 
-test("scales have few round lines, and end at the number of CPUs where that is near", () => {
+test("scales have a few round grid lines, and end at the number of CPUs if it is near", () => {
     assert.deepEqual(valueScale(7.13, 8), { end: 8, step: 2 });
     assert.deepEqual(valueScale(0.3, 8), { end: 0.3, step: 0.1 });
     assert.deepEqual(valueScale(0, 64), { end: 1, step: 0.5 });
@@ -96,7 +96,7 @@ test("scales have few round lines, and end at the number of CPUs where that is n
     }
 });
 
-test("times at the axis are round, in the range, and not too many", () => {
+test("times on the axis are round, within the range, and not too many", () => {
     for (const [since, until, n] of [[1764333333, 1764336933, 6], [1764333333, 1764333633, 3], [0, 90000, 2],
                                      [0, 1e7, 5]]) {
         const ticks = timeTicks(since, until, n);
@@ -128,7 +128,7 @@ const core = (pmu, hertz, ipc) => line("cpu", pmu, { ipc, cpu_frequency_hertz: h
     l2_mpki: 7, branch_miss_ratio: 0.1 }, { cycles: 1, instructions: 1 });
 const software = line("cpu", "software", {}, { context_switches: 50, minor_faults: 10, odd_event: 1 });
 
-test("a board has a clock rate and IPC for each kind of core, and each number once", () => {
+test("a board has a clock rate and IPC for each kind of core, and each metric once", () => {
     const record = Record.of(document(core(a55.name, 1.8e9, 0.6), core(a76.name, 2.4e9, 1.2), software,
         line("pmu", "uncore_imc_0", { memory_bytes_per_second: 1e9 }),
         line("pmu", "uncore_imc_1", { memory_bytes_per_second: 2e9 }), line("pmu", "power", { package_watts: 7 })));
@@ -149,7 +149,7 @@ test("a board has a clock rate and IPC for each kind of core, and each number on
     assert.match(named("IPC, A76").help, /^ipc\. x \/ y$/);
 });
 
-test("a machine without a PMU has the kernel's events in full size", () => {
+test("a machine without a PMU shows software events among the first tiles", () => {
     const none = { ...a55, name: "cpu", cpus: "0-1", absent: true };
     const record = Record.of(document(software)), cores = coresOf([none], [0, 1]);
     const [first, rest] = tilesOf(metrics, cores, record);
@@ -161,13 +161,13 @@ test("a machine without a PMU has the kernel's events in full size", () => {
     assert.deepEqual(coresOf([], [0, 1]), [{ pmu: null, title: "CPUs", absent: true, cpus: [0, 1] }]);
 });
 
-test("kinds of core have the names of people", () => {
+test("kinds of core have readable names", () => {
     const names = ["armv8_cortex_a76", "armv8_neoverse_n1", "cpu_core", "cpu_atom", "cpu", "<b>\u202e"];
 
     assert.deepEqual(names.map(coreTitle), ["Cortex-A76", "Neoverse-N1", "P cores", "E cores", "CPUs", "<b>\\u202e"]);
 });
 
-test("utilisation of now is newer than the last step", () => {
+test("the current utilisation is used instead of the last step", () => {
     const record = Record.of(document(software)), range = { since: 0, until: 10 };
 
     assert.equal(usageTile([1], 4, null).value(record, range), 0.25);
@@ -175,7 +175,7 @@ test("utilisation of now is newer than the last step", () => {
     assert.equal(usageTile([1], 4, { range, share: 0.5 }).value(record, { ...range }), 0.25);
 });
 
-test("a number and its unit; and what is worse than before", () => {
+test("a text is split into number and unit; a worse value is recognised", () => {
     assert.deepEqual(["1.42 GHz", "61%", "–", "0.44", "18.3 /1000 instr.", "< 0.1 /s"].map(splitUnit),
         [["1.42", "GHz"], ["61", "%"], ["–", ""], ["0.44", ""], ["18.3", "/1000 instr."], ["< 0.1", "/s"]]);
     assert.equal(isWorse({ better: 1 }, 0.44, 0.91), true);
@@ -186,7 +186,7 @@ test("a number and its unit; and what is worse than before", () => {
     assert.equal(isWorse({ better: 1 }, 0.1, 0), false);
 });
 
-// --- where records come from
+// --- sources of records
 
 function clientOf(answers) {
     const asked = [];
@@ -200,7 +200,7 @@ function clientOf(answers) {
     } };
 }
 
-test("the daemon is asked for few steps, and for exactly the cgroups that are meant", async () => {
+test("requests are limited to a few steps and to exactly the given cgroups", async () => {
     const client = clientOf([document(software), document(software), document(software)]), daemon = new Daemon(client);
 
     await daemon.lines({ since: 1000, until: 4600 }, ["/a*[x]?\\", "/b"]);
@@ -211,10 +211,10 @@ test("the daemon is asked for few steps, and for exactly the cgroups that are me
         ["1000.000", null, null, ["/a\\*\\[x]\\?\\\\", "/b"]], ["1000.000", "1060.500", "60.500s", undefined],
         ["1000.000", null, "9s", undefined]]);
     assert.ok(client.asked.every((one) => one.limit === 1));
-    assert.equal((await daemon.services({ since: 0, until: 1 }, [])).ends.length, 0); // asks nothing
+    assert.equal((await daemon.services({ since: 0, until: 1 }, [])).ends.length, 0); // sends no request
 });
 
-test("what is counted nowhere is an empty record; a daemon that records nothing is a fault", async () => {
+test("an event that nothing counts gives an empty record; a disabled history is an error", async () => {
     const daemon = new Daemon(clientOf([new Fault("no such event", { status: 400 }),
                                         new Fault("nothing is recorded", { status: 404 }), []]));
 
@@ -223,7 +223,7 @@ test("what is counted nowhere is an empty record; a daemon that records nothing 
     assert.equal((await daemon.usage({ since: 0, until: 10 })).ends.length, 0); // not a document
 });
 
-test("a file answers the same questions", async () => {
+test("a file supports the same queries as the daemon", async () => {
     const local = new Local(Record.of({ times: [10, 20], seconds: [10, 10], rows: [{ collector: "cgroup", cgroup: "/a",
         group: "g", state: ["counting", "counting"], events: { task_clock: [1, 2] } }] }));
 
@@ -231,9 +231,9 @@ test("a file answers the same questions", async () => {
     assert.deepEqual((await local.machine({ since: 0, until: 10 })).ends, [10]);
 });
 
-// --- attention
+// --- findings
 
-test("findings of the daemon are text, and their evidence is a document of the daemon", () => {
+test("findings are text, and only documents of the daemon are evidence", () => {
     const [first, second] = itemsOf({ findings: [
         { rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit.", since: 5,
           until: null, evidence: "/api/v1/history?cpu=4", cpus: "4-7" },
@@ -249,14 +249,14 @@ test("findings of the daemon are text, and their evidence is a document of the d
     const of = (rule, since, until) => comparisonOf({ rule, since, until }, 10000);
     assert.deepEqual(of("service_changed", 9000, 9300),
                      [{ since: 9000, until: 9300 }, { since: 8700, until: 9000 }]);
-    assert.deepEqual(of("clock_limited", 7000, null), // not more than is in the hour
+    assert.deepEqual(of("clock_limited", 7000, null), // limited to the last hour
                      [{ since: 7000, until: 10000 }, { since: 6400, until: 7000 }]);
     for (const none of [of("starved", 6430, null), of("starved", null, null), of("service_changed", 9000, 9030),
                         of("multiplexed", 9000, 9300)])
         assert.equal(none, null);
 });
 
-test("without findings, what is not counted is said; that there is no PMU is said elsewhere", () => {
+test("without findings, the overview lists what is not counted, except for a missing PMU", () => {
     const failure = { collector: "cpu", group: "g", event: "cycles", pmu: "cpu", reason: "ENOENT", cpus: "0-1",
                       message: "this machine offers no hardware PMU (ENOENT)" };
     const status = { failures: [failure, { ...failure, reason: "no_pmu", message: "none" },
@@ -270,7 +270,7 @@ test("without findings, what is not counted is said; that there is no PMU is sai
     assert.match(faultsOf(status)[1].text, /^No such event\. cpu: x/);
 });
 
-test("a difference is a share of the number before, or points of a share", () => {
+test("a change is relative to the previous value, or in points for a share", () => {
     assert.equal(changeOf({}, 0.41, 0.92), "−55%");
     assert.equal(changeOf({}, 1234, 100), "+1,130%");
     assert.equal(changeOf({ max: 1 }, 0.68, 0.31), "+37 points");
@@ -279,7 +279,7 @@ test("a difference is a share of the number before, or points of a share", () =>
                      ["", "", "", ""]);
 });
 
-test("a limit of the clock rate has its causes", () => {
+test("a limited clock rate shows its causes", () => {
     const hot = "A cooling device slows them: they are too hot.", low = "The voltage of the supply is too low.";
 
     assert.equal(limitWords({ text: `At most 1 GHz. ${hot}`, before: 2.4e9 }), "of 2.4 GHz: too hot");
@@ -287,14 +287,14 @@ test("a limit of the clock rate has its causes", () => {
     assert.equal(limitWords({ text: "No cooling device is active: the limit was set." }), "limited");
 });
 
-test("the causes of a limit are sentences of the daemon", () => {
+test("the causes of a limit occur in the daemon's source", () => {
     const source = readFileSync(new URL("../../../collectors/findings.c", import.meta.url), "utf8");
 
     assert.match(source, /A cooling device slows/);
     assert.match(source, /voltage of the supply is too low/);
 });
 
-test("whether the daemon keeps samples of an interval is known by its configuration and its clock", () => {
+test("whether samples of an interval are kept depends on the daemon's configuration and clock", () => {
     const hindsight = { enabled: true, seconds: 60 }, interval = { since: 1000, until: 1010 };
 
     assert.equal(hindsightOf({ enabled: true, hindsight }), 60);

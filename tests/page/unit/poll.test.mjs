@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the page asks, waits and says that something is wrong, by a clock that the test moves.
+// When the page sends requests, waits and reports errors, on a clock that the test controls.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import { Fault } from "../../../web/client.js";
@@ -14,7 +14,7 @@ const settle = async () => {
         await null;
 };
 
-// Moves the clock from timer to timer, so that promises settle between them.
+// Advances the clock from timer to timer, so that promises settle in between.
 async function pass(ms) {
     const end = now + ms;
 
@@ -74,7 +74,7 @@ afterEach(() => {
     mock.restoreAll();
 });
 
-// A poll whose answers are those of the list, the last one again and again. `times` are when it asked.
+// Creates a poll that receives the listed answers, the last one repeatedly. `times` are the times of its requests.
 function polls(...answers) {
     const times = [];
     const poll = new Poll(page, 2000, async () => {
@@ -86,7 +86,7 @@ function polls(...answers) {
     return { poll, times };
 }
 
-test("it asks each interval, from the begin of one to that of the next", async () => {
+test("it polls once per interval, measured from the start of each request", async () => {
     const { poll, times } = polls(1);
     await settle();
     await pass(6100);
@@ -96,20 +96,20 @@ test("it asks each interval, from the begin of one to that of the next", async (
     assert.deepEqual(page.said, []);
 });
 
-test("a daemon that goes away is asked ever more rarely, and it says so once", async () => {
+test("a daemon that stops is polled less and less often, and reported once", async () => {
     const gone = new Fault("The daemon cannot be reached.");
     const { poll, times } = polls(1, gone, gone, gone, gone, gone, gone, gone, 1);
     await settle();
     await pass(66000);
     assert.deepEqual(times.slice(0, 9), [0, 2000, 3000, 5000, 9000, 17000, 32000, 47000, 62000]);
-    assert.deepEqual([...new Set(page.said.slice(0, 7))], ["The daemon cannot be reached. The page goes on asking."]);
+    assert.deepEqual([...new Set(page.said.slice(0, 7))], ["The daemon cannot be reached. The page keeps trying."]);
     assert.equal(page.said[7], null);
     assert.deepEqual(page.over, [0]);
-    assert.equal(times[9], 64000, "and goes on as before");
+    assert.equal(times[9], 64000, "then the usual interval applies again");
     poll.close();
 });
 
-test("it waits for as long as the daemon wants", async () => {
+test("it waits as long as the daemon demands", async () => {
     const { poll, times } = polls(new Fault("Busy.", { status: 503, retryAfter: 30 }), 1);
     await settle();
     await pass(33000);
@@ -118,7 +118,7 @@ test("it waits for as long as the daemon wants", async () => {
     poll.close();
 });
 
-test("it does not ask for a password again and again", async () => {
+test("it does not ask for a password repeatedly", async () => {
     const { poll, times } = polls(new Fault("A password.", { status: 401 }));
     await settle();
     await pass(600000);
@@ -127,18 +127,18 @@ test("it does not ask for a password again and again", async () => {
     poll.close();
 });
 
-test("a fault of the page itself is no end", async () => {
+test("an exception in the page does not end polling", async () => {
     mock.method(console, "error", () => {});
     const { poll, times } = polls(new TypeError("x is not a function"), 1);
     await settle();
     await pass(15500);
     assert.deepEqual(times, [0, 15000]);
-    assert.equal(page.said[0], "This page has a fault of its own: x is not a function. It goes on.");
+    assert.equal(page.said[0], "This page has a bug: x is not a function. It keeps running.");
     assert.equal(console.error.mock.callCount(), 1);
     poll.close();
 });
 
-test("hidden, or kept for the Back button, it asks nothing and ends what it asked", async () => {
+test("while hidden or kept for the Back button, it sends nothing and aborts its request", async () => {
     let signal = null;
     let asked = 0;
     const poll = new Poll(page, 2000, (given) => {
@@ -163,7 +163,7 @@ test("hidden, or kept for the Back button, it asks nothing and ends what it aske
     assert.deepEqual(page.said, []);
 });
 
-test("a network that is back is used at once, where something was wrong", async () => {
+test("after an error, a restored network is used at once", async () => {
     globalThis.addEventListener ??= EventTarget.prototype.addEventListener.bind(window);
     globalThis.removeEventListener ??= EventTarget.prototype.removeEventListener.bind(window);
     const gone = new Fault("Gone.");
@@ -176,13 +176,13 @@ test("a network that is back is used at once, where something was wrong", async 
     assert.deepEqual(times.slice(4), [10000]);
     window.dispatchEvent(new Event("online"));
     await settle();
-    assert.equal(times.length, 5, "nothing was wrong");
+    assert.equal(times.length, 5, "without an error, a restored network causes no request");
     poll.close();
     delete globalThis.addEventListener;
     delete globalThis.removeEventListener;
 });
 
-test("no listener stays on a signal that lives for days", async () => {
+test("a long-lived signal does not accumulate listeners", async () => {
     let signal, added = 0;
     const poll = new Poll(page, 2000, async (given) => {
         if (signal)
@@ -202,7 +202,7 @@ test("no listener stays on a signal that lives for days", async () => {
     poll.close();
 });
 
-// --- the line of faults
+// --- the error line
 
 function faultLine() {
     const text = { textContent: "", writes: 0 };
@@ -216,7 +216,7 @@ function faultLine() {
     return { faults: new Faults(node, button), node, text, button };
 }
 
-test("sources that fail and succeed at other times do not make the line flicker", async () => {
+test("sources that fail and recover at different times do not make the line flicker", async () => {
     const { faults, node, text } = faultLine();
     faults.set("Gone.", "a", null);
     for (let i = 0; i < 20; i++) {
@@ -234,7 +234,7 @@ test("sources that fail and succeed at other times do not make the line flicker"
     assert.equal(text.textContent, "Busy. Gone.");
 });
 
-test("a fault that is over stays long enough to be read, and no longer", async () => {
+test("an error that is over stays long enough to be read, and no longer", async () => {
     const { faults, node, button } = faultLine();
     faults.set("Gone.", "a", "load");
     assert.deepEqual([node.hidden, button.hidden], [false, false]);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record of steps, of documents of /api/v1/history and /api/v1/rates: sums, gaps, what is unknown, and files of
-// strangers.
+// Records from documents of /api/v1/history and /api/v1/rates: sums, gaps, unknown values, and untrusted files.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Record, Tracks } from "../../../web/overview/record.js";
@@ -22,7 +21,7 @@ function documentOf(rows, { times = [110, 120], seconds = [10, 10], ...more } = 
 const recordOf = (...parameters) => Record.of(documentOf(...parameters));
 const numbers = (values) => values.map((value) => Number.isNaN(value) ? null : value);
 
-test("growth becomes rates, and CPUs of a PMU are added up where there are no totals", () => {
+test("counts become rates, and CPUs of a PMU are added up if there are no totals", () => {
     const record = recordOf([row({ events: { context_switches: [100, 200] } }),
                              row({ cpu: 1, events: { context_switches: [10, 20] } })]);
     const [line] = record.having("context_switches");
@@ -32,14 +31,14 @@ test("growth becomes rates, and CPUs of a PMU are added up where there are no to
     assert.deepEqual([record.since, record.until], [100, 120]);
 });
 
-test("totals are taken in place of rows; a cgroup on two PMUs is one line", () => {
+test("totals are used instead of rows; a cgroup on two PMUs is one line", () => {
     const record = recordOf([cgroup("/a", [1, 1])], { totals: [
         cgroup("/a", [3, 2], { pmu: "armv8_cortex_a55" }), cgroup("/a", [2, 8], { pmu: "armv8_cortex_a76" })] });
 
     assert.deepEqual([...record.usage()], [["/a", [0.5, 1]]]);
 });
 
-test("what is unknown is a gap and not zero; what was absent adds nothing", () => {
+test("an unknown value is a gap and not zero; an absent row adds nothing", () => {
     const record = recordOf([cgroup("/a", [1, null, 3, 4], { state: ["counting", "unknown", "counting", "counting"] }),
                              cgroup("/b", [null, null, 3, 4], { state: [null, null, "counting", "counting"] })],
                             { times: [110, 120, 125, 130], seconds: [10, 10, 0, 5] });
@@ -62,13 +61,13 @@ test("the mean of a ratio is the ratio of the sums", () => {
     assert.equal(record.value(line, "ipc", { since: 110, until: 120 }), 3);
 });
 
-test("without derived metrics IPC is still there", () => {
+test("IPC is available without derived metrics", () => {
     const [line] = recordOf([row({ events: { cycles: [100, 0], instructions: [50, 0] } })]).having("ipc");
 
     assert.deepEqual(numbers(line.values.get("ipc")), [0.5, null]);
 });
 
-test("of two lines that have a value, the one that was counted for longer is the first", () => {
+test("of two lines with a value, the one that was counted for longer comes first", () => {
     const record = recordOf([row({ group: "a", running: [1, 1], events: { x: [1, 1] } }),
                              row({ group: "b", running: [9, 9], events: { x: [1, 1] } })]);
 
@@ -76,18 +75,19 @@ test("of two lines that have a value, the one that was counted for longer is the
     assert.equal(record.value(record.having("x")[1], "counted"), 0.1);
 });
 
-test("busy CPUs: of all, of a PMU, and of each", () => {
+test("busy CPUs are known in total, for a PMU, and for each CPU", () => {
     const a55 = { pmu: "armv8_cortex_a55", busy: [5, 10] }, a76 = { cpu: 1, pmu: "armv8_cortex_a76", busy: [1, 11] };
     const record = recordOf([row(a55), row(a76)]);
 
     assert.deepEqual(record.busy(), [0.6, 2.1]);
     assert.deepEqual(record.busy("armv8_cortex_a55"), [0.5, 1]);
-    assert.deepEqual([...record.cpus], [[0, [0.5, 1]], [1, [0.1, 1]]]); // never above one
-    assert.deepEqual(recordOf([row(a55), row({ busy: [1, 1] })]).busy(), [0.1, 0.1]); // software is on all CPUs
+    assert.deepEqual([...record.cpus], [[0, [0.5, 1]], [1, [0.1, 1]]]); // capped at 1
+    // The software PMU covers all CPUs
+    assert.deepEqual(recordOf([row(a55), row({ busy: [1, 1] })]).busy(), [0.1, 0.1]);
     assert.equal(recordOf([row()]).busy(), null);
 });
 
-test("a record grows by what is newer, and forgets what is old", () => {
+test("a record appends newer steps and drops old ones", () => {
     const record = new Record({ keep: 25 });
 
     record.append(recordOf([cgroup("/a", [1, 2])]));
@@ -102,7 +102,7 @@ test("a record grows by what is newer, and forgets what is old", () => {
     assert.deepEqual(record.append(new Record()).ends, [1000]);
 });
 
-test("answers about rates are steps; where nobody asked there is a gap", () => {
+test("answers about rates become steps, with a gap after a pause", () => {
     const answer = (cpus) => ({ seconds: 2, totals: [
         { collector: "cgroup", cgroup: "/a", pmus: ["software"], group: "core", events: { task_clock: cpus },
           ratios: {} },
@@ -112,7 +112,7 @@ test("answers about rates are steps; where nobody asked there is a gap", () => {
 
     record.takeRates(answer(0.25), 100, new Map([[0, 0.5], [1, 1]]));
     record.takeRates(answer(0.5), 102);
-    record.takeRates(answer(0.5), 101); // a clock that was set
+    record.takeRates(answer(0.5), 101); // the clock was set back
     record.takeRates(answer(1), 200);
     assert.deepEqual(record.ends, [100, 102, 198, 200]);
     assert.deepEqual(numbers(record.usage().get("/a")), [0.25, 0.5, null, 1]);
@@ -120,7 +120,7 @@ test("answers about rates are steps; where nobody asked there is a gap", () => {
     assert.equal(record.value(record.having("x")[0], "counted"), 0.5);
 });
 
-test("a moment is in a step, or in none", () => {
+test("a moment belongs to a step or to none", () => {
     const record = recordOf([cgroup("/a", [1, 1, 1])], { times: [110, 120.1, 200], seconds: [10, 10, 10] });
 
     assert.deepEqual([99, 100.5, 110, 110.05, 120.1, 121, 195, 201].map((time) => record.stepAt(time)),
@@ -129,7 +129,7 @@ test("a moment is in a step, or in none", () => {
     assert.deepEqual(record.between({ since: 300, until: 400 }).ends, []);
 });
 
-test("an empty document is an empty record", () => {
+test("an empty document gives an empty record", () => {
     const record = recordOf([], { times: [], seconds: [] });
 
     assert.deepEqual([record.ends, record.usage().size, record.busy()], [[], 0, null]);
@@ -137,7 +137,7 @@ test("an empty document is an empty record", () => {
     assert.equal(record.stepAt(100), -1);
 });
 
-test("files that are no history are refused", () => {
+test("files that are not a history are rejected", () => {
     for (const file of [null, 7, "x", [], {}, { times: [1], seconds: [1] }, documentOf([{}]), documentOf([null]),
                         documentOf([row({ events: null })]), documentOf([row({ state: "counting" })]),
                         documentOf([], { times: [1, "2"] }), documentOf([], { times: [1] }),
@@ -145,7 +145,7 @@ test("files that are no history are refused", () => {
         assert.equal(Record.of(file), null, JSON.stringify(file));
 });
 
-test("names of strangers are only names", () => {
+test("untrusted names are only names", () => {
     const names = ["/__proto__", "/constructor", '/<img src=x onerror="window.ran=1">', "/\u202e"];
     const rows = names.map((path, i) => cgroup(path, [i + 1, 1]));
     const events = JSON.parse('{"__proto__": [10, 20], "toString": [1, 2]}');
@@ -157,7 +157,7 @@ test("names of strangers are only names", () => {
     assert.equal({}.x, undefined);
 });
 
-test("arrays of a record are lines of a range", () => {
+test("arrays of a record become lines of a range", () => {
     const tracks = new Tracks();
 
     tracks.values.set("a", [1, NaN, 3]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recording of a stream that a server of the test's own sends well and badly, and its sentences.
+// Recordings of streams that a test server sends correctly and incorrectly, and the sentences about them.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import test, { after, before } from "node:test";
@@ -16,8 +16,9 @@ import { eventually } from "../daemon.mjs";
 import { Recording, pastOf } from "../../../web/profile/recording.js";
 import { parametersOf, stateOf } from "../../../web/profile/toolbar.js";
 
-let server, client, send, asked; // send(response, write) of a test; the paths that it was asked for
-const now = 2000; // of the daemon's clock
+let server, client, send, asked; // send(response, write) of the current test; requested paths
+// In the daemon's time
+const now = 2000;
 const header = { type: "header", event: "cycles", frequency: 99, seconds: 1 };
 const end = { type: "end", reason: "seconds", lost: 0, dropped: 0, seconds: 1, awaiting_symbols: 0, notes: [] };
 const sample = (symbol) => ({ type: "sample", comm: "p", pid: 1, callchain: [{ symbol, module: "/bin/p" }] });
@@ -51,7 +52,7 @@ async function recorded(how, during = () => {}, recording = new Recording(client
     return recording;
 }
 
-test("a whole stream", async () => {
+test("a complete stream is recorded", async () => {
     const one = await recorded((response, write) => {
         write(header, sample("f"), { type: "lost", lost: 3 }, { type: "throttle" }, sample("g"), { ...end, lost: 3 });
         response.end();
@@ -63,7 +64,7 @@ test("a whole stream", async () => {
                      ["The kernel lost 3 records", "The kernel throttled sampling 1 time"]);
 });
 
-test("the merged tree grows with the recording", () => {
+test("the merged tree grows during the recording", () => {
     const one = new Recording(client, {});
 
     one.take(sample("f"));
@@ -72,7 +73,7 @@ test("the merged tree grows with the recording", () => {
     assert.deepEqual([merged.total, one.treeBy("process").total], [2, 2]);
 });
 
-test("a connection that breaks keeps what came", async () => {
+test("a broken connection keeps the samples that arrived", async () => {
     let broken;
     const one = await recorded((response, write) => {
         broken = response;
@@ -83,10 +84,10 @@ test("a connection that breaks keeps what came", async () => {
     });
 
     assert.equal(one.tree.total, 1);
-    assert.match(notes(one)[0], /broke.*What came until then, 0 s, is kept\./);
+    assert.match(notes(one)[0], /broke.*The samples until then, 0 s, are kept\./);
 });
 
-test("a recording that is stopped keeps what came", async () => {
+test("a stopped recording keeps the samples that arrived", async () => {
     const one = await recorded((response, write) => write(header, sample("f")), async (recording) => {
         await sampled(recording);
         assert.match(progress(recording), /^1 s left, 1 sample, 0 lost, 0 dropped, throttled 0 times\.$/);
@@ -97,7 +98,7 @@ test("a recording that is stopped keeps what came", async () => {
     assert.match(notes(one)[0], /when this tab was hidden/);
 });
 
-test("lines that are broken, names that are hostile, a clock of 1970", async () => {
+test("broken lines, hostile names and a clock in 1970 do no harm", async () => {
     const one = await recorded((response, write) => {
         write(header, { ...sample("<img src=x onerror=alert(1)>\u202e"), time: -1e9 });
         response.write("{\"type\":\n[1]\n");
@@ -118,7 +119,7 @@ const waited = [wait("sleeping", 20, 5), wait("sleeping", 10), wait("runnable", 
 const waitsEnd = { ...end, brief: 1234, brief_ns: 25e7, missed: 2 };
 const statesOf = ({ root }) => [...root.children.values()].map(({ name, total }) => [name, total / 1e6]);
 
-test("of waits, the tree has the time, below the states; the part after the wakeup is runnable", async () => {
+test("off-CPU time is weighted by duration, below its state; time after the wakeup is runnable", async () => {
     const one = await recorded((response, write) => {
         write(waits, ...waited, waitsEnd);
         response.end();
@@ -136,7 +137,7 @@ test("of waits, the tree has the time, below the states; the part after the wake
                                   "Waits whose stack the kernel could not take are left out: 2 on the whole machine."]);
 });
 
-test("what waits is the program's function, and few long waits differ by chance more than many short ones", () => {
+test("a wait belongs to the user function, and a few long waits have a larger error than many short ones", () => {
     const frames = (name) => ["main", name].map((symbol) => ({ symbol, module: "/bin/p" })).concat(
         { symbol: "schedule", module: "[kernel.kallsyms]" }).reverse();
     const of = (n, ms, other) => {
@@ -152,24 +153,24 @@ test("what waits is the program's function, and few long waits differ by chance 
     const [f] = rows(of(1, 900, 100), null), texts = [f.name, f.self, f.times.self];
 
     assert.deepEqual(texts, ["f", 0.9, 1e9]);
-    assert.equal(rows(of(1, 900, 100), null).length, 3, "main, f and g, and no function of the kernel");
+    assert.equal(rows(of(1, 900, 100), null).length, 3, "the rows are main, f and g, without kernel functions");
     for (const [n, ms, sure] of [[1, 900, false], [900, 1, true]]) {
         const before = of(n, ms, 100), after = of(n, ms, 1100), { change, error } = row(after, before);
         const node = [...difference(before, after).nodes()].find(({ name }) => name === "f");
         assert.ok(Math.abs(change - (0.45 - 0.9)) < 1e-9, `${change}`);
         assert.equal(isSure(change, error), sure);
-        assert.ok(Math.abs(node.error - error) < 1e-9, "the graph has the error of the table");
+        assert.ok(Math.abs(node.error - error) < 1e-9, "graph and table have the same error");
     }
 });
 
-test("a recording on and one off CPU: both are stopped, and the one that is refused leaves the other", async () => {
+test("simultaneous recordings on and off CPU are stopped together, and if one is refused the other stays", async () => {
     const beside = new Recording(client, { seconds: "1" });
     let n = 0;
     const both = await recorded((response, write) => {
         n++;
         write(asked.at(-1).includes("off-cpu") ? waits : header, sample("f"));
     }, async (recording) => {
-        await eventually("samples of both", () => recording.samples > 0 && beside.samples > 0);
+        await eventually("samples of both recordings", () => recording.samples > 0 && beside.samples > 0);
         assert.match(progress(recording), /^1 s left, 1 wait, 1 sample, /);
         recording.stop("stopped");
     }, new Recording(client, { event: "off-cpu" }, { beside }));
@@ -181,9 +182,9 @@ test("a recording on and one off CPU: both are stopped, and the one that is refu
     assert.deepEqual([both.shown, both.refusal], [beside, both.fault]);
 });
 
-// --- the past
+// --- past samples
 
-// A recording of the past, of which the daemon has the time from `since` on.
+// Makes a recording of the past from a daemon that has samples from `since` on.
 function looked(since, interval, times, request = {}) {
     return recorded((response, write) => {
         const seconds = now - since;
@@ -196,7 +197,7 @@ function looked(since, interval, times, request = {}) {
 
 const asksFor = (url) => Object.fromEntries(new URL(url, client.base).searchParams);
 
-test("of an interval that is over, its samples are drawn, and no others", async () => {
+test("only samples within a past interval are drawn", async () => {
     const interval = { since: 1950, until: 1960 };
     const request = { event: "cycles", frequency: "99", seconds: "10", cpu: "0", cgroup: "/a", pid: "" };
     const one = await looked(1945, interval, [1949.9, 1950, 1955, 1960, 1960.1], request);
@@ -209,7 +210,7 @@ test("of an interval that is over, its samples are drawn, and no others", async 
     assert.deepEqual(notes(one), []);
 });
 
-test("what is left of an interval is said, and that nothing is left of it", async () => {
+test("a note says which part of an interval is left, or that nothing is left", async () => {
     const some = await looked(1957, { since: 1950, until: 1960 }, [1958]);
     const late = await looked(1990, { since: 1950, until: 1960 }, [1991]);
     const early = await looked(1990, { since: 2050, until: 2060 }, [1991]);
@@ -223,7 +224,7 @@ test("what is left of an interval is said, and that nothing is left of it", asyn
     assert.deepEqual([notes(late), asksFor(asked.at(-1))], [[], { last: "60" }]);
 });
 
-test("an interval is asked for again as long as hindsight reaches it", async () => {
+test("an interval can be requested again while the hindsight covers it", async () => {
     const request = { cpu: "0", seconds: "10" };
     const one = await looked(1945, { since: 1950, until: 1960 }, [1955], request);
     const { last, ...rest } = one.again(3600), other = new Recording(client, request, { interval: one.interval });
@@ -232,10 +233,10 @@ test("an interval is asked for again as long as hindsight reaches it", async () 
     assert.deepEqual(rest, { cpu: "0", cgroup: undefined, pid: undefined });
     assert.equal(one.again(49), null);
     assert.equal((await looked(1990, { since: 1950, until: 1960 }, [])).again(3600), null);
-    assert.equal(other.subject, one.subject, "the same is not asked for twice");
+    assert.equal(other.subject, one.subject, "equal requests have the same subject");
 });
 
-test("parameters for the past: as many seconds as there are, and at least one; the interval is in the URL", () => {
+test("requests for the past have at least one second; the interval is in the URL", () => {
     assert.deepEqual(["-7", "0.2", "59.1", "1e12"].map((seconds) => pastOf({}, Number(seconds)).last),
                      ["1", "1", "60", "86400"]);
     const { from, to } = parametersOf(stateOf(new URLSearchParams("from=1950&to=1960")));
@@ -243,7 +244,7 @@ test("parameters for the past: as many seconds as there are, and at least one; t
     assert.equal(stateOf(new URLSearchParams("from=1960&to=1950")).interval, null);
 });
 
-test("a sentence of the daemon is about a control", () => {
+test("an error of the daemon is assigned to a control", () => {
     const sentences = {
         event: ['there is no event "x"', 'parameter "event": x', "cpu 0 cycles: this machine offers no hardware PMU"],
         threshold: ['parameter "threshold": expected seconds above 0'], state: ['parameter "state": expected runnable'],
@@ -259,7 +260,7 @@ test("a sentence of the daemon is about a control", () => {
     assert.match(remedy({ message: "busy.", status: 503, retryAfter: 5 }), /^Busy\. Record again in 5 s\.$/);
 });
 
-test("events of several PMUs are one, first choices are there, what clients may not name is last", () => {
+test("events of several PMUs are merged, suggestions come first, and forbidden events last", () => {
     const offers = gather([
         { name: "cpu-clock", pmu: "software", kind: "software", description: "" },
         { name: "sched:cycles", pmu: "tracepoint", kind: "tracepoint", description: "" },
@@ -276,7 +277,7 @@ test("events of several PMUs are one, first choices are there, what clients may 
     assert.deepEqual(find(offers, "CYC").map(({ name }) => name), ["cycles", "sched:cycles"]);
 });
 
-test("of a clock samples are taken by time; of other events a number is proposed, by how often they come", () => {
+test("clock events are sampled by time; for other events a period is proposed from their rate", () => {
     for (const event of ["cycles", "cpu-cycles:u", "cpu-clock", "task-clock:k", "a76/cpu_cycles/", " ref-cycles "])
         assert.ok(isClock(event), event);
     for (const event of ["cycles-x", "cache-misses", "page-faults:u", "sched:sched_switch", "cpu_cycles_x"])
@@ -285,11 +286,11 @@ test("of a clock samples are taken by time; of other events a number is proposed
     const periods = [[0, 1], [50, 1], [99, 1], [198.5, 2], [1500, 10], [43000, 400], [2.2e6, 20000], [9.9e8, 1e7]];
     for (const [rate, period] of periods)
         assert.equal(proposedPeriod("cache-misses", rate), period, String(rate));
-    assert.equal(proposedPeriod("cache-misses", null), 10000, "where the daemon does not count it");
+    assert.equal(proposedPeriod("cache-misses", null), 10000, "the default if the rate is unknown");
     assert.equal(proposedPeriod("context-switches", null), 1);
 });
 
-test("events are called as they are sampled, and their rates are those of a CPU", () => {
+test("events have their names for sampling, and rates are per CPU", () => {
     const rates = ratesOf({ totals: [{ events: { context_switches: 300, minor_faults: 80, major_faults: 20 } },
                                      { events: { cycles: null, context_switches: 100 } }] }, 4);
 

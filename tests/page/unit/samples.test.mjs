@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the lines of a stream, wherever it is cut, and whatever is in it.
+// Parses the lines of a stream, wherever it is split and whatever it contains.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { readRecords } from "../../../web/flame/samples.js";
@@ -11,7 +11,7 @@ function bytes(text) {
     return new TextEncoder().encode(text);
 }
 
-// A response whose body comes in these pieces. `error` breaks it off; without `closes` it goes on for ever.
+// A response whose body arrives in these pieces. `error` breaks it off; without `closes` it never ends.
 function response(pieces, { error = null, closes = true } = {}) {
     const waiting = [...pieces];
 
@@ -34,7 +34,7 @@ async function read(pieces, options) {
     return { ...counts, taken: records };
 }
 
-test("a stream cut at any byte has the same records", async () => {
+test("a stream that is split at any byte gives the same records", async () => {
     const text = '{"type":"header"}\r\n\n{"comm":"é \u{1f600} \\u00e9"}\n{"type":"end"}\n', all = bytes(text);
     const wanted = [{ type: "header" }, { comm: "é \u{1f600} é" }, { type: "end" }];
 
@@ -46,7 +46,7 @@ test("a stream cut at any byte has the same records", async () => {
     assert.deepEqual(found.taken, wanted);
 });
 
-test("lines that are not an object of JSON are counted and left out", async () => {
+test("lines that are not a JSON object are counted and skipped", async () => {
     const lines = ["nothing", "null", "3", "[{}]", '"text"', '{"open":', '{"a":1}}', "[".repeat(100000), "\0", "{}"];
     const found = await read([bytes(`${lines.join("\n")}\n`)]);
 
@@ -55,26 +55,26 @@ test("lines that are not an object of JSON are counted and left out", async () =
     assert.equal(found.ended, "whole");
 });
 
-test("bytes that are not UTF-8 become U+FFFD, and take nothing of what follows", async () => {
+test("bytes that are not UTF-8 become U+FFFD and do not affect what follows", async () => {
     const found = await read([bytes('{"comm":"a'), Uint8Array.of(0xff, 0xc3), bytes('b"}\n{"comm":"c"}\n')]);
 
     assert.deepEqual(found.taken, [{ comm: "a\ufffd\ufffdb" }, { comm: "c" }]);
 });
 
-test("__proto__ is a field like others", async () => {
+test("__proto__ is a field like any other", async () => {
     const found = await read([bytes('{"__proto__":{"polluted":1},"constructor":2}\n')]);
 
     assert.equal(found.taken[0].polluted, undefined);
     assert.equal({}.polluted, undefined);
 });
 
-test("a line without its end, or a connection that breaks, is a stream that was cut", async () => {
+test("a line without its end, or a broken connection, counts as a cut stream", async () => {
     assert.equal((await read([bytes('{"a":1}\n{"b"')])).ended, "cut");
     assert.equal((await read([bytes('{"a":1}\n')], { error: new TypeError("network") })).ended, "cut");
     assert.deepEqual(await read([]), { records: 0, broken: 0, long: 0, ended: "whole", taken: [] });
 });
 
-test("a signal stops it; what came stays", async () => {
+test("a signal stops the stream; records that arrived are kept", async () => {
     const stop = new AbortController(), taken = [];
     const reading = readRecords(response([bytes('{"a":1}\n{"a":2}\n')], { closes: false }), (record) => {
         taken.push(record);
@@ -89,7 +89,7 @@ test("a signal stops it; what came stays", async () => {
     assert.equal((await readRecords(response([bytes("{}\n")]), () => {}, AbortSignal.abort())).records, 0);
 });
 
-test("what the receiver throws ends the stream", async () => {
+test("an exception in the receiver ends the stream", async () => {
     let cancelled = false;
     const body = new ReadableStream({
         pull: (controller) => controller.enqueue(bytes("{}\n")),
@@ -102,7 +102,7 @@ test("what the receiver throws ends the stream", async () => {
     assert.ok(cancelled);
 });
 
-test("a line of 100 MB is left out, and is not held", async () => {
+test("a line of 100 MB is skipped and not held in memory", async () => {
     const piece = new Uint8Array(MB / 4).fill(0x61), before = globalThis.process.memoryUsage.rss();
     let n = 0, most = 0;
     const body = new ReadableStream({
@@ -122,7 +122,7 @@ test("a line of 100 MB is left out, and is not held", async () => {
     assert.ok(most < 64 * MB, `${(most / MB).toFixed()} MB more`);
 });
 
-test("a line of 1 MB is taken, one more character is not", async () => {
+test("a line of 1 MB is accepted, and one character more is not", async () => {
     const line = (size) => bytes(`${JSON.stringify({ a: "x".repeat(size - 8) })}\n`);
 
     assert.equal((await read([line(MB)])).records, 1);
@@ -132,7 +132,7 @@ test("a line of 1 MB is taken, one more character is not", async () => {
         { records: 0, broken: 0, long: 1, ended: "cut", taken: [] });
 });
 
-test("random bytes never throw", async () => {
+test("random bytes never cause an exception", async () => {
     const random = new Random(15), pieces = ["{", "}", '"', ":", "[", "]", "\n", "\\", "type", "\xff", "1e999", " "];
 
     for (let i = 0; i < 500; i++) {

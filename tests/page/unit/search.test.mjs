@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches: what texts and patterns find, and that none of them takes for ever.
+// Searches: what texts and patterns match, and that none of them runs for ever.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Pattern } from "../../../web/flame/pattern.js";
@@ -12,14 +12,14 @@ const tree = treeOf([
     { frames: [process("cat"), user("main"), user("/usr/lib/x")], weight: 4 },
 ]);
 
-// A text, the share that it finds, and how many frames.
+// A text, the share that it matches, and the number of frames.
 const found = [
     ["main", 1, 2], ["READ", 0.375, 2], ["read", 0.375, 2], ["nginx", 0.5, 1], ["all", 0, 0], ["<int>::", 0.125, 1],
     ["/usr/lib", 0.5, 1], ["/^read$/", 0.375, 1], ["/READ/", 0, 0], ["/READ/i", 0.375, 2], ["/^(ngx|cat)/", 0.875, 2],
     ["/.*/", 1, 8], ["/\\(int&&\\)$/", 0.125, 1], ["(", 0.125, 1], ["[", 0, 0], ["", 0, 0], ["/", 0.5, 1], ["//", 0, 0],
 ];
 
-test("each sample counts once, however many of its frames match", () => {
+test("each sample counts once, even if several of its frames match", () => {
     for (const [text, share, n] of found) {
         const { matches, error, ...rest } = search(tree, text);
         assert.deepEqual(rest, { weight: share * 8, share }, text);
@@ -34,7 +34,7 @@ test("a tree without samples has the share 0", () => {
 const refused = ["(", "[a", "a**", "\\", "(?=a)", "(?<!a)b", "(a)\\1", "(?<n>a)\\k<n>", "a{2,1}", "a{99999}",
     "((a{50}){50}){50}", "(){9999}", "x".repeat(501), "\\p{Nothing}", "(?i:a)", "(".repeat(200)];
 
-test("a pattern that cannot be used is a sentence that says why", () => {
+test("an unsupported pattern gives a sentence with the reason", () => {
     for (const pattern of refused) {
         const { error, ...rest } = search(tree, `/${pattern}/`);
         assert.match(error, /^The pattern \/.{0,99} does not work: [^:].*\.$/su);
@@ -43,25 +43,25 @@ test("a pattern that cannot be used is a sentence that says why", () => {
     assert.match(search(tree, "/(?=a)/").error, /"\(\?=" is not supported here/);
 });
 
-// They take the browser's own expressions from minutes to for ever.
+// The browser's own engine takes from minutes to for ever on these.
 const endless = ["(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*)*x", "a*a*a*a*a*a*b", "(a?){40}a{40}$", "(\\w+\\s?)*$",
     "(a*)*(a*)*b", "((a+)+)+$", "(a|b|ab)*c", "(?:a?a?a?a?a?a?a?a?a?a?)+$", "^(([a-z])+.)+[A-Z]([a-z])+$"];
 
-test("no pattern takes for ever on a name", () => {
+test("no pattern runs for ever on one name", () => {
     const name = `${"a".repeat(4000)}!`;
 
     for (const pattern of endless)
         assert.equal(search(treeOf([{ frames: [user(name)], weight: 1 }]), `/${pattern}/`).error, null, pattern);
 });
 
-test("the end of a long name is its end", () => {
+test("the end of a long name is matched as its end", () => {
     const long = treeOf([{ frames: [user(`${"a".repeat(4095)}!`)], weight: 1 }]);
 
     assert.equal(search(long, "/a$/").share, 0);
     assert.equal(search(long, "/!$/").share, 1);
 });
 
-test("nor on many names: it gives up with a sentence", (context) => {
+test("a slow pattern on many names stops with a sentence", (context) => {
     let now = 0;
 
     context.mock.method(performance, "now", () => now += 100);
@@ -84,7 +84,7 @@ function pattern(random, depth) {
     return parts.join("") + (random.below(5) === 0 ? `|${pattern(random, 0)}` : "");
 }
 
-test("random patterns find what the engine's own find", () => {
+test("random patterns match the same as the browser's engine", () => {
     const random = new Random(9), letters = ["a", "b", "c", "1", " ", "_", "é", "\u{1f600}", "]", ".", "A"];
     let hits = 0;
 

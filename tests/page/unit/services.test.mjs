@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table of cgroups: groups and PMUs that become one row, what is starved, filters, the order of rows.
+// The rows of the table of cgroups: groups and PMUs merged into one row, starved groups, filters, and sorting.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cgroups, filterOf, glob, shortText } from "../../../web/services/cgroups.js";
@@ -29,7 +29,7 @@ function total(pmu, events, ratios, group = "core", cgroup = "/a.slice/b.service
     return { collector: "cgroup", cgroup, pmus: [pmu], group, events, ratios };
 }
 
-test("groups of a cgroup are one row", () => {
+test("the groups of a cgroup form one row", () => {
     const { rows, news } = rowsOf(total("cpu", { cycles: 100, instructions: 50 }, { ipc: 0.5, running_ratio: 0.4 }),
                                   total("software", { minor_faults: 3 }, { running_ratio: 1 }, "software"));
 
@@ -41,7 +41,7 @@ test("groups of a cgroup are one row", () => {
     assert.equal(rows[0].values.get("minor_faults").share, 1);
 });
 
-test("the values of several PMUs are the sums of the daemon, and their share names the PMUs", () => {
+test("values of several PMUs are the sums of the daemon, and the share of time names the PMUs", () => {
     const both = { ...total("little", { cycles: 1000, ll_cache_miss_rd: 5 }, { running_ratio: 0.5 }),
                    pmus: ["little", "big"] };
     const { rows: [row] } = rowsOf(both);
@@ -53,7 +53,7 @@ test("the values of several PMUs are the sums of the daemon, and their share nam
     assert.deepEqual(sharesOf(row), ["core (little, big): 50%"]);
 });
 
-test("starved is not zero, and neither is what is not known", () => {
+test("starved is not zero, and neither is unknown", () => {
     const starved = rowsOf(total("cpu", { cycles: null, instructions: null }, { running_ratio: 0 })).rows[0];
     const paused = rowsOf(total("cpu", { cycles: null, instructions: null }, {})).rows[0];
     const zero = rowsOf(total("cpu", { cycles: 0, instructions: 0 }, {})).rows[0];
@@ -68,14 +68,14 @@ test("starved is not zero, and neither is what is not known", () => {
     assert.equal(column(zero, "cycles").text(zero), "0 /s");
 });
 
-test("the same event of two groups is not added: the one counted for longer counts", () => {
+test("the same event of two groups is not added up: the group counted for longer is used", () => {
     const { rows } = rowsOf(total("cpu", { cycles: 80 }, { running_ratio: 0.2 }, "one"),
                             total("cpu", { cycles: 100 }, { running_ratio: 1 }, "two"));
 
     assert.equal(rows[0].values.get("cycles").value, 100);
 });
 
-test("a cgroup that is not listed yet is news; names that objects have are names", () => {
+test("an unlisted cgroup is reported as new; names such as __proto__ are ordinary names", () => {
     const { rows, news } = rowsOf(total("cpu", { constructor: 1, toString: 2 }, {}, "__proto__", "/__proto__"));
 
     assert.equal(news, true);
@@ -83,7 +83,7 @@ test("a cgroup that is not listed yet is news; names that objects have are names
     assert.equal(rows[0].values.get("constructor").value, 1);
 });
 
-test("an estimate looks like one", () => {
+test("an estimate is marked as one", () => {
     const { rows: [row] } = rowsOf(total("cpu", { cycles: 100 }, { running_ratio: 0.31 }),
                                    total("software", { minor_faults: 1 }, { running_ratio: 1 }, "software"));
     const columns = columnsOf(new Map(), new Set(row.values.keys()));
@@ -94,7 +94,7 @@ test("an estimate looks like one", () => {
     assert.equal(columns.get("counted").classes(row), "warn");
 });
 
-test("few columns on a phone, more on a desk", () => {
+test("a phone shows few columns, a desktop more", () => {
     const columns = columnsOf(new Map(), new Set(["minor_faults", "context_switches", "major_faults", "unit",
         "image"]));
 
@@ -103,7 +103,7 @@ test("few columns on a phone, more on a desk", () => {
     assert.deepEqual(usual(columns, 1280, new Set(["minor_faults"])), ["minor_faults"]);
 });
 
-test("a column of constants says nothing", () => {
+test("a constant column is not informative", () => {
     const row = (share, unit, faults, name = "a.service") => ({ share, name, names: new Map([["unit", unit]]),
         values: new Map([["faults", { value: faults, starved: false }]]) });
     const columns = columnsOf(new Map(), new Set(["unit", "faults"]));
@@ -121,7 +121,7 @@ const nested = (...paths) => nest(paths.map((path, i) => ({ path, key: path, n: 
 const pathsOf = (rows) => rows.map((row) => row.path).join(" ");
 const byNumber = (rows) => [...rows].sort((a, b) => b.n - a.n);
 
-test("a cgroup is below the nearest one above it that is counted", () => {
+test("a cgroup is below its nearest counted ancestor", () => {
     const rows = nested("/a/b/c", "/a", "/ab", "/a/b/c/d", "/x/y");
     const parents = Object.fromEntries(rows.map((row) => [row.path, row.parent?.path ?? null]));
 
@@ -135,15 +135,15 @@ test("a cgroup is below the nearest one above it that is counted", () => {
     assert.equal(flatten(deep, (rows) => rows, () => false).length, 2000);
 });
 
-test("siblings are sorted, below their slice", () => {
+test("siblings are sorted below their slice", () => {
     const rows = nested("/s", "/s/a", "/t", "/s/b", "/t/c");
 
     assert.equal(pathsOf(flatten(rows, byNumber, () => false)), "/t /t/c /s /s/b /s/a");
     assert.equal(pathsOf(flatten(rows, byNumber, (row) => row.path === "/s")), "/t /t/c /s");
-    assert.equal(pathsOf(flatten([rows[1], rows[4]], byNumber, () => false)), "/t/c /s/a", "without their slices");
+    assert.equal(pathsOf(flatten([rows[1], rows[4]], byNumber, () => false)), "/t/c /s/a", "orphans are listed flat");
 });
 
-test("what matches is shown with what it is inside of", () => {
+test("matching rows are shown with their ancestors", () => {
     const rows = nested("/s", "/s/a", "/s/a/x", "/s/b", "/t");
 
     assert.equal(pathsOf(withAncestors(rows, (row) => row.path.endsWith("x"))), "/s /s/a /s/a/x");
@@ -151,7 +151,7 @@ test("what matches is shown with what it is inside of", () => {
     assert.equal(pathsOf(withAncestors(rows, () => false)), "");
 });
 
-test("which rows are folded is in the URL, whatever they are called", () => {
+test("the URL lists the folded rows, whatever their names", () => {
     const again = (folds) => new Folds(new URLSearchParams(Object.entries(folds.parameters)));
     const folds = new Folds(new URLSearchParams());
 
@@ -167,7 +167,7 @@ test("which rows are folded is in the URL, whatever they are called", () => {
     assert.ok(again(folds).has("/a,b"));
     for (let i = 0; i < 500; i++)
         folds.toggle(`/long-${i}`);
-    assert.equal(folds.parameters.unfold, "", "a list that is too long for a URL");
+    assert.equal(folds.parameters.unfold, "", "a list that is too long for the URL is omitted");
     assert.ok(new Folds(new URLSearchParams("fold=%E0%A4%A,x%")).has("x%"));
 });
 
@@ -180,7 +180,7 @@ const document = { times: [1000, 1030, 1060, 1090], seconds: [0, 30, 30, 15], ro
     { collector: "cpu", cpu: 0, events: { faults: [1, 1, 1, 1] } },
 ] };
 
-test("a history becomes lines: gaps are gaps, and events are per second", () => {
+test("a history becomes lines: gaps stay gaps, and events are per second", () => {
     const { span, lines } = linesOf(document), of = (path, name) => lines.get(path).get(name).map(({ y }) => y);
 
     assert.equal(span, 300);
@@ -194,13 +194,13 @@ test("a history becomes lines: gaps are gaps, and events are per second", () => 
     assert.deepEqual([300, 500, 3600].map(titleOfSpan), ["last 5 min", "last 8 min", "last hour"]);
 });
 
-test("a line of this tab is as long as its time", () => {
+test("a line of this tab is as long as its recording", () => {
     const history = { points: () => [{ x: -60, y: 1 }, { x: 0, y: 2 }] };
 
     assert.deepEqual(lineOf(history, "x", 600), [{ x: 0.9, y: 1 }, { x: 1, y: 2 }]);
 });
 
-test("a line of the hour is a source of lines.js", () => {
+test("a line of the hour is a source for lines.js", () => {
     const hour = new Hour(), line = [{ x: -1, y: 9 }, { x: 0, y: 4 }, { x: 0.5, y: NaN }, { x: 1, y: 2 }];
 
     assert.deepEqual([hour.points(), hour.summary().n, hour.summary().last], [[], 0, NaN]);
@@ -213,7 +213,7 @@ test("a line of the hour is a source of lines.js", () => {
     assert.equal(hour.span(), 600);
 });
 
-test("long and hostile paths in a line", () => {
+test("long and hostile paths are shortened to one line", () => {
     const path = `/docker/${"0123456789abcdef".repeat(4)}`;
 
     assert.equal(shortText(path), "/docker/0123456789ab…");
@@ -230,15 +230,15 @@ const globs = [
     ["**", "a/b", true], ["/**/c/*", "/a/c/b/c/d", true], ["/**c/*", "/a/c/b/d", false], ["a*b*c", "aXbYbZc", true],
 ];
 
-test("patterns", () => {
+test("glob patterns match", () => {
     for (const [pattern, text, expected] of globs)
         assert.equal(glob(pattern, text), expected, `${pattern} of ${text}`);
-    // Which would take for ever by backtracking.
+    // Would take for ever with backtracking.
     assert.equal(glob(`${"*a".repeat(50)}b`, "a".repeat(4096)), false);
     assert.equal(glob(`${"**a*".repeat(25)}b`, "a/".repeat(2048)), false);
 });
 
-// The first row of a document of /api/v1/cgroups, in which each has the same counters.
+// Returns the rows for some entries of /api/v1/cgroups, all with the same counters.
 function rowsNamed(...entries) {
     const cgroups = new Cgroups();
 
@@ -246,7 +246,7 @@ function rowsNamed(...entries) {
     return cgroups.rows({ totals: entries.map(({ cgroup }) => total("cpu", { cycles: 1 }, {}, "core", cgroup)) }).rows;
 }
 
-test("filters look at the path and all names", () => {
+test("filters match the path and all names", () => {
     const [one] = rowsNamed({ cgroup: "/a.slice/Web.service", name: "Shop/web", unit: "Web.service", slice: "a.slice",
                               container_id: "0123456789abcdef", container: "shop-web-1", image: "x.org/web:3",
                               pod: "" });
@@ -260,7 +260,7 @@ test("filters look at the path and all names", () => {
         assert.equal(filterOf(text)(one), false, text);
 });
 
-test("cgroups are called by their names, and by their paths where two look the same", () => {
+test("cgroups have their names as titles, and their paths where two titles are equal", () => {
     const id = "0123456789abcdef".repeat(4);
     const rows = rowsNamed({ cgroup: `/docker/${id}`, name: "shop/db" }, { cgroup: "/a", name: "web" },
                            { cgroup: "/b", name: "web" }, { cgroup: "/c", name: "" }, { cgroup: "/d", name: "/c" },
@@ -274,7 +274,7 @@ test("cgroups are called by their names, and by their paths where two look the s
     assert.equal(column.hint(rows[0]), `/docker/${id}`);
 });
 
-test("names that some row has are columns, as text of one line", () => {
+test("names that occur in a row become columns, as one line of text", () => {
     const rows = rowsNamed({ cgroup: "/a", container: "<b>\u202ex", image: "i".repeat(4096), pod: "" },
                            { cgroup: "/b" });
     const columns = columnsOf(new Map(), new Set(rows.flatMap((row) => [...row.names.keys()])));
@@ -288,7 +288,7 @@ test("names that some row has are columns, as text of one line", () => {
     assert.equal(names.at(-1).path, "/b");
 });
 
-test("rows without a value come last either way, equal ones stay as they were", () => {
+test("rows without a value come last in either order, and equal ones keep their order", () => {
     const rows = [["a", 1], ["b", null], ["c", 3], ["d", NaN], ["e", 1], ["f", undefined], ["g", 0]]
         .map(([key, n]) => ({ key, n }));
     const order = (direction) => sorted(rows, { value: (row) => row.n }, direction).map((row) => row.key).join("");
@@ -299,7 +299,7 @@ test("rows without a value come last either way, equal ones stay as they were", 
     assert.deepEqual(sorted(names, { text: (row) => row.key }, "asc").map((row) => row.key), ["a", "b9", "b10", ""]);
 });
 
-test("an opened row is shown though it is behind the limit", () => {
+test("an opened row is shown even if it is beyond the limit", () => {
     const rows = ["a", "b", "c", "d"].map((key) => ({ key }));
 
     assert.deepEqual(shownOf(rows, 2, "d").map((row) => row.key), ["a", "b", "d"]);

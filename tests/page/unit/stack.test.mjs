@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From samples to stacks and to folded text, which folded.test.mjs compares with the daemon's of the same samples.
+// From samples to stacks and folded text. folded.test.mjs compares that text with the daemon's for the same samples.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { folded } from "../../../web/flame/export.js";
@@ -9,7 +9,7 @@ import { kernel, process, treeOf, user } from "./stacks.mjs";
 
 const [libc, image] = ["/usr/lib/libc.so.6", "[kernel.kallsyms]"];
 
-// The symbol and module of a frame, and its name and kind.
+// Symbol and module of a frame, and the expected name and kind.
 const frames = [
     ["read", libc, "read", "user"],
     ["[unknown]", libc, "[libc.so.6]", "user"],
@@ -28,14 +28,14 @@ const frames = [
     ["__proto__", "constructor", "__proto__", "user"],
 ];
 
-test("frames are named as in folded text", () => {
+test("frames have the same names as in folded text", () => {
     for (const [symbol, module, name, kind] of frames) {
         const [, found] = stackOf({ comm: "demo", callchain: [{ symbol, module }] });
         assert.deepEqual([found.name, found.kind], [name, kind], `${symbol} of ${module}`);
     }
 });
 
-test("a stack is the process, then the callers, the outermost first", () => {
+test("a stack begins with the process, followed by the callers from the outermost", () => {
     const callchain = [{ symbol: "vfs_read", module: image }, { symbol: "read", module: libc }];
 
     assert.deepEqual(stackOf({ comm: "cat", pid: 3, callchain }),
@@ -44,7 +44,7 @@ test("a stack is the process, then the callers, the outermost first", () => {
     assert.equal(stackOf({ callchain })[0].name, ":-1");
 });
 
-test("a sample without callers is where it was taken", () => {
+test("a sample without a call chain has one frame, where it was taken", () => {
     const place = { comm: "cat", symbol: "read", module: libc };
     const nowhere = [process("cat"), user("[unknown]", "[unknown]")];
 
@@ -55,7 +55,7 @@ test("a sample without callers is where it was taken", () => {
     assert.deepEqual(stackOf({ comm: "cat" }), nowhere);
 });
 
-test("no record throws, whatever its fields are", () => {
+test("no record causes an exception, whatever its fields are", () => {
     const values = [undefined, null, 0, -1, "", "text", [], [null], [[]], {}, { length: 3 }, true];
 
     for (const callchain of values)
@@ -66,7 +66,7 @@ test("no record throws, whatever its fields are", () => {
         }
 });
 
-test("a process that changes its name is two", () => {
+test("a process that changes its name becomes two", () => {
     const tree = new StackTree();
 
     for (const comm of ["sh", "sh", "demo"])
@@ -84,7 +84,7 @@ test("names in folded text cannot end the name, the stack or the line", () => {
     assert.equal(folded(tree), "a_b:c?;d e:f?1?;g:h_[k] 3\n");
 });
 
-test("lines of folded text are in the order of their bytes", () => {
+test("lines of folded text are sorted by their bytes", () => {
     const names = ["b", "a", "a!", "aa", "é", "\uffee", "\u{1f600}", "\u{1f601}", "Z", ""];
     const tree = treeOf(names.map((name) => ({ frames: [process(name)], weight: 1 })));
     const wanted = names.slice(0, -1).map((name) => Buffer.from(`${name} 1\n`));

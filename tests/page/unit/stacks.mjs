@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks for the tests of the flame graph's model, and the same sums as it makes, without a tree.
+// Random stacks for the tests of the flame graph's tree, and functions that compute the same sums without a tree.
 import { StackTree } from "../../../web/flame/tree.js";
 
 export const process = (name) => ({ name, module: "", kind: "process" });
 export const user = (name, module = "/usr/bin/demo") => ({ name, module, kind: "user" });
 export const kernel = (name) => ({ name, module: "[kernel.kallsyms]", kind: "kernel" });
 
-// xorshift32 (Marsaglia, "Xorshift RNGs", 2003): a test that fails does so each time.
+// xorshift32 (Marsaglia, "Xorshift RNGs", 2003): a failing test fails every time.
 export class Random {
     constructor(seed) {
         this.state = seed;
@@ -34,7 +34,7 @@ function frame(random) {
     return random.below(4) === 0 ? kernel(random.of(names)) : user(random.of(names), random.of(["/bin/a", "/bin/b"]));
 }
 
-// {frames, weight}: few names, so that stacks have frames in common and functions call themselves.
+// Returns {frames, weight}. There are few names, so that stacks share frames and functions are recursive.
 export function stack(random) {
     return {
         frames: [process(random.of(["demo", "sh", ":7"])), ...random.list(1 + random.below(6), frame)],
@@ -58,7 +58,7 @@ export function same(a, b) {
     return a.name === b.name && a.module === b.module && a.kind === b.kind;
 }
 
-// The stacks that begin with these frames.
+// Returns the stacks that begin with these frames.
 export function beginning(stacks, path) {
     return stacks.filter(({ frames }) => path.every((node, i) => frames[i] && same(node, frames[i])));
 }

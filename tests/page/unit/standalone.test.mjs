@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script of the flame graphs that `perfcountd record` draws: what is where, what is found, where keys lead.
+// The script in the SVGs of `perfcountd record`: positions, search and keyboard navigation.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 
 const source = readFileSync(fileURLToPath(new URL("../../../formats/flame.js", import.meta.url)), "utf8");
-// A script, not a module: it has no exports.
+// This is a script without exports, not a module.
 const { label, nameOf, neighbour, place, search, share } = new Function(
     `${source}\nreturn { label, nameOf, neighbour, place, search, share };`)();
 
-// all > app > main > (a > b, c), and other beside app.
+// The tree: app and other are siblings below all; app calls main, which calls a and c; a calls b.
 const [all, app, main, a, b, c, other] = [["all", 0, 100, 0], ["app", 0, 80, 1], ["main", 0, 80, 2],
     ["leaf", 0, 50, 3], ["leaf", 0, 20, 4], ["Read", 50, 30, 3], ["other", 80, 20, 1]]
     .map(([name, at, n, depth]) => ({ name, at, n, depth }));
 const frames = [all, app, main, a, b, c, other];
 
-test("a name is what stands before the last colon and space", () => {
+test("a name ends before the last colon and space", () => {
     assert.equal(nameOf("std::a<b>: c: 12 samples, 1.20 %"), "std::a<b>: c");
     assert.equal(nameOf(": 5 samples, 1 %: 1 samples, 0.10 %"), ": 5 samples, 1 %");
 });
@@ -28,7 +28,7 @@ test("a label is as much of a name as fits", () => {
     assert.equal([...label("\u{1f600}".repeat(50), 100)].length, 12);
 });
 
-test("children fill what their caller has, whatever is zoomed to", () => {
+test("at any zoom, frames stay within the width, and only ancestors are above the zoomed frame", () => {
     for (const view of frames)
         for (const frame of frames) {
             const where = place(frame, view);
@@ -45,33 +45,33 @@ test("children fill what their caller has, whatever is zoomed to", () => {
     assert.equal(place(other, main), null);
 });
 
-test("what has no sample, or is too narrow, is nowhere", () => {
+test("a frame without samples, or too narrow, is not placed", () => {
     const empty = { name: "all", at: 0, n: 0, depth: 0 };
 
     assert.deepEqual(place(empty, empty), { x: 10, pixels: 1180, above: false });
     assert.equal(place({ name: "x", at: 0, n: 1, depth: 1 }, { name: "all", at: 0, n: 10000, depth: 0 }), null);
 });
 
-test("a sample counts once, however many of its frames match", () => {
+test("a sample counts once, even if several of its frames match", () => {
     const found = search(frames, all, "LEAF");
 
     assert.deepEqual(found, { matches: new Set([a, b]), n: 50, error: null });
     assert.equal(search(frames, all, "leaf|main").n, 80);
     assert.equal(search(frames, all, "^(read|other)$").n, 50);
-    assert.equal(search(frames, all, "all").n, 0, "the root is no function");
+    assert.equal(search(frames, all, "all").n, 0, "the root never matches");
     assert.equal(search(frames, all, "").matches.size, 0);
     assert.equal(share(50, 100), "50.00 %");
     assert.equal(share(0, 0), "0.00 %");
 });
 
-test("the share is that of what is zoomed to", () => {
+test("the share refers to the zoomed frame", () => {
     assert.equal(search(frames, a, "leaf").n, 50);
-    assert.equal(search(frames, b, "leaf").n, 20, "its caller matches, too, and has all of it");
+    assert.equal(search(frames, b, "leaf").n, 20, "its caller matches too, but only samples of the zoomed frame count");
     assert.equal(search(frames, c, "leaf").n, 0);
     assert.equal(search(frames, c, "main").n, 30);
 });
 
-test("what is no regular expression finds nothing and says so", () => {
+test("an invalid regular expression matches nothing and gives an error", () => {
     for (const text of ["(", "[", "*", "x".repeat(501)]) {
         const found = search(frames, all, text);
         assert.equal(found.matches.size, 0);
@@ -79,7 +79,7 @@ test("what is no regular expression finds nothing and says so", () => {
     }
 });
 
-test("keys lead to callees, callers and neighbours", () => {
+test("arrow keys lead to callees, callers and neighbours", () => {
     assert.equal(neighbour(frames, main, "ArrowDown"), a);
     assert.equal(neighbour(frames, b, "ArrowDown"), null);
     assert.equal(neighbour(frames, b, "ArrowUp"), a);

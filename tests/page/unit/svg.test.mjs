@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture: it is well-formed XML whatever the names are, has no scripts, and shows what the tree says.
+// The exported SVG: it is well-formed XML whatever the names are, has no scripts, and agrees with the tree.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const tree = treeOf([
     { frames: [process("demo"), user("main"), user("narrow")], weight: 0.001 },
 ]);
 
-// {title, x, y, width, fill, text} of each frame.
+// Returns {title, x, y, width, fill, text} of each frame.
 function framesOf(text) {
     const rect = '<rect x="([\\d.]+)" y="([\\d.]+)" width="([\\d.]+)" height="17" fill="(.*?)"/>';
     const frame = `<g class="\\w+"><title>(.*?)</title>${rect}(?:<text [^>]*>(.*?)</text>)?</g>`;
@@ -30,7 +30,7 @@ function frame(text, name) {
     return framesOf(text).find(({ title }) => title.startsWith(name));
 }
 
-test("frames are as wide as their share, and stand on their callers", () => {
+test("frames are as wide as their share, and lie above their callers", () => {
     const up = svg(tree), down = svg(tree, { icicle: true });
     const [all, main, seventy, read] = ["all", "main", "hot_seventy", "vfs_read"].map((name) => frame(up, name));
 
@@ -44,21 +44,21 @@ test("frames are as wide as their share, and stand on their callers", () => {
     assert.ok(framesOf(up).every(({ x, width }) => x >= 10 && x + width <= 1190.1));
 });
 
-test("a name that does not fit is cut, and a narrow frame has none", () => {
+test("a long name is shortened, and a narrow frame has none", () => {
     const long = svg(treeOf([{ frames: [user("x".repeat(500))], weight: 1 }, { frames: [user("y")], weight: 199 }]));
 
     assert.equal(frame(long, "xxx").text, undefined);
     assert.match(frame(svg(treeOf([{ frames: [user("x".repeat(500))], weight: 1 }])), "xxx").text, /^x{100,200}…$/);
 });
 
-test("one sample is not several", () => {
+test("one sample is written in the singular", () => {
     const text = svg(treeOf([{ frames: [user("one")], weight: 1 }, { frames: [user("two")], weight: 2 }]));
 
     assert.match(frame(text, "one").title, /: 1 sample, 33/);
     assert.match(frame(text, "two").title, /: 2 samples, /);
 });
 
-test("it has a dark style, in the colours of the picture that perfcountd record makes", () => {
+test("it has a dark style, with the colours of the SVG of perfcountd record", () => {
     const of = (text) => new Map([...text.slice(text.indexOf("@media (prefers-color-scheme: dark)"))
         .matchAll(/\.(paper|all rect|process rect|user rect|kernel rect) { fill: (#\w+);? }/g)]
         .map(([, name, fill]) => [name, fill]));
@@ -69,11 +69,11 @@ test("it has a dark style, in the colours of the picture that perfcountd record 
     assert.match(svg(tree), /<g class="user"><title>hot_seventy.*?<rect [^>]*fill="#f3b562"/);
 });
 
-test("an empty tree is a picture too", () => {
+test("an empty tree gives a picture too", () => {
     assert.match(svg(new StackTree()), /all: 0 samples, 0\.00 %/);
 });
 
-test("hostile names are text, of characters that XML has", (context) => {
+test("hostile names are text, with only characters that XML allows", (context) => {
     const kinds = [process, user, kernel];
     const stacks = hostile.flatMap((name) => kinds.map((kind) => ({ frames: [kind(name)], weight: 1 })));
     const text = svg(treeOf(stacks), { title: hostile.join("") });
@@ -85,7 +85,7 @@ test("hostile names are text, of characters that XML has", (context) => {
     assert.equal(text.match(/<g /g).length, 1 + stacks.length);
     const lint = spawnSync("xmllint", ["--noout", "-"], { input: text });
     if (lint.error)
-        context.diagnostic("xmllint is not here: what it would read was not given to it");
+        context.diagnostic("xmllint is not installed: the SVG was not parsed");
     else
         assert.equal(lint.stderr.toString(), "");
 });

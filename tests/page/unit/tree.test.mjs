@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of stacks: what it adds up, and that it stays bounded whatever comes.
+// The tree of stacks: its sums, and that its size is bounded whatever the input.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { folded, svg } from "../../../web/flame/export.js";
@@ -9,7 +9,7 @@ import { Random, nodeAt, process, treeOf, user } from "./stacks.mjs";
 
 const MB = 1 << 20;
 
-test("nodes add up, and know their way to the root", () => {
+test("nodes add up, and know their path from the root", () => {
     const tree = treeOf([
         { frames: [process("sh"), user("main"), user("f")], weight: 3 },
         { frames: [process("sh"), user("main")], weight: 2 },
@@ -22,7 +22,7 @@ test("nodes add up, and know their way to the root", () => {
     assert.deepEqual([...tree.nodes()].map((node) => node.depth), [0, 1, 2, 3]);
 });
 
-test("a tree that was made of another goes on growing", () => {
+test("a tree derived from another one can grow", () => {
     const tree = treeOf([{ frames: [process("sh"), user("main"), user("f")], weight: 3 }]), merged = tree.merged();
 
     merged.add([user("main"), user("f")], 2);
@@ -32,7 +32,7 @@ test("a tree that was made of another goes on growing", () => {
                      [3, 6, [["f", 5], ["g", 1]]]);
 });
 
-test("a weight of 0, or of no number, adds nothing; a huge one stays a number", () => {
+test("a weight that is 0 or not a number adds nothing; a huge one stays finite", () => {
     const tree = new StackTree(), frames = [process("sh"), user("main")];
 
     for (const weight of [0, -1, NaN, null, "text"])
@@ -43,7 +43,7 @@ test("a weight of 0, or of no number, adds nothing; a huge one stays a number", 
     assert.equal(tree.total, 4 * 2 ** 53);
 });
 
-test("names of the object's own are names like others", () => {
+test("names of JavaScript's own properties are ordinary names", () => {
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "size"];
     const tree = treeOf(names.map((name) => ({ frames: [process(name), user(name)], weight: 1 })));
 
@@ -51,7 +51,7 @@ test("names of the object's own are names like others", () => {
     assert.deepEqual(hottest(tree).map((row) => [row.self, row.total]), names.map(() => [1, 1]));
 });
 
-test("two frames are one only if kind, name and module are the same", () => {
+test("two frames are equal only if kind, name and module are equal", () => {
     const pairs = [["ab", "c"], ["a", "bc"], ["a", "b c"], ["a b", "c"], ["", "abc"], ["1 a", ""], ["a\0", ""]];
     const tree = treeOf(pairs.map(([name, module]) => ({ frames: [user(name, module)], weight: 1 })));
 
@@ -60,7 +60,7 @@ test("two frames are one only if kind, name and module are the same", () => {
     assert.deepEqual([tree.size, tree.root.children.size], [pairs.length + 1, pairs.length + 1]);
 });
 
-test("an endless stack keeps where it came from and what it did", () => {
+test("an endless stack keeps its outermost and innermost frames", () => {
     const recursion = Array.from({ length: 10000 }, (_, i) => user(i % 2 ? "even" : "odd"));
     const tree = treeOf([{ frames: [process("sh"), user("main"), ...recursion, user("leaf")], weight: 3 }]);
     const rows = new Map(hottest(tree).map((row) => [row.name, row]));
@@ -74,13 +74,13 @@ test("an endless stack keeps where it came from and what it did", () => {
     assert.ok(svg(tree).length < MB);
 });
 
-test("a stack as deep as may be is whole", () => {
+test("a stack of the maximum depth is kept whole", () => {
     const tree = treeOf([{ frames: Array.from({ length: 512 }, (_, i) => user(`f${i}`)), weight: 1 }]);
 
     assert.deepEqual([tree.size, folded(tree).includes("left out")], [512, false]);
 });
 
-test("what finds no room is in (other), below the last frame that has room", () => {
+test("stacks without room go to (other), below the last frame with room", () => {
     const tree = new StackTree({ limit: 3 });
 
     tree.add([process("sh"), user("main"), user("f")]);
@@ -107,7 +107,7 @@ test("(other) itself is bounded", () => {
     assert.equal(nodeAt(tree, "(other)").self, 700);
 });
 
-test("a program's own frame of that name is not (other)", () => {
+test("a real function called (other) is kept apart", () => {
     const tree = treeOf([{ frames: [process("(other)"), user("(other)"), user("(left out)")], weight: 1 }]);
 
     assert.equal(tree.lumped, 0);
@@ -127,7 +127,7 @@ test("200,000 distinct stacks: the tree is bounded, and no weight is lost", () =
     assert.equal(folded(tree).split("\n").reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0), 200000);
 });
 
-test("names of 4 KB: their characters are bounded too", () => {
+test("names of 4 KB: the number of characters is bounded", () => {
     const tree = new StackTree({ text: 1 << 20 });
 
     for (let i = 0; i < 2000; i++)
@@ -140,7 +140,7 @@ test("names of 4 KB: their characters are bounded too", () => {
     assert.ok(folded(tree).length < 2 * MB);
 });
 
-test("deep stacks of long names do not make a text or a picture that cannot be held", () => {
+test("deep stacks of long names give a text and a picture of bounded size", () => {
     const tree = new StackTree(), names = Array.from({ length: 500 }, (_, i) => user(`${i}${"<".repeat(4090)}`));
 
     for (let depth = 1; depth <= 500; depth++)
