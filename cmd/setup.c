@@ -41,6 +41,7 @@ extern char **environ;
 #define CONFIG_DIRECTORY SYSCONFDIR "/perfcountd"
 #define WEB_FILE CONFIG_DIRECTORY "/web.yml"
 #define LIST_FILE CONFIG_DIRECTORY "/setup.list"
+#define DEFAULT_FILE "/etc/default/perfcountd" /* EnvironmentFile= of the unit */
 #define FILE_MAX ((size_t)1 << 20)
 #define PASSWORD_SIZE 20
 #define USERS_MARK "# Added by \"perfcountd setup\"; \"perfcountd setup --undo\" removes it.\n"
@@ -62,6 +63,7 @@ static const char sampler_directives[] =
 struct setup {
     const struct options *options;
     char *exec;         /* the command line of the installed unit */
+    char *flags;        /* that, and what DEFAULT_FILE has for $ARGS in it */
     char *web;          /* the web configuration that is in use; NULL: setup makes WEB_FILE */
     char *head;         /* its content, without what setup has added */
     bool has_tls;       /* it has */
@@ -72,6 +74,7 @@ struct setup {
 static void setup_done(struct setup *setup)
 {
     free(setup->exec);
+    free(setup->flags);
     free(setup->web);
     free(setup->head);
     buffer_done(&setup->list);
@@ -224,10 +227,9 @@ static int check_free(const struct setup *setup, const char *path, struct error 
                      "%s exists already, and is not as \"perfcountd setup\" writes it; nothing was changed", path);
 }
 
-/* Copies the value of the last "ExecStart=" with a value. Returns -ENOENT if there is none. */
-static int find_exec(const char *text, char **ret, struct error *error)
+/* Copies the value of the last line "KEY=VALUE" with a value; `key` ends with "=". Returns -ENOENT if there is none. */
+static int find_value(const char *text, const char *key, char **ret, struct error *error)
 {
-    static const char key[] = "ExecStart=";
     const char *found = NULL;
 
     for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
@@ -237,6 +239,25 @@ static int find_exec(const char *text, char **ret, struct error *error)
         return -ENOENT;
     *ret = strndup(found, strcspn(found, "\n"));
     return *ret ? 0 : error_oom(error);
+}
+
+/* Sets setup->flags: systemd puts the words of ARGS into the command line, and removes the quotes around them. */
+static int load_flags(struct setup *setup, struct error *error)
+{
+    _cleanup_(freep) char *text = NULL, *args = NULL;
+    int r = 0;
+
+    if (strstr(setup->exec, "$ARGS") && file_read(AT_FDCWD, DEFAULT_FILE, FILE_MAX, &text, NULL) == 0)
+        r = find_value(text, "ARGS=", &args, error);
+    if (r < 0 && r != -ENOENT)
+        return r;
+    if (asprintf(&setup->flags, "%s %s", setup->exec, args ? args : "") < 0) {
+        setup->flags = NULL;
+        return error_oom(error);
+    }
+    for (char *quote = setup->flags; (quote = strpbrk(quote, "\"'"));)
+        *quote = ' ';
+    return 0;
 }
 
 /* Finds how the installed service is started, which the drop-in repeats with more flags. */
@@ -249,8 +270,10 @@ static int load_unit(struct setup *setup, struct error *error)
         _cleanup_(freep) char *text = NULL;
         char path[128];
         snprintf(path, sizeof(path), "%s/perfcountd.service", directories[i]);
-        if (file_read(AT_FDCWD, path, FILE_MAX, &text, NULL) == 0)
-            return find_exec(text, &setup->exec, error);
+        if (file_read(AT_FDCWD, path, FILE_MAX, &text, NULL) < 0)
+            continue;
+        int r = find_value(text, "ExecStart=", &setup->exec, error);
+        return r < 0 ? r : load_flags(setup, error);
     }
     return error_set(error, -ENOENT, "perfcountd.service is not installed: install the package of perfcountd");
 }
@@ -284,7 +307,7 @@ static int check_dropins(struct error *error)
         if (str_equal(entry->d_name, "50-setup.conf") || entry->d_name[0] == '.' ||
             file_read(dirfd(directory), entry->d_name, FILE_MAX, &text, NULL) < 0)
             continue;
-        if (find_exec(text, &exec, error) == 0)
+        if (find_value(text, "ExecStart=", &exec, error) == 0)
             r = error_set(error, -EEXIST,
                           SERVICE_DROPINS "/%s sets ExecStart=; add the flags there, and nothing was changed",
                           entry->d_name);
@@ -296,7 +319,7 @@ static int check_dropins(struct error *error)
 
 /* --- a web configuration that is in use --- */
 
-/* Copies the value of a flag in the unit's command line; NULL if it has none. Returns -ENOMEM with a sentence. */
+/* Copies the value of a flag in the command line; NULL if it has none. Returns -ENOMEM with a sentence. */
 static int find_flag(const char *exec, const char *flag, char **ret, struct error *error)
 {
     const char *found = strstr(exec, flag);
@@ -313,9 +336,9 @@ static int find_web(struct setup *setup, struct error *error)
     struct options options = *setup->options;
     struct sys sys;
 
-    int r = find_flag(setup->exec, " --web.config.file=", &setup->web, error);
+    int r = find_flag(setup->flags, " --web.config.file=", &setup->web, error);
     if (r == 0 && !setup->web)
-        r = find_flag(setup->exec, " --config.file=", &file, error);
+        r = find_flag(setup->flags, " --config.file=", &file, error);
     if (r < 0 || setup->web)
         return r;
     sys_init(&sys);
@@ -564,9 +587,9 @@ static int add_service_file(struct setup *setup, struct error *error)
     bool profiles = setup->options->profiles || (again && strstr(before, " --sampler.enabled"));
     /* A file that is in use already is named elsewhere, unless it is found by its name alone. */
     bool names_web = setup->options->password && (!setup->web || str_equal(setup->web, WEB_FILE)) &&
-                     !strstr(setup->exec, " --web.config.file=");
+                     !strstr(setup->flags, " --web.config.file=");
     bool password = names_web || (again && strstr(before, " --web.config.file=" WEB_FILE) &&
-                                  !strstr(setup->exec, " --web.config.file="));
+                                  !strstr(setup->flags, " --web.config.file="));
     buffer_appendf(&content, "[Service]\nExecStart=\nExecStart=%s%s%s\n", setup->exec,
                    profiles ? " --sampler.enabled" : "", password ? " --web.config.file=" WEB_FILE : "");
     buffer_append_text(&content, profiles ? sampler_directives : "");

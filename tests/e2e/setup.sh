@@ -101,7 +101,7 @@ equals "the web configuration is not for everybody" "$(stat -c '%a %U %G' /etc/p
 equals "the unit's command line has flags more" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
     "ExecStart=/opt/perfcountd --log.level=info --sampler.enabled --web.config.file=/etc/perfcountd/web.yml"
 equals "and the rights are those of contrib/systemd/sampler.conf" \
-    "$(grep -v '^#\|^ExecStart' "$dropin/50-setup.conf")" "$(grep -v '^#\|^$' "$root/contrib/systemd/sampler.conf")"
+    "$(grep -v '^#\|^ExecStart' "$dropin/50-setup.conf")" "$(grep -v '^#\|^Environment\|^$' "$root/contrib/systemd/sampler.conf")"
 equals "the socket is elsewhere, and the operators' is there" \
     "$(grep -v '^#' /etc/systemd/system/perfcountd.socket.d/50-setup.conf | tr '\n' ' ')" \
     "[Socket] ListenStream= ListenStream=127.0.0.1:61029 ListenStream=/run/perfcountd.sock "
@@ -168,6 +168,20 @@ holds "TLS of a file that another one replaces is not lost" not grep -q web.conf
 try --undo
 equals "undone" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
 rm /etc/perfcountd/perfcountd.yaml /etc/own.yml
+
+# --- flags of /etc/default/perfcountd
+
+mkdir -p /etc/default
+echo 'rate_limit: {interval: 1s, burst: 9}' >/etc/own.yml
+echo 'ARGS="--web.config.file=/etc/own.yml --log.level=info"' >/etc/default/perfcountd
+printf '[Service]\nExecStart=/opt/perfcountd $SAMPLER $ARGS\n' >"$unit"
+try --profiles --password
+matches "a web configuration that they name gets the user" "$status $out" '^0 .*added a user to /etc/own.yml'
+equals "and they stay in use" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
+    'ExecStart=/opt/perfcountd $SAMPLER $ARGS --sampler.enabled'
+try --undo
+equals "undone" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
+rm /etc/own.yml /etc/default/perfcountd
 
 # --- a file that was changed since
 

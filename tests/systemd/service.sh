@@ -131,6 +131,33 @@ test_start() {
         'Subject: Some events cannot be counted here'
 }
 
+# restart_with ARGS: in /etc/default/perfcountd, which takes effect at a restart.
+restart_with() {
+    echo "$1" | inside sh -c 'mkdir -p /etc/default && cat >/etc/default/perfcountd'
+    inside systemctl restart perfcountd
+}
+command_line() {
+    inside cat "/proc/$(main_pid)/cmdline" | tr '\0' ' '
+}
+test_arguments() {
+    restart_with '# ARGS="--web.telemetry-path=/none"
+ARGS="--web.telemetry-path=/counts  --log.level=warning"'
+    equals "flags of /etc/default/perfcountd are the service's" "$(command_line | sed 's/^[^ ]* //')" \
+        "--web.telemetry-path=/counts --log.level=warning "
+    equals "and take effect" "$(status_of /counts) $(status_of /metrics)" "200 404"
+    drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"
+    inside rm /etc/default/perfcountd
+    inside systemctl restart perfcountd
+    equals "without the file there are none but the drop-in's" "$(command_line | sed 's/^[^ ]* //')" "--sampler.enabled "
+    equals "which turns on the sampler" "$(operate '/api/v1/folded?seconds=0.1' -o /dev/null -w '%{http_code}')" 200
+    no_drop_in perfcountd.service sampler
+    restart_with ''
+    equals "empty, it has none" "$(command_line | grep -c ' -')" 0
+    equals "and nobody samples" "$(operate '/api/v1/folded?seconds=0.1' -o /dev/null -w '%{http_code}')" 403
+    equals "the journal has no complaint about variables" \
+        "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'unset environment variable')" 0
+}
+
 test_tracepoints() {
     if ! inside test -d /sys/kernel/tracing/events/sched; then
         left_out "tracefs"
@@ -690,7 +717,7 @@ url=http://127.0.0.1:$port
 # Port 10298 of the loopback that is shared may be somebody's.
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
-tests=(start tracepoints privileges operators reload pause watchdog restart activation own_address processes
+tests=(start arguments tracepoints privileges operators reload pause watchdog restart activation own_address processes
     opener_end sampler push_profile setup impostor stop security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
