@@ -266,16 +266,18 @@ static bool has_option(const char *options, const char *option)
 }
 
 /* How suitable a mount is, in ascending order. */
-enum { USELESS, PART_OF_V2, WHOLE_V2, PART_OF_V1, WHOLE_V1 };
+enum { USELESS, PART_OF_V2, WHOLE_V2, OUTSIDE_V2, PART_OF_V1, WHOLE_V1, OUTSIDE_V1 };
 
+/* In a cgroup namespace the root "/" is the namespace's own; "/.." is outside of it, as in a mount of the host's. */
 static int mount_rank(const struct mount *mount)
 {
     bool whole = str_equal(mount->root, "/");
+    bool outside = str_equal(mount->root, "/..") || str_starts(mount->root, "/../");
 
     if (str_equal(mount->type, "cgroup") && has_option(mount->options, "perf_event"))
-        return whole ? WHOLE_V1 : PART_OF_V1;
+        return outside ? OUTSIDE_V1 : whole ? WHOLE_V1 : PART_OF_V1;
     if (str_equal(mount->type, "cgroup2"))
-        return whole ? WHOLE_V2 : PART_OF_V2;
+        return outside ? OUTSIDE_V2 : whole ? WHOLE_V2 : PART_OF_V2;
     return USELESS;
 }
 
@@ -319,7 +321,8 @@ int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *
     *ret = (struct hierarchy){
         .kind = best_rank >= PART_OF_V1 ? HIERARCHY_V1 : HIERARCHY_V2,
         .path = path,
-        .namespaced = best_rank == PART_OF_V2 || best_rank == PART_OF_V1,
+        .outside = best_rank == OUTSIDE_V2 || best_rank == OUTSIDE_V1,
+        .namespaced = best_rank != WHOLE_V2 && best_rank != WHOLE_V1,
     };
     return 0;
 }
@@ -335,6 +338,20 @@ static bool in_namespace(const struct sys *sys)
         return false;
     target[n] = '\0';
     return !str_equal(target, INITIAL_NAMESPACE);
+}
+
+static bool has_file(const char *directory, const char *name)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Whether this is the kernel's root cgroup: of v1 it alone has release_agent, of v2 it alone has no cgroup.type. */
+static bool is_root_cgroup(const char *path, enum hierarchy_kind kind)
+{
+    return has_file(path, "release_agent") || (kind == HIERARCHY_V2 && !has_file(path, "cgroup.type"));
 }
 
 int hierarchy_find(struct sys *sys, struct hierarchy *ret, struct error *error)
@@ -356,7 +373,8 @@ int hierarchy_find(struct sys *sys, struct hierarchy *ret, struct error *error)
     *ret = (struct hierarchy){
         .kind = found.kind,
         .path = rooted,
-        .namespaced = found.namespaced || in_namespace(sys),
+        .outside = found.outside,
+        .namespaced = found.outside ? !is_root_cgroup(rooted, found.kind) : found.namespaced || in_namespace(sys),
     };
     return 0;
 }

@@ -65,7 +65,8 @@ enum hierarchy_kind { HIERARCHY_V2, HIERARCHY_V1 };
 struct hierarchy {
     enum hierarchy_kind kind;
     char *path;      /* its directory, prefixed with sys->root: "/sys/fs/cgroup", "/sys/fs/cgroup/unified" */
-    bool namespaced; /* the mount shows only a subtree, or this process is in a cgroup namespace */
+    bool outside;    /* it is mounted from outside of this cgroup namespace, as a container has the host's */
+    bool namespaced; /* `path` is not known to be the kernel's root cgroup: others may be outside of it */
 };
 
 void hierarchy_done(struct hierarchy *hierarchy);

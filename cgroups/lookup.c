@@ -514,7 +514,8 @@ static int refuse_none(const struct search *search, bool namespaced, struct erro
     append_wish(&text, search->wish);
     buffer_append_text(&text, " matches no cgroup");
     if (namespaced)
-        buffer_append_text(&text, " in this cgroup namespace (a container sees all with --cgroupns=host)");
+        buffer_append_text(&text, " in this cgroup namespace (a container sees all with the host's /sys/fs/cgroup "
+                                  "mounted, or with --cgroupns=host)");
     if (by_names && search->n_unnamed)
         buffer_appendf(&text, "; %zu container%s no known name: %s", search->n_unnamed,
                        search->n_unnamed == 1 ? " has" : "s have", search->unnamed);

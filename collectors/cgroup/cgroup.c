@@ -211,7 +211,7 @@ static int cgroup_report_sight(const struct collector_env *env, const struct cgr
     if (r == 0 && cgroup->set.hierarchy.namespaced)
         r = cgroup_add_failure(env, failures, "namespace",
                                "this process is in a cgroup namespace and sees only what is below its own root; start "
-                               "it outside to see all");
+                               "it outside, or give it the host's /sys/fs/cgroup, to see all");
     if (r == 0 && cgroup->set.n_wanted == 0)
         r = cgroup_add_failure(
             env, failures, "patterns",

@@ -18,6 +18,9 @@
 #define V1_SYSTEMD "40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n"
 #define V1_PERF "42 31 0:39 / /sys/fs/cgroup/perf_event rw - cgroup cgroup rw,perf_event\n"
 
+#define HOST_V2 "1 0 0:1 /../../.. /sys/fs/cgroup ro - cgroup2 none rw\n"
+#define HOST_V1 "1 0 0:1 /../.. /sys/fs/cgroup ro - cgroup cgroup rw,perf_event\n"
+
 static const struct {
     const char *name, *in, *out_path;
     enum hierarchy_kind out_kind;
@@ -48,6 +51,10 @@ static const struct {
      HIERARCHY_V1, true},
     {"a mount from outside of the namespace", "1 0 0:1 /../../.. /sys/fs/cgroup ro - cgroup2 none rw\n",
      "/sys/fs/cgroup", HIERARCHY_V2, true},
+    {"one from outside before the namespace's own", V2 "1 0 0:1 /../.. /host ro - cgroup2 none rw\n", "/host",
+     HIERARCHY_V2, true},
+    {"a name that begins with dots", "1 0 0:1 /..x /c rw - cgroup2 none rw\n" V2, "/sys/fs/cgroup", HIERARCHY_V2,
+     false},
     {"read-only", "1 0 0:1 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup ro\n", "/sys/fs/cgroup", HIERARCHY_V2, false},
     {"no line break at the end", "1 0 0:1 / /c rw - cgroup2 none rw", "/c", HIERARCHY_V2, false},
     {"lines cut short", "1\n\n2 0 0:1\n3 0 0:1 / /x rw\n4 0 0:1 / /x rw -\n5 0 0:1 / /x rw - cgroup2\n" V2,
@@ -97,15 +104,27 @@ static void make_namespace(struct fake_sys *fake, const char *target)
 TEST(test_find)
 {
     static const struct {
-        const char *in_namespace;
+        const char *in_namespace, *in_mount, *in_file;
         bool out_namespaced;
-    } cases[] = {{"cgroup:[4026531835]", false}, {"cgroup:[4026532541]", true}};
+    } cases[] = {
+        {"cgroup:[4026531835]", V2, NULL, false},
+        {"cgroup:[4026532541]", V2, NULL, true},
+        {"cgroup:[4026532541]", HOST_V2, NULL, false}, /* the host's root was mounted */
+        {"cgroup:[4026532541]", HOST_V2, "cgroup.type", true},
+        {"cgroup:[4026532541]", HOST_V1, NULL, true},
+        {"cgroup:[4026532541]", HOST_V1, "release_agent", false},
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
         struct fake_sys *fake = fake_sys_new();
-        fake_file(fake, "/proc/self/mountinfo", "%s", ROOT_MOUNT V2);
+        fake_file(fake, "/proc/self/mountinfo", ROOT_MOUNT "%s", cases[i].in_mount);
         make_namespace(fake, cases[i].in_namespace);
+        if (cases[i].in_file) {
+            char path[64];
+            snprintf(path, sizeof(path), "/sys/fs/cgroup/%s", cases[i].in_file);
+            fake_file(fake, path, "%s", "");
+        }
         assert_int_equal(hierarchy_find(&fake->sys, &hierarchy, NULL), 0);
         assert_string_equal(hierarchy.path, fake_path(fake, "/sys/fs/cgroup"));
         assert_int_equal(hierarchy.namespaced, cases[i].out_namespaced);
