@@ -8,6 +8,7 @@
 #   bare        a fresh system: with git alone
 #   compile     what debian/control builds with, gcc, clang, and what the unit tests, e2e/smoke.sh and e2e/cgroup.sh need
 #   package     what debian/control builds with, debhelper and lintian; for other ARCHITECTUREs too
+#   image       what contrib/container/Containerfile builds in
 #   machine     systemd, and the libraries of perfcountd's package
 #   containers  that, and podman, docker.io, containerd, systemd-nspawn and LXC
 # SUITE is bullseye (Debian 11), bookworm (12, where it is not given) or trixie (13).
@@ -66,6 +67,8 @@ packages() {
         [ "$suite" = bullseye ] && echo libbpf0 || echo libbpf1
         build_depends
         ;;
+    image) sed -n '/^ARG PACKAGES="/,/"$/ { s/^ARG PACKAGES=//; s/["\\]//g; p }' "$root/contrib/container/Containerfile" |
+        tr -s ' ' '\n' | grep . ;;
     package)
         printf '%s\n' build-essential debhelper lintian
         build_depends
@@ -75,7 +78,7 @@ packages() {
             echo "libbpf1:$architecture" # loaded at run time; libpfm4 and libdw1 come with their -dev
         done
         ;;
-    *) die "there is no kind '$kind'; there are bare, compile, package, machine and containers" ;;
+    *) die "there is no kind '$kind'; there are bare, compile, image, package, machine and containers" ;;
     esac
 }
 
