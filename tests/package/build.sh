@@ -3,11 +3,12 @@
 # Builds the Debian packages for amd64, arm64 and armhf from the files of this tree that git has, each in a clean
 # system, and has lintian look at them. Packages that are there already are not built again.
 #
-# usage: build.sh
+# usage: build.sh [COMMIT]
 #
-# They go to PACKAGE_BUILD, build/package where it is not set. SUITE is the Debian that builds them, bookworm where it
-# is not set; the others build for this machine's architecture alone. ARCHITECTURES may name fewer, this machine's
-# first, which is also called native. Needs root, for the clean system.
+# With COMMIT they are made of its files, as for the upgrade from an earlier release. They go to PACKAGE_BUILD,
+# build/package where it is not set. SUITE is the Debian that builds them, bookworm where it is not set; the others build
+# for this machine's architecture alone. ARCHITECTURES may name fewer, this machine's first, which is also called native.
+# Needs root, for the clean system.
 set -u
 export LC_ALL=C
 
@@ -17,6 +18,7 @@ PACKAGE_BUILD=${PACKAGE_BUILD:-$root/build/package}
 PATH=$PATH:/usr/sbin:/sbin
 SUITE=${SUITE:-bookworm}
 native=$(dpkg --print-architecture 2>/dev/null)
+commit=${1-}
 architectures=("$native")
 [ "$SUITE" != bookworm ] || [ "$native" != amd64 ] || architectures=(amd64 arm64 armhf)
 
@@ -25,10 +27,17 @@ architectures=("$native")
 
 # The files that the packages are made of, with what they are made in. Other tests than these make no difference.
 key() {
-    echo "$tree" "${architectures[@]}"
+    echo "$tree" "${architectures[@]}" "$commit"
+    [ -z "$commit" ] || { sha256sum <"$here/inside.sh"; return; }
     git -C "$root" ls-files -z --cached --others --exclude-standard |
-        grep -zvE '^(tests/(e2e|distro|fuzz/corpus|unit/test-|vm|systemd)|bench/|[.]ci/)' |
+        grep -zvE '^(tests/(containers|e2e|distro|fuzz/corpus|unit/test-|vm|systemd)|bench/|[.]ci/)' |
         (cd "$root" && xargs -0 sha256sum -- 2>/dev/null)
+}
+
+# put_sources DIRECTORY: what git has of COMMIT, or the files of this tree.
+put_sources() {
+    [ -n "$commit" ] || { copy_sources "$1"; return; }
+    mkdir -p "$1" && git -C "$root" archive "$commit" | tar -C "$1" -x
 }
 
 print_packages() {
@@ -55,10 +64,11 @@ flock -w 900 9 || die "something else has been building packages in $PACKAGE_BUI
 key=$(key | sha256sum)
 if [ "$(cat "$PACKAGE_BUILD/key" 2>/dev/null)" != "$key" ]; then
     rm -rf "$PACKAGE_BUILD/new" "$PACKAGE_BUILD"/{key,perfcountd[_-]*}
-    copy_sources "$PACKAGE_BUILD/new/source"
+    put_sources "$PACKAGE_BUILD/new/source" || die "there are no sources"
     cp "$here/inside.sh" "$PACKAGE_BUILD/new/"
     chown -R 65534:65534 "$PACKAGE_BUILD/new"
-    if ! clean_system "$tree" "$PACKAGE_BUILD/new" 65534:65534 /build/inside.sh "${architectures[@]}" \
+    if ! clean_system "$tree" "$PACKAGE_BUILD/new" 65534:65534 /build/inside.sh ${commit:+--unchecked} \
+        "${architectures[@]}" \
         >"$PACKAGE_BUILD/build.log" 2>&1; then
         tail -n 30 "$PACKAGE_BUILD/build.log" >&2
         die "the packages were not built; all of the output is in $PACKAGE_BUILD/build.log"

@@ -5,7 +5,8 @@
 #
 # usage: run.sh [--install-only]
 #
-# --install-only: without systemd/service.sh, which takes minutes. SUITE is the Debian, bookworm where it is not set.
+# --install-only: without the upgrade and systemd/service.sh, which take minutes. SUITE is the Debian, bookworm where it
+# is not set.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,5 +23,8 @@ run() {
 PACKAGE=$(realpath "$PACKAGE_BUILD"/perfcountd_*_"$(dpkg --print-architecture)".deb) || exit
 export PACKAGE
 run install.sh
-[ "${1-}" = --install-only ] || run ../systemd/service.sh
+if [ "${1-}" != --install-only ]; then
+    run upgrade.sh
+    run ../systemd/service.sh
+fi
 exit $failed
