@@ -168,7 +168,7 @@ test_versions() {
         [[ $found == "$file: the release is \"9.9.9"* ]] || broken "another release in $file gave \"$found\""
         cp "$sources/$file" "$tree/$file"
     done
-    sed -i 's/^## Unreleased$/## Soon/' "$tree/CHANGELOG.md"
+    sed -i '0,/^## /s/^## /## Soon\n\n&/' "$tree/CHANGELOG.md"
     [[ $(check_versions "$tree") == *'first heading is "## Soon"'* ]] || broken "a heading of no release was not found"
     rm -rf "$tree"
 }

@@ -44,6 +44,7 @@ PACKAGES = {
     "chrt": "",
     "clang-runtime": "clang-runtime",
     "cmocka": "libcmocka-dev",
+    "gpg": "gnupg",
     "gzip": "",
     "gnutls-cli": "gnutls-bin",
     "haproxy": "unpack:haproxy",
@@ -146,7 +147,8 @@ def table():
     faults = {build: {"CHECK_FAULTS": os.path.join(BUILD, build, "tests", "faults", "check-faults")}
               for build in ("plain", "sanitized")}
     dist = "make -C build/plain -j%d distcheck DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 AM_MAKEFLAGS='check_PROGRAMS= TESTS='"
-    scripts_of = "git ls-files -- '*.sh' quickstart .ci/run bench/footprint | xargs shellcheck"
+    scripts_of = "git ls-files -- '*.sh' quickstart .ci/run bench/footprint contrib/apt/publish contrib/release | " \
+                 "xargs shellcheck"
     return [
         build_step("plain", "quick"),
         build_step("sanitized", "quick"),
@@ -168,14 +170,16 @@ def table():
         Step("faults/calls", ["tests/faults/calls.sh"], "all", "strace", plain, environment=daemon("plain")),
         Step("distro/others", ["tests/distro/run.sh", "--others"]),
         Step("distro/packages", ["tests/package/build.sh"], environment={"ARCHITECTURES": "native"}),
-        Step("distro/service", ["tests/package/run.sh"], needs=["build/plain", "distro/packages"],
+        Step("distro/service", ["tests/package/run.sh"], "all", "gpg reprepro", ["build/plain", "distro/packages"],
              environment=dict(daemon("plain"), ARCHITECTURES="native")),
+        Step("distro/release", ["tests/package/release.sh"], "all", "gpg reprepro", ["distro/packages"]),
         Step("distro/archive", ["sh", "-c", dist % CPUS], needs=plain),
         Step("systemd/units", ["tests/systemd/units.sh"], needs=plain, environment=daemon("plain")),
         Step("systemd/push", ["tests/systemd/push.sh"], "all", "openssl prometheus vmagent", plain,
              environment=daemon("plain")),
         Step("containers/runtimes", ["tests/containers/runtimes.sh"], "all", "ip prometheus", plain,
              environment=daemon("plain")),
+        Step("containers/image", ["tests/containers/image.sh"], "all", "ip", plain, environment=daemon("plain")),
         Step("containers/machines", ["tests/containers/machines.sh"], needs=plain, environment=daemon("plain")),
         Step("dashboards/queries", ["tests/dashboards.sh"], "all", "prometheus node", ["build/plain", "boards/run"],
              environment=dict(daemon("plain"), **arm64)),
