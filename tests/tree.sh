@@ -57,7 +57,8 @@ packages() {
         printf '%s\n' systemd systemd-sysv dbus procps curl jq
         # Behind systemd is what perfcountd is linked to, and libpfm4, libdw and libbpf, which it loads.
         printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libcap-ng0 libseccomp2
-        printf '%s\n' libpfm4 libdw1 libbpf1
+        printf '%s\n' libpfm4 libdw1
+        [ "$suite" = bullseye ] && echo libbpf0 || echo libbpf1
         [ "$kind" = machine ] ||
             printf '%s\n' podman catatonit crun uidmap dbus-user-session libpam-systemd docker.io containerd \
                 systemd-container lxc busybox-static
