@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The documents agree with the tree on the release and on the benchmarks: the version stands in six places, and the
-# figures in README.md and doc/performance.md are those of one table. The recording rules and the page of derived
-# metrics are those of the daemon's table. The manual pages have each flag, each key, each parameter of a request and
-# each metric of the daemon, and each section that a file names. Each test, benchmark and example that a document names
-# is there, and each test of the table in tests/README.md. First a test of the checks themselves.
+# Checks the documents: the version in six places, the figures in README.md and doc/performance.md against one table,
+# recording rules and the page of derived metrics against the daemon's table, flags, keys, parameters of requests, metrics
+# of the daemon and named sections in the manual pages, and that each test, benchmark and example named in a document
+# exists, including those in the table of tests/README.md. Before that, the checks themselves are tested.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
 export LC_ALL=C
 
-# version_in FILE: the release that it names.
+# version_in FILE: prints the release that the file names.
 version_in() {
     case $1 in
     */configure.ac) sed -n 's/^AC_INIT(\[perfcountd\], \[\([0-9.]*\)\].*/\1/p' "$1" ;;
@@ -23,7 +22,7 @@ version_in() {
 
 places="configure.ac debian/changelog CHANGELOG.md bench/baseline.tsv README.md doc/install.md"
 
-# check_versions DIRECTORY: prints what disagrees with configure.ac. A released archive has no debian/.
+# check_versions DIRECTORY: prints what differs from configure.ac. A released archive has no debian/.
 check_versions() {
     local file wanted found heading
     wanted=$(version_in "$1/configure.ac")
@@ -38,9 +37,9 @@ check_versions() {
         echo "CHANGELOG.md: the first heading is \"$heading\", neither \"## Unreleased\" nor a release"
 }
 
-# sections_named FILE: "perfcountd.8 SECTION" for each that it names, as `"SECTION" in perfcountd(8)` or
-# `perfcountd(8), "SECTION"`, with or without a link and over the ends of lines. A manual page writes .Dq and .Xr, and
-# .Sx for its own sections.
+# sections_named FILE: prints "perfcountd.8 SECTION" for each reference in the form `"SECTION" in perfcountd(8)` or
+# `perfcountd(8), "SECTION"`, with or without a link and across line ends. A manual page writes .Dq and .Xr, and .Sx for
+# its own sections.
 sections_named() {
     local page='perfcountd(-http|-metrics|\.yaml)?\([578]\)'
     tr '\n' ' ' <"$1" | sed -E 's/ *# */ /g; s/\[(perfcountd[^]]*)\]\([^)]*\)/\1/g; s/  */ /g
@@ -52,7 +51,7 @@ sections_named() {
     esac
 }
 
-# check_sections DIRECTORY: prints the sections that are named and are in no manual page.
+# check_sections DIRECTORY: prints the referenced sections that no manual page has.
 check_sections() {
     local file page section
     while read -r file; do
@@ -63,12 +62,12 @@ check_sections() {
     done < <(cd "$1" && find README.md HACKING.md doc contrib systemd -type f 2>/dev/null)
 }
 
-# plain FILE: a manual page without its markup; mdoc(7) writes a flag as "Fl -name".
+# plain FILE: prints a manual page without its markup; mdoc(7) writes a flag as "Fl -name".
 plain() {
     sed 's/\\-/-/g; s/\\f[BIRP]//g; s/\(^\|[ .]\)Fl /&-/g; s/Fl -/-/g' "$1"
 }
 
-# The help of each command of the program.
+# all_help: prints the help of each command of the program.
 all_help() {
     local command
     "$program" --help | sed -n '/^commands:/,/^$/ s/^  \([a-z][a-z-]*\).*/\1/p' | while read -r command; do
@@ -76,14 +75,14 @@ all_help() {
     done
 }
 
-# all_parameters DIRECTORY: the parameters of requests, from the tables of the server and of the sampler.
+# all_parameters DIRECTORY: prints the parameters of requests, from the tables of the server and of the sampler.
 all_parameters() {
     sed -n '/_parameters\[\] = /,/;$/p; /^#define \(FILTERS\|COMMON_PARAMETERS\)/,/"$/p' \
         "$1/http/routes.c" "$1/sampler/record-options.c" | grep -oE '"[a-z_]+(\[\])?"' | tr -d '"[]' | sort -u
 }
 
 # check_manuals DIRECTORY: prints the parameters of requests, the metrics of the daemon, the flags of the program and the
-# keys of the configuration that the manual page of each does not have.
+# keys of the configuration that their manual page lacks.
 check_manuals() {
     local name
     all_parameters "$1" | while read -r name; do
@@ -103,8 +102,8 @@ check_manuals() {
     done
 }
 
-# check_paths DIRECTORY: prints the files below tests/, bench/, contrib/ and doc/ that a document names and that are not
-# there. A build makes a program of its .c; a name with capitals, such as test-NAME.c, stands for many.
+# check_paths DIRECTORY: prints missing files below tests/, bench/, contrib/ and doc/ that a document names. A name
+# without .c may be a program; a name with capitals, such as test-NAME.c, is a placeholder.
 check_paths() {
     local file path
     for file in "$1"/README.md "$1"/HACKING.md "$1"/doc/*.md "$1"/doc/*.[578]; do
@@ -117,7 +116,7 @@ check_paths() {
     done
 }
 
-# check_promises DIRECTORY: prints the tests that the table of promises in tests/README.md names and that are not there.
+# check_promises DIRECTORY: prints missing tests that the table of promises in tests/README.md names.
 check_promises() {
     local name path
     # shellcheck disable=SC2016 # backquotes of Markdown
@@ -131,7 +130,7 @@ check_promises() {
     done
 }
 
-# check_walks DIRECTORY: prints the functions that HACKING.md names with their file, and that the file does not define.
+# check_walks DIRECTORY: prints functions that HACKING.md names with their file, but that the file does not define.
 check_walks() {
     local name path
     # shellcheck disable=SC2016 # backquotes of Markdown
@@ -141,7 +140,7 @@ check_walks() {
         done
 }
 
-# check_quotes DIRECTORY: prints the lines of manual pages with two Ql: groff ends the quotes of both behind the second.
+# check_quotes DIRECTORY: prints lines of manual pages with two Ql, for which groff ends both quotes after the second.
 check_quotes() {
     (cd "$1" && grep -HnE '^\.(.* )?Ql .* Ql ' doc/*.[578])
 }
@@ -153,7 +152,7 @@ broken() {
     exit 1
 }
 
-# Each place changed by itself is found, the tree as it is has nothing.
+# Each place is changed in turn and must be found.
 test_versions() {
     local tree file found
     tree=$(mktemp -d)
@@ -173,7 +172,7 @@ test_versions() {
     rm -rf "$tree"
 }
 
-# A name of a section that is changed in one file is found there.
+# A section name that is changed in one file must be found there.
 test_sections() {
     local tree file found
     tree=$(mktemp -d)
@@ -188,7 +187,7 @@ test_sections() {
     rm -rf "$tree"
 }
 
-# A path that leads nowhere is found in a text and in a manual page; a pattern, a program and a placeholder are none.
+# A path to a missing file must be found in a text and in a manual page; patterns, programs and placeholders must not.
 test_paths() {
     local tree file found
     tree=$(mktemp -d)
@@ -205,7 +204,7 @@ test_paths() {
     rm -rf "$tree"
 }
 
-# A test of each kind that is not there is found.
+# A missing test of each kind must be found.
 test_promises() {
     local tree found
     tree=$(mktemp -d)
@@ -220,7 +219,7 @@ test_promises() {
     rm -rf "$tree"
 }
 
-# A function that is not in its file is found, and one whose file is gone.
+# A function that is not in its file must be found.
 test_walks() {
     local tree found
     tree=$(mktemp -d)
@@ -243,7 +242,7 @@ test_quotes() {
     rm -rf "$tree"
 }
 
-# Bounds that are met, missed, missed as known, met again, and not measured, and the exit status of each.
+# Bounds that are met, missed, missed as known, met again, and not measured must have the right exit status.
 test_bounds() {
     PYTHONPATH=$sources/bench PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || broken "the verdicts on bounds are wrong"
 import contextlib, io, sys, tempfile, table
@@ -273,7 +272,7 @@ for program in ("scrapes", "cgroup", "sampler"):
 END
 }
 
-# A figure that is changed in one document is found there.
+# A figure that is changed in one document must be found there.
 test_figures() {
     local tree found
     tree=$(mktemp -d)
@@ -285,12 +284,12 @@ test_figures() {
     rm -rf "$tree"
 }
 
-# check_metrics TABLE: prints the generated files that are not what the generator writes from the table of derived metrics.
+# check_metrics TABLE: prints generated files that differ from the generator's output for the table of derived metrics.
 check_metrics() {
     "$sources/contrib/generate.py" --check <"$1" 2>&1
 }
 
-# A parameter, a metric, a flag and a key that the manual pages lack are found.
+# A parameter, a metric, a flag and a key that the manual pages lack must be found.
 test_manuals() {
     local tree found wanted
     tree=$(mktemp -d)
@@ -308,7 +307,7 @@ test_manuals() {
     rm -rf "$tree"
 }
 
-# Another formula is found in all files that have it.
+# A changed formula must be found in all files that have it.
 test_metrics() {
     local found
     sed 's|instructions / cycles|cycles / instructions|' "$1" >"$1.other"

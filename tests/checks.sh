@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Checks that are counted and print a line each, for all test scripts; finish() ends the script with the count.
+# Checks for all test scripts: each is counted and prints a line; finish() prints the count and ends the script.
 
 checks=0
 failures=0
@@ -18,7 +18,7 @@ fail() {
     [ $# -lt 2 ] || printf '%s\n' "${@:2}" | head -n 40 | cut -c1-1000 | sed 's/^/    /'
 }
 
-# holds TITLE COMMAND...: the command succeeds. Its output is shown if it does not.
+# holds TITLE COMMAND...: checks that the command succeeds, and prints its output if it fails.
 holds() {
     local title=$1 output
     shift
@@ -29,13 +29,13 @@ holds() {
     fi
 }
 
-# left_out WHAT: a part of the script cannot run here for want of it: at most ten words.
+# left_out WHAT: reports that a part of the script cannot run because WHAT is missing; at most ten words.
 left_out() {
     parts_left_out=$((parts_left_out + 1))
     echo "SKIP: $*"
 }
 
-# find_daemon: sets PERFCOUNTD to the absolute path of the program that it names; if it is empty, to one in build/.
+# find_daemon: sets PERFCOUNTD to the absolute path of the program that it names, or if it is empty, of one in build/.
 find_daemon() {
     local candidate candidates=("$root"/build/{plain/,run/,}perfcountd)
     [ -z "${PERFCOUNTD-}" ] || candidates=("$PERFCOUNTD")
@@ -49,13 +49,13 @@ find_daemon() {
     exit 1
 }
 
-# unit_environment: of the service, as NAME=VALUE, for a daemon that is to use memory as the service does.
+# unit_environment: prints the service's environment as NAME=VALUE, for a daemon that must use memory like the service.
 unit_environment() {
-    # shellcheck disable=SC2154 # of the script
+    # shellcheck disable=SC2154 # the script sets it
     sed -n 's/^Environment=//p' "$root/systemd/perfcountd.service.in"
 }
 
-# equals TITLE ACTUAL EXPECTED
+# equals TITLE ACTUAL EXPECTED: checks that two texts are equal.
 equals() {
     if [ "$2" = "$3" ]; then
         pass "$1"
@@ -64,7 +64,7 @@ equals() {
     fi
 }
 
-# matches TITLE ACTUAL REGEX
+# matches TITLE ACTUAL REGEX: checks that a text matches.
 matches() {
     if [[ $2 =~ $3 ]]; then
         pass "$1"
@@ -73,7 +73,7 @@ matches() {
     fi
 }
 
-# contains TITLE ACTUAL TEXT
+# contains TITLE ACTUAL TEXT: checks that a text contains another.
 contains() {
     if [[ $2 == *"$3"* ]]; then
         pass "$1"
@@ -82,7 +82,7 @@ contains() {
     fi
 }
 
-# lacks TITLE REGEX FILE...: each file has something in it, but no line that matches.
+# lacks TITLE REGEX FILE...: checks that each file is not empty and has no line that matches.
 lacks() {
     local file
     for file in "${@:3}"; do
@@ -92,7 +92,7 @@ lacks() {
     pass "$1"
 }
 
-# compares TITLE EXPRESSION: an awk expression of numbers is true.
+# compares TITLE EXPRESSION: checks that an awk expression of numbers is true.
 compares() {
     if awk "BEGIN { exit !($2) }"; then
         pass "$1 ($2)"
@@ -101,7 +101,7 @@ compares() {
     fi
 }
 
-# A script without a check failed, unless it says what it wants for.
+# A script without any check fails, unless it has reported what is missing.
 finish() {
     echo "$((checks - failures)) of $checks checks passed"
     [ "$checks" -gt 0 ] || [ "$parts_left_out" -eq 0 ] || exit 77
@@ -109,8 +109,8 @@ finish() {
     exit
 }
 
-# eventually SECONDS COMMAND...: repeats the command until it succeeds. After SECONDS, or 60 where that is more, it says
-# what it has waited for, and fails. Time is that since boot, which nobody sets.
+# eventually SECONDS COMMAND...: repeats the command until it succeeds. After SECONDS, but at least 60, it prints what
+# it has waited for, and fails. The uptime is used as the clock, because nobody can set it.
 eventually() {
     local seconds=$(($1 > 60 ? $1 : 60)) begin now
     shift

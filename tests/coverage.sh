@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Counts the branches of the daemon's folders that the unit tests take: makes a build of its own in build/coverage, runs
-# all unit tests, and prints a line "FOLDER TAKEN of ALL branches PERCENT" for each folder with the folders below it,
-# and a total. Branches of the tests themselves and of generated code are not counted, and those that a process takes
-# that ends by _exit() count as not taken.
+# Counts the branches of the daemon's folders that the unit tests take: makes a separate build in build/coverage, runs
+# all unit tests, and prints a line "FOLDER TAKEN of ALL branches PERCENT" for each folder including its subfolders, and
+# a total. Branches of the tests themselves and of generated code are not counted. Branches taken in a process that ends
+# with _exit() count as not taken.
 #
 # usage: tests/coverage.sh [--files] [FOLDER...]     --files prints a line for each file as well
 set -eu
@@ -27,7 +27,7 @@ command -v gcovr >/dev/null || {
     exit 1
 }
 
-# quietly COMMAND...: its output goes to the log, whose end is shown if it fails.
+# quietly COMMAND...: appends the output to the log, and shows its end if the command fails.
 quietly() {
     "$@" >>"$log" 2>&1 </dev/null || {
         tail -n 30 "$log" >&2
@@ -41,20 +41,20 @@ mkdir -p "$build"
 cd "$build"
 [ -e Makefile ] ||
     quietly "$root/configure" ${CC+CC="$CC"} CFLAGS='-O0 -g --coverage -fprofile-update=atomic'
-# The counts of earlier runs, and objects of files that have gone since.
+# Removes the counts of earlier runs, and objects of files that no longer exist.
 find . -name '*.gcda' -delete
 find . -name '*.gcno' -delete -exec sh -c 'rm -f "${1%.gcno}.o" "${1%.gcno}.obj"' - {} \;
 quietly make -j"$(getconf _NPROCESSORS_ONLN)" all
 tests=$(cd "$root" && printf '%s ' tests/unit/test-*.c | sed 's/\.c / /g')
 quietly make -k -j"$(getconf _NPROCESSORS_ONLN)" check TESTS="$tests"
 rm -f a-conftest.gcno
-# Has the functions of perf/pfm.c a second time, on other lines.
+# This program contains the functions of perf/pfm.c a second time, on other lines.
 rm -f tests/unit/*pfm-fallback*.gc*
 
 filter=$(IFS='|' && echo "${folders[*]}")
 quietly gcovr --root "$root" --object-directory . --filter "$root/($filter)/" --csv files.csv .
 
-# CSV has: filename, lines, their coverage in two columns, branches, those taken.
+# The columns of the CSV file are: filename, lines, their coverage in two columns, branches, those taken.
 awk -F, -v folders="${folders[*]}" -v each_file=$each_file '
     function line(name, taken, all) {
         printf "%-40s %5d of %5d branches  %5.1f %%\n", name, taken, all, all ? 100 * taken / all : 100

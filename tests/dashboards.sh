@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every query of contrib/grafana's dashboards, asked of a Prometheus that scrapes the daemon of this machine and that of
-# an emulated board with two kinds of core. Then the board's page in a browser. With --page, that alone.
-# PICTURES: a directory for the README's pictures; GALLERY: one for screenshots of each view.
+# Runs every query of the dashboards in contrib/grafana on a Prometheus that scrapes a daemon on this machine and one on
+# an emulated board with two kinds of core. Then tests the board's page in a browser; with --page, only that. PICTURES:
+# a directory for the README's pictures; GALLERY: one for screenshots of each view.
 #
 # PERFCOUNTD names the binary of this machine. VM_CACHE, VM_BUILD: see vm/lib.sh.
 
-# shellcheck disable=SC2154 # what board.sh sets
+# shellcheck disable=SC2154 # board.sh sets these
 # shellcheck source=vm/board.sh
 . "$(dirname "${BASH_SOURCE[0]}")/vm/board.sh"
 scrape_seconds=4     # an emulated board is slow
@@ -23,7 +23,8 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# start_board: with the built-in configuration, a service and a container that work and sleep.
+# start_board: starts a board with the default configuration, and services and a container that alternately work and
+# sleep.
 start_board() {
     board_start dashboards 6.1 4 cortex-a55 cortex-a76
     vm_run 'mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup &&
@@ -32,7 +33,7 @@ start_board() {
             lxc.payload.web' ||
         board_failed "the board makes no cgroups"
     daemon_start <<<"sampler: {enabled: true, allow: everybody}"
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'start() {
             taskset -c "$2" sh -c "echo \$\$ >/sys/fs/cgroup/$1/cgroup.procs; shift; exec spin \$*" x "$@" >/dev/null 2>&1 &
         }
@@ -42,7 +43,8 @@ start_board() {
         start system.slice/load.service 3 changing 7200' || board_failed "the board runs no load"
 }
 
-# start_here: with the built-in groups, an event that no machine has, and no cgroup: the panels of failures need some.
+# start_here: starts a daemon with the default groups, an event that no machine has, and no cgroup, since the panels of
+# failures need some.
 start_here() {
     cat >"$scratch/here.yaml" <<'END'
 collectors:
@@ -59,7 +61,7 @@ END
     eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" || die "no daemon here: $(cat "$scratch/here.log")"
 }
 
-# start_prometheus PORT HERE_PORT
+# start_prometheus PORT HERE_PORT: starts Prometheus and waits until it is ready.
 start_prometheus() {
     cat >"$scratch/prometheus.yml" <<END
 global:
@@ -77,7 +79,7 @@ END
     eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" || die "no Prometheus: $(cat "$scratch/prometheus.log")"
 }
 
-# good_scrapes URL: the last six of both machines succeeded.
+# good_scrapes URL: succeeds if the last six scrapes of both machines succeeded.
 good_scrapes() {
     local good="min_over_time(up[$((6 * scrape_seconds))s]) == 1 and count_over_time(up[$((6 * scrape_seconds))s]) >= 6"
     [ "$(curl -sf --data-urlencode "query=count($good)" "$1/api/v1/query" | jq -r '.data.result[0].value[1]')" = 2 ]
@@ -104,7 +106,7 @@ ask_queries() {
     prometheus_pid=
 }
 [ "${1-}" = --page ] || ask_queries
-# recorded: the board's history has a minute.
+# recorded: succeeds if the board's history has a minute.
 recorded() {
     curl -sf "$url/api/v1/history" | jq -e '[.seconds[] | select(. != null)] | length > 7' >/dev/null
 }

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Shared by the scripts that make trees of files of other systems: how they fail or skip, and the tools that they need.
-# Sourced with `log` set, a file whose directory is there when something runs quietly, and for install_tools `tools`:
-# COMMAND:PACKAGE by spaces, the packages by Debian's names.
+# Shared by scripts that make file trees of other systems: functions to fail or skip, and to install tools. Source it
+# with `log` set to a file in an existing directory and, for install_tools, `tools` set to COMMAND:PACKAGE pairs with
+# Debian's package names, separated by blanks.
 
 die() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
     exit 1
 }
 
-# skip WHAT: of a test that cannot run here for want of it.
+# skip WHAT: ends a test that cannot run because WHAT is missing.
 skip() {
     echo "skipped: $*"
     exit 77
 }
 
-# quietly WHAT COMMAND...: its output goes to the log, and is shown only if it fails.
+# quietly WHAT COMMAND...: appends the output to the log, and shows its end only if the command fails.
 quietly() {
     local what=$1
     shift
@@ -41,7 +41,7 @@ install_tools() {
     quietly "could not install ${missing[*]}" "${install[@]}"
 }
 
-# copy_sources DIRECTORY: the files of this tree that git has or would have, without anything that was built.
+# copy_sources DIRECTORY: copies the files of this tree that git tracks or would add, without build products.
 copy_sources() {
     mkdir -p "$1" || exit
     # shellcheck disable=SC2154 # set by the script that sources this
@@ -49,13 +49,14 @@ copy_sources() {
         (cd "$root" && xargs -0 ls -d -- 2>/dev/null | tar -c -T - -f -) | tar -C "$1" -xf -
 }
 
-# clean_system TREE DIRECTORY USER COMMAND...: in a tree of tree.sh, whose changes go to memory, as USER:GROUP, with
-# DIRECTORY at /build, and with a loopback of its own as the only network. `network=here` leaves it this machine's.
+# clean_system TREE DIRECTORY USER COMMAND...: runs the command as USER:GROUP in a tree of tree.sh, with changes kept in
+# memory, DIRECTORY mounted at /build, and only a private loopback as network. `network=here` uses this machine's
+# network.
 clean_system() {
     local unshare=(unshare --mount --pid --fork --kill-child --propagation private)
     [ "${network-}" = here ] || unshare+=(--net)
     mkdir -p "$2.system" || exit
-    # shellcheck disable=SC2016 # the shell in there expands it
+    # shellcheck disable=SC2016 # the inner shell expands it
     "${unshare[@]}" bash -c '
         set -e
         tree=$1 directory=$2 user=$3 network=$4

@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the files of a Debian system, once, and prints where they are.
+# Makes a Debian file system tree once, and prints its path.
 #
 # usage: tree.sh KIND [SUITE [ARCHITECTURE...]]
 #
-# KIND is what the system is for:
-#   bare        a fresh system: with git alone
-#   compile     what debian/control builds with, gcc, clang, and what the unit tests, e2e/smoke.sh and e2e/cgroup.sh need
-#   package     what debian/control builds with, debhelper and lintian; for other ARCHITECTUREs too
+# KIND is the purpose of the system:
+#   bare        a new system with git only
+#   compile     the build dependencies of debian/control, gcc, clang, and what the unit tests, e2e/smoke.sh and
+#               e2e/cgroup.sh need
+#   package     the build dependencies, debhelper and lintian; also for other ARCHITECTUREs
 #   image       what contrib/container/Containerfile builds in
 #   machine     systemd, and the libraries of perfcountd's package
-#   containers  that, and podman, docker.io, containerd, systemd-nspawn and LXC
-# SUITE is bullseye (Debian 11), bookworm (12, where it is not given) or trixie (13).
+#   containers  the same, and podman, docker.io, containerd, systemd-nspawn and LXC
+# SUITE is bullseye (Debian 11), bookworm (12, the default) or trixie (13).
 #
-# They stay in TREE_CACHE under a name that is made of all that went into them, and must not be written to. Packages
-# are verified by the keys that this machine's apt trusts and those of debian-archive-keyring.
+# Trees are kept in TREE_CACHE under a name that depends on their contents, and must not be written to. Packages are
+# verified with the keys that this machine's apt trusts and those of debian-archive-keyring.
 set -u
 export LC_ALL=C
 
@@ -30,8 +31,8 @@ log=$TREE_CACHE/$suite-$kind.log
 # shellcheck source=tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-# The suite alone, without its updates: libraries of two architectures have to be of one version, and updates come at
-# their own times for each. From the mirror that this machine's apt has; where it has none, mmdebstrap knows one.
+# The suite is used without updates, because libraries of two architectures must have the same version, and updates are
+# published at different times. The mirror is that of this machine's apt, or else mmdebstrap's default.
 source_line() {
     # shellcheck disable=SC2016 # apt expands these
     apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
@@ -39,8 +40,8 @@ source_line() {
             print "deb", $2, suite, $4 }' || :
 }
 
-# build_depends [ARCHITECTURE]: the names in Build-Depends, without versions and profiles, and without what every build
-# has; for another ARCHITECTURE without programs to run here (":native", compilers) and what is for all (libjs-).
+# build_depends [ARCHITECTURE]: prints the names in Build-Depends without versions, profiles, and what every build has;
+# for another ARCHITECTURE also without programs that run here (":native", compilers) and packages for all (libjs-).
 build_depends() {
     awk '/^[^ ]/ { on = sub(/^Build-Depends:/, "") } on' "$root/debian/control" | tr -d '\n' | tr , '\n' |
         awk -v foreign="${1-}" '$1 == "debhelper-compat" { next }
@@ -48,14 +49,14 @@ build_depends() {
             { sub(/:native$/, "", $1); print $1 (foreign ? ":" foreign : "") }'
 }
 
-# The packages to install, one on each line.
+# packages: prints the packages to install, one on each line.
 packages() {
     local architecture
     case $kind in
     bare) printf '%s\n' ca-certificates git ;;
     machine | containers)
         printf '%s\n' systemd systemd-sysv dbus procps curl jq
-        # Behind systemd is what perfcountd is linked to, and libpfm4, libdw and libbpf, which it loads.
+        # After systemd come the libraries of perfcountd, and libpfm4, libdw and libbpf, which it loads at run time.
         printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libcap-ng0 libseccomp2
         printf '%s\n' libpfm4 libdw1
         [ "$suite" = bullseye ] && echo libbpf0 || echo libbpf1
@@ -83,7 +84,7 @@ packages() {
     esac
 }
 
-# The keys of suites older and newer than this machine's come with debian-archive-keyring.
+# The keys of older and newer suites come with debian-archive-keyring.
 explain_failure() {
     if grep -q NO_PUBKEY "$log"; then
         die "this machine has no key that signs Debian $suite: install a newer debian-archive-keyring; see $log"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2034 # what is for the script
-# Podman (root's and a user's), docker and containerd in a machine with systemd, each by its own client, and
-# perfcountd.service there as it is installed.
+# shellcheck disable=SC2034 # the scripts use these variables
+# A machine with systemd in which podman (root's and a user's), docker and containerd are used by their own clients, and
+# perfcountd.service runs as installed.
 #
 # Sets: image, secret (which each container has in its environment).
 
@@ -15,16 +15,16 @@ machine_kind=containers
 config=/run/perfcountd.yaml
 image=registry.invalid/shop/busybox:1.36
 secret=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-# Little work, so that each has some task_clock all the time. It ends at once when it is asked to.
+# The work is light, so that each container always has some task_clock. It exits at once on SIGTERM.
 # shellcheck disable=SC2016 # the container's shell expands it
 work='trap exit TERM; while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
-# crun raises the limit of locked memory for root, which needs a capability that not every machine has.
+# crun raises root's limit of locked memory, which needs a capability that not every machine has.
 root_runtime=runc
 
 podman() {
     inside podman --runtime "$root_runtime" "$@"
 }
-# As a unit of alice's own manager, as from her terminal.
+# Runs podman as a unit of alice's user manager, like a command in her terminal.
 rootless() {
     inside setpriv --reuid=alice --regid=alice --init-groups env XDG_RUNTIME_DIR=/run/user/1000 HOME=/home/alice \
         systemd-run --user --quiet --pipe --wait podman "$@"
@@ -36,7 +36,7 @@ ctr() {
     inside ctr --namespace "${in_namespace:-default}" "$@"
 }
 
-# start RUNTIME NAME [OPTIONS...]. A hierarchy without controllers has no shares of CPUs.
+# start RUNTIME NAME [OPTIONS...]: starts a container. CPU shares are disabled, since the hierarchy has no controllers.
 start() {
     if [ "$1" = ctr ]; then
         ctr run --detach --cpu-shares 0 --env "SECRET=$secret" "${@:3}" "$image" "$2" sh -c "$work"
@@ -45,7 +45,7 @@ start() {
     fi
 }
 
-# end_task NAME: of ctr.
+# end_task NAME: ends a containerd task.
 end_task() {
     ctr task kill --signal KILL "$1"
     eventually 5 ctr task delete "$1"
@@ -69,7 +69,7 @@ remove() {
     fi
 }
 
-# cgroup_of RUNTIME NAME: where the kernel has the container's first process. Crun makes a cgroup of its own in the
+# cgroup_of RUNTIME NAME: prints the cgroup of the container's first process. crun makes another cgroup inside the
 # scope, which has the same counts.
 cgroup_of() {
     local pid
@@ -81,7 +81,7 @@ cgroup_of() {
     inside cat "/proc/$pid/cgroup" | sed -n 's/^0:://p' | sed 's|[.]scope/.*|.scope|'
 }
 
-# An image of one static program, in each store.
+# Imports an image with one static program into each store.
 import_images() {
     inside sh -ec 'mkdir -p /run/image/bin
         cp /bin/busybox /run/image/bin/
@@ -95,7 +95,7 @@ import_images() {
         ctr images import /run/saved.tar
 }
 
-# A user's namespace may have a proc of its own only where a whole one must be seen.
+# A user namespace may mount its own proc only if a complete proc is visible.
 prepare_runtimes() {
     inside sh -ec 'useradd --create-home --uid 1000 alice
         mkdir -p /run/whole-proc /run/whole-sys
@@ -105,7 +105,8 @@ prepare_runtimes() {
         inside_write /etc/containers/containers.conf <<<$'[containers]\ndefault_sysctls = []\npids_limit = 0'
 }
 
-# boot_with_runtimes: docker and containerd are started by their packages' units. Their storage is in memory.
+# boot_with_runtimes: boots the machine; docker and containerd are started by the units of their packages. Their storage
+# is in memory.
 boot_with_runtimes() {
     local store stores=()
     for store in /var/lib/containers /var/lib/docker /var/lib/containerd /home:mode=755; do
@@ -115,12 +116,12 @@ boot_with_runtimes() {
     boot --system-call-filter='bpf add_key keyctl request_key' "${stores[@]}" \
         --bind-ro="$scratch/daemon.json:/etc/docker/daemon.json"
     if ! prepare_runtimes >"$scratch/runtimes.log" 2>&1 || ! import_images >>"$scratch/runtimes.log" 2>&1; then
-        fail "the runtimes take an image" "$(cat "$scratch/runtimes.log")"
+        fail "the runtimes import an image" "$(cat "$scratch/runtimes.log")"
         finish
     fi
 }
 
-# install_units: as `make install` does, but for the path of the binary.
+# install_units: installs the units like `make install`, except for the path of the binary.
 install_units() {
     sed "s|^ExecStart=.*|ExecStart=/usr/local/bin/perfcountd --config.file=$config|" \
         "$root/systemd/perfcountd.service.in" | inside_write /run/systemd/system/perfcountd.service
@@ -129,7 +130,7 @@ install_units() {
     inside systemctl daemon-reload
 }
 
-# restart_units: until it serves.
+# restart_units: restarts the service and waits until it serves.
 restart_units() {
     inside systemctl daemon-reload
     inside systemctl restart perfcountd.socket perfcountd.service

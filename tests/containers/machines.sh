@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The names of real containers of systemd-nspawn, registered with a real systemd-machined, and of LXC.
+# Names of real containers of systemd-nspawn, registered with a real systemd-machined, and of LXC.
 #
 # usage: [SUITE=bookworm] machines.sh
 machine_kind=containers
@@ -9,11 +9,11 @@ machine_kind=containers
 
 config=/run/perfcountd.yaml
 masked=()
-# Little work, so that each has counts.
+# The work is light, so that each container has counts.
 # shellcheck disable=SC2016 # the container's shell expands it
 work='while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
 
-# is_named CGROUP CONTAINER RUNTIME SOURCE
+# is_named CGROUP CONTAINER RUNTIME SOURCE: checks the name of the container and where it came from.
 is_named() {
     holds "$2 has its name" eventually 5 has_field "$1" container "$2"
     equals "$2: the runtime" "$(field "$1" runtime)" "$3"
@@ -23,7 +23,7 @@ is_named() {
     contains "$2: perf_cgroup_info has the label" "$(get /metrics | grep '^perf_cgroup_info')" "container=\"$2\""
 }
 
-# A system of one static program; nspawn wants the file that identifies it.
+# A system with one static program, and the os-release file that nspawn requires.
 make_box() {
     inside sh -ec 'mkdir -p /run/box/bin /run/box/usr /run/box/etc /run/box/proc /run/box/sys /run/box/dev /run/box/run
         mkdir -p /run/box/tmp /var/lib/lxc/web
@@ -41,7 +41,7 @@ lxc.init.cmd = /bin/sleep infinity
 END
 }
 
-# start_box UNIT NAME [OPTIONS...]: by nspawn.
+# start_box UNIT NAME [OPTIONS...]: starts a container with nspawn.
 start_box() {
     inside systemd-run --quiet --collect --unit="$1" -p Delegate=yes systemd-nspawn --quiet --machine="$2" \
         --directory=/run/box --read-only "${@:3}" /bin/sh -c "$work"
@@ -53,20 +53,20 @@ test_nspawn() {
     is_named "$scope" my-box nspawn systemd
     equals "my-box: the description of its scope" "$(field "$scope" description)" "Container my-box"
     inside machinectl terminate my-box
-    holds "ended, it lingers" eventually 10 has_field "$scope" state lingering
-    equals "with its last name" "$(field "$scope" container)" my-box
+    holds "after its end it lingers" eventually 10 has_field "$scope" state lingering
+    equals "it keeps its last name" "$(field "$scope" container)" my-box
 }
 
-# Only systemd-machined knows the name of one that stays in the unit of its nspawn.
+# The container stays in the unit of its nspawn, so only systemd-machined knows its name.
 test_kept_unit() {
     local unit=/system.slice/builder.service
     start_box builder build-1 --keep-unit
     is_named "$unit" build-1 nspawn systemd
     inside systemctl stop builder
-    holds "ended, it lingers" eventually 10 has_field "$unit" state lingering
+    holds "after its end it lingers" eventually 10 has_field "$unit" state lingering
     inside systemd-run --quiet --unit=builder sleep infinity
     holds "the unit is counted again" eventually 5 has_field "$unit" state watched
-    holds "and is no container now" eventually 5 has_field "$unit" container none
+    holds "it is not a container any more" eventually 5 has_field "$unit" container none
     inside systemctl stop builder
 }
 
@@ -74,10 +74,10 @@ test_lxc() {
     inside lxc-start --name web
     is_named /lxc.payload.web web lxc path
     inside lxc-stop --name web --kill
-    holds "ended, it lingers" eventually 10 has_field /lxc.payload.web state lingering
+    holds "after its end it lingers" eventually 10 has_field /lxc.payload.web state lingering
 }
 
-# Without what the tree has for runtimes.sh.
+# The units of other runtimes are masked.
 for unit in docker.service docker.socket containerd.service lxc.service lxc-net.service lxc-monitord.service; do
     masked+=("--bind-ro=/dev/null:/etc/systemd/system/$unit")
 done

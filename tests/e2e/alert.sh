@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# An alert of a real Prometheus goes through a real Alertmanager to the program of doc/profiles.md, which fetches the
-# profile of a program that ended before the alert fired.
+# A real Prometheus raises an alert, a real Alertmanager passes it to the hook program of doc/profiles.md, and the hook
+# fetches the profile of a program that ended before the alert fired.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need cc curl prometheus prometheus-alertmanager python3 unshare
@@ -20,7 +20,7 @@ for s in sockets:
 for s in sockets:
     print(s.getsockname()[1])' "$1"
 }
-# block REGEX: the block of code of doc/profiles.md whose first line matches.
+# block REGEX: prints the code block of doc/profiles.md whose first line matches.
 block() {
     awk -v first="$1" '/^    / && !inside && $0 ~ first { inside = 1 } !/^    / { inside = 0 } inside { print substr($0, 5) }' \
         "$root/doc/profiles.md"
@@ -32,14 +32,14 @@ start_daemon --config.file="$scratch/config.yaml"
 holds "samples are taken" eventually 60 grep -q . <(get '/api/v1/folded?last=60')
 { read -r hook_port; read -r alertmanager_port; } < <(free_ports 2)
 block '#!/usr/bin/env python3' | sed "s/9199/$hook_port/" >"$scratch/hook"
-compares "the program has about ten lines" "$(wc -l <"$scratch/hook") < 13"
+compares "the hook program has about ten lines" "$(wc -l <"$scratch/hook") < 13"
 block 'route: ' | sed "s/9199/$hook_port/" >"$scratch/alertmanager.yml"
 mkdir "$scratch/profiles"
 (cd "$scratch/profiles" && exec python3 "$scratch/hook" 2>"$scratch/hook.log") &
 children+=("$!")
-# Its templates are at a fixed place, also where the package is only unpacked.
+# Alertmanager looks for its templates below /usr/share, even if the package was only unpacked elsewhere.
 share=$(realpath "$(dirname "$(command -v prometheus-alertmanager)")/../share")
-# shellcheck disable=SC2016 # the inner shell's
+# shellcheck disable=SC2016 # the inner shell expands it
 unshare --mount sh -ec '[ "$1" = /usr/share ] || mount -t overlay -o "lowerdir=$1:/usr/share" overlay /usr/share
     shift; exec "$@"' - "$share" \
     prometheus-alertmanager --config.file="$scratch/alertmanager.yml" --storage.path="$scratch/alertmanager" \
@@ -60,7 +60,7 @@ kill -HUP "$prometheus_pid"
 has_profile() {
     grep -qs '^alert-hot;.*hot_seventy' "$scratch/profiles/"*.folded
 }
-holds "the minute before the alert is in a file, with the program" eventually 60 has_profile ||
+holds "the profile of the minute before the alert is saved and contains the program" eventually 60 has_profile ||
     tail "$scratch/hook.log" "$scratch/alertmanager.log" "$scratch/profiles/"*
 stop_daemon
 finish

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The page as the daemon sends it: each file of web/ in both codings, the bytes of a first visit and of a second one,
-# and a daemon that limits its clients. tests/unit/test-page.c has the headers, ETags and paths.
+# The page as the daemon serves it: each file of web/ with and without compression, the bytes that a first and a second
+# visit transfer, and a daemon that limits its clients. tests/unit/test-page.c tests headers, ETags and paths.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl
 
 html='Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 gzip='Accept-Encoding: gzip, deflate'
-wire_limit=150000 # bytes of a first visit, the headers of the answers among them
+wire_limit=150000 # bytes that a first visit transfers, response headers included
 
-# header_of NAME PATH [CURL-OPTIONS...]: its value in the answer to HEAD.
+# header_of NAME PATH [CURL-OPTIONS...]: prints the value of the header in the response to HEAD.
 header_of() {
     get "$2" -I "${@:3}" | tr -d '\r' | awk -v name="$1" '
         tolower($1) == tolower(name ":") { sub(/^[^:]*: */, ""); print }'
@@ -24,7 +24,8 @@ start_daemon
 
 # --- how many bytes a visit takes
 
-# wire_bytes [CURL-OPTIONS...]: "HEADERS FILES" of the answers to a visit, which asks for the page and all of its files.
+# wire_bytes [CURL-OPTIONS...]: prints "HEADERS FILES", the bytes of the responses to one visit, which requests the page
+# and all of its files.
 wire_bytes() {
     local arguments=(-o /dev/null "$url/") file
     for file in "${files[@]}"; do
@@ -38,26 +39,26 @@ second=$(wire_bytes -H 'If-None-Match: *')
 echo "bytes on the wire: ${first#* } of ${#files[@]} files and the page, and ${first% *} of headers;" \
     "${second% *} of a second visit"
 compares "a first visit takes at most $wire_limit bytes" "${first#* } > 50000 && ${first/ / + } <= $wire_limit"
-equals "a second one takes headers alone" "${second#* }" 0
+equals "a second visit transfers only headers" "${second#* }" 0
 
-# --- each of them
+# --- each file
 
 types=$(printf 'css text/css\njs text/javascript\nsvg image/svg+xml\n')
-# check_file PATH FILE: is sent as FILE in both codings, by its type.
+# check_file PATH FILE: checks that PATH serves FILE with and without compression, and with its media type.
 check_file() {
-    holds "$1 is sent as it is" cmp <("$root/web/compile.sh" --strip "$2") <(get "/page/$1")
+    holds "$1 is sent uncompressed" cmp <("$root/web/compile.sh" --strip "$2") <(get "/page/$1")
     holds "$1 is sent compressed" cmp <("$root/web/compile.sh" --strip "$2") <(get "/page/$1" -H "$gzip" | zcat)
-    equals "$1 has its type" "$(header_of content-type "/page/$1")" "$(awk -v type="${1##*.}" '
+    equals "$1 has its media type" "$(header_of content-type "/page/$1")" "$(awk -v type="${1##*.}" '
         $1 == type { sub(/^[^ ]* /, ""); print }' <<<"$types")"
 }
 for file in "${files[@]}"; do
     check_file "$file" "$root/web/$file"
 done
 
-# --- what the page links to is there
+# --- the links of the page lead to existing files
 
 while read -r link; do
-    equals "$link is there" "$(status_of "/${link#./}")" 200
+    equals "$link exists" "$(status_of "/${link#./}")" 200
 done < <(get / -H "$html" | grep -oE '<(link|script)[^>]* (href|src)="[^"]*"' | sed 's/.*="//; s/"$//' | sort -u)
 stop_daemon
 
@@ -68,14 +69,14 @@ basic_auth_users: {alice: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFF
 auth_excluded_paths: [/-/ready]
 rate_limit: {interval: 10ms, burst: 60}
 END
-# More than six: the daemon may not have seen the end of the connections of the requests before.
+# More than the six connections of the test: the daemon may not have noticed yet that earlier connections are closed.
 cat >"$scratch/perfcountd.yaml" <<'END'
 web: {limits: {connections_per_address: 8}}
 END
 start_daemon --config.file="$scratch/perfcountd.yaml" --web.config.file="$scratch/web.yaml"
-equals "a file of the page needs the password" "$(status_of /page/app.js)" 401
-equals "as the page does" "$(status_of / -H "$html")" 401
-equals "with it, the page comes first" "$(status_of / -H "$html" -u alice:secret)" 200
+equals "a file of the page requires the password" "$(status_of /page/app.js)" 401
+equals "the page requires the password" "$(status_of / -H "$html")" 401
+equals "with the password, the page is served" "$(status_of / -H "$html" -u alice:secret)" 200
 # shellcheck disable=SC2016 # the shells of xargs expand it
 codes=$(printf '%s\n' "${files[@]}" | xargs -P 6 -n $(((${#files[@]} + 5) / 6)) bash -c '
     arguments=()
@@ -83,6 +84,6 @@ codes=$(printf '%s\n' "${files[@]}" | xargs -P 6 -n $(((${#files[@]} + 5) / 6)) 
         arguments+=(-o /dev/null "$0/page/$file")
     done
     curl -sS -u alice:secret -w "%{http_code}\n" "${arguments[@]}"' "$url" | sort | uniq -c | tr -s ' ')
-equals "six connections get all files" "$codes" " ${#files[@]} 200"
+equals "six connections receive all files" "$codes" " ${#files[@]} 200"
 stop_daemon
 finish

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Passwords with curl: the clients that are let in, a change of the file, clients from outside, a hash of minutes.
+# Passwords, tested with curl: which clients are let in, a changed file, clients of other machines, a slow hash.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq unshare
 
 web=$scratch/web.yml
-# password_of_alice HASH [FILE]: from now on.
+# password_of_alice HASH [FILE]: changes the password of alice in the file.
 password_of_alice() {
     sed -i "s|alice: .*|alice: $1|" "${2-$web}"
 }
-# The cost is what the exporters' manual recommends, and a cheap one.
+# One hash has the cost that the exporters' manual recommends, the other a low cost.
 # shellcheck disable=SC2016 # hashes have dollars
 secret='$2y$10$abcdefghijklmnopqrstuuqflPDzB6gcMhKa1rZqKiun2YGL5sa2u' \
     other='$2y$06$abcdefghijklmnopqrstuu6FttqYLNXdPO90XO7YlC0uHRd1WxOhm'
@@ -52,8 +52,8 @@ done <<'END'
 404 /nothing -u alice:secret
 405 /metrics -u alice:secret -X POST
 END
-matches "401 says how" "$(get /metrics -D - -o /dev/null)" 'WWW-Authenticate: Basic realm='
-equals "under /api/ it is JSON" "$(get /api/v1/status | jq -r .status)" 401
+matches "a 401 response names the scheme" "$(get /metrics -D - -o /dev/null)" 'WWW-Authenticate: Basic realm='
+equals "a 401 response below /api/ is JSON" "$(get /api/v1/status | jq -r .status)" 401
 for path in /metrics /-/healthy /nothing; do
     for options in "-u alice:secret" ""; do
         # shellcheck disable=SC2086 # options are words
@@ -64,35 +64,37 @@ done
 
 # --- root and the daemon's own user, on a unix socket
 
-# status_on_socket [CURL-OPTIONS...]
+# status_on_socket [CURL-OPTIONS...]: prints the status of a request over the unix socket.
 status_on_socket() {
     "${as[@]}" curl -sS -o /dev/null -w '%{http_code}' --unix-socket "$socket" "$@"
 }
 as=()
-equals "the owner needs no password" "$(status_on_socket http://localhost/metrics)" 200
-equals "it is an operator" "$(status_on_socket -X POST http://localhost/-/reload)" 200
-equals "not if a proxy forwards" "$(status_on_socket http://localhost/metrics -H 'X-Forwarded-For: 192.0.2.1')" 401
-equals "not by a foreign name" "$(status_on_socket http://board.example/metrics)" 401
-equals "by loopback root needs one" "$(status_of /metrics)" 401
-holds "top reads it" "$PERFCOUNTD" top --url="unix:$socket" --count=1 --interval=100ms
+equals "the daemon's own user needs no password on the unix socket" "$(status_on_socket http://localhost/metrics)" 200
+equals "the daemon's own user may reload" "$(status_on_socket -X POST http://localhost/-/reload)" 200
+equals "a request that a proxy forwards needs the password" \
+    "$(status_on_socket http://localhost/metrics -H 'X-Forwarded-For: 192.0.2.1')" 401
+equals "a request with a foreign Host needs the password" "$(status_on_socket http://board.example/metrics)" 401
+equals "over loopback root needs the password" "$(status_of /metrics)" 401
+holds "top reads from the unix socket" "$PERFCOUNTD" top --url="unix:$socket" --count=1 --interval=100ms
 "$PERFCOUNTD" top --url="$url" --count=1 >"$scratch/top" 2>&1
-contains "by loopback top says how" "$(cat "$scratch/top")" 'use its unix socket, as root'
+contains "over loopback, top says how to connect" "$(cat "$scratch/top")" 'use its unix socket, as root'
 if [ "$(id -u)" = 0 ]; then
     chmod 711 "$scratch"
     as=(setpriv --reuid=12345 --regid=0 --clear-groups)
-    equals "a member of the socket's group needs one" "$(status_on_socket http://localhost/metrics)" 401
-    equals "with it, it is let in" "$(status_on_socket -u bob:secret http://localhost/metrics)" 200
+    equals "a member of the socket's group needs the password" "$(status_on_socket http://localhost/metrics)" 401
+    equals "a member of the socket's group is let in with the password" \
+        "$(status_on_socket -u bob:secret http://localhost/metrics)" 200
     install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
     for command in "top --count=1" "stat --last=1m" "record --seconds=1 -o /tmp/never.svg"; do
         # shellcheck disable=SC2086 # words
         "${as[@]}" "$scratch/perfcountd" $command --url="unix:$socket" >"$scratch/said" 2>&1
-        contains "$command says how" "$(cat "$scratch/said")" 'run this as root'
+        contains "$command says how to get access" "$(cat "$scratch/said")" 'run this as root'
     done
 else
-    left_out "a member of the socket's group, which root can be"
+    left_out "a member of the socket's group, which only root can become"
 fi
 
-# --- from another machine: an address that is not loopback's, in a network of its own
+# --- from another machine: an address other than loopback, in a network namespace
 
 cat >"$scratch/remote.sh" <<'END'
 ip link set lo up && ip address add 192.0.2.1/24 dev lo
@@ -104,18 +106,18 @@ done
 kill $!
 wait
 END
-# remote WEB-CONFIG: the codes of reloading with no password, the right one and a wrong one.
+# remote WEB-CONFIG: prints the status codes of a reload without a password, with the right one and with a wrong one.
 remote() {
     unshare -rn bash "$scratch/remote.sh" "$PERFCOUNTD" "$1" "$scratch/remote.log" "$light"
 }
 if unshare -rn true 2>/dev/null; then
-    equals "without users, nobody from outside reloads" "$(remote "")" "403 403 403 "
-    equals "with users, a client with a password does" "$(remote "$web")" "401 200 401 "
+    equals "without users, no other machine may reload" "$(remote "")" "403 403 403 "
+    equals "with users, a client with the password may reload" "$(remote "$web")" "401 200 401 "
 else
     left_out "a network namespace, for a client from outside"
 fi
 
-# --- a hash that takes minutes
+# --- a hash that takes minutes to check
 
 first=("$daemon_pid" "$daemon_log" "$url")
 slow=$scratch/slow.yml
@@ -123,14 +125,14 @@ cp "$web" "$slow"
 start_daemon --config.file="$light" --web.config.file="$slow"
 password_of_alice "${secret/10/20}" "$slow"
 kill -HUP "$daemon_pid"
-holds "it is taken, with a warning" eventually 60 log_has 'bcrypt cost of "alice" is 20: '
+holds "the slow hash is accepted with a warning" eventually 60 log_has 'bcrypt cost of "alice" is 20: '
 yes "$url/-/reload" | head -n 150 | xargs curl -s -X POST -u bob:secret >"$scratch/reloads"
-equals "150 reloads go well" "$(grep -o reloaded "$scratch/reloads" | wc -l)" 150
-equals "the warning is there once" "$(grep -c 'bcrypt cost' "$daemon_log")" 1
+equals "150 reloads succeed" "$(grep -o reloaded "$scratch/reloads" | wc -l)" 150
+equals "the warning is logged once" "$(grep -c 'bcrypt cost' "$daemon_log")" 1
 compares "requests in a loop do not fill the log" \
     "$(grep -c 'configuration reloaded' "$daemon_log") <= 102"
 stop_daemon
-equals "it ends well after it" "$daemon_status" 0
+equals "the daemon exits cleanly afterwards" "$daemon_status" 0
 
 # --- a password is checked once
 
@@ -139,28 +141,29 @@ threads() {
     local tasks=("/proc/$pid/task/"*)
     [ "${#tasks[@]}" = "$1" ]
 }
-holds "the worker that checks ends when there is nothing to do" eventually 60 threads 1
+holds "the thread that checks passwords ends when it is idle" eventually 60 threads 1
 for _ in 1 2 3 4 5; do get /metrics -u alice:secret -o /dev/null; done
-holds "a password that is known is not checked again" threads 1
+holds "a known password is not checked again" threads 1
 get /metrics -u alice:unknown -o /dev/null &
-holds "one that is not known is" eventually 60 threads 2
+holds "an unknown password is checked" eventually 60 threads 2
 wait $!
 
-# --- on the way to change
+# --- the file changes
 
 password_of_alice "$other"
 new_password_holds() {
     [ "$(status_of /metrics -u alice:other)" = 200 ]
 }
-holds "a changed file is read without a reload" eventually 60 new_password_holds
-equals "the old password is not taken any more" "$(status_of /metrics -u alice:secret)" 401
+holds "a changed file takes effect without a reload" eventually 60 new_password_holds
+equals "the old password is rejected" "$(status_of /metrics -u alice:secret)" 401
 printf 'rate_limit: {interval: 1h, burst: 2}\n' >>"$web"
 limit_holds() {
     [ "$(status_of /-/healthy)" = 429 ]
 }
-holds "a rate limit is reached" eventually 60 limit_holds
-matches "it says when to come again" "$(get /metrics -u alice:other -D - -o /dev/null)" 'Retry-After: 3[0-9]{3}'
-equals "it has the header too" "$(get /metrics -D - -o /dev/null | grep -ci '^X-Frame-Options: deny')" 1
+holds "the rate limit takes effect" eventually 60 limit_holds
+matches "the response says when to retry" "$(get /metrics -u alice:other -D - -o /dev/null)" 'Retry-After: 3[0-9]{3}'
+equals "the response has the configured header" \
+    "$(get /metrics -D - -o /dev/null | grep -ci '^X-Frame-Options: deny')" 1
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bad-clients.py HOST PORT PID [CA]: clients that send nothing, little, too much or garbage; with CA, over TLS.
 
-The bad ones come from 127.0.0.1, the good one from 127.0.0.2. Prints a line for each kind: "ok|BAD NAME WHAT".
+Bad clients connect from 127.0.0.1, the good one from 127.0.0.2. Prints a line for each kind: "ok|BAD NAME WHAT".
 """
 import asyncio
 import os
@@ -43,7 +43,7 @@ async def connect(source="127.0.0.1"):
 
 
 async def receive(reader):
-    """All until the connection is closed; None if it is not."""
+    """Returns all data until the connection is closed, or None after a timeout."""
     try:
         return await asyncio.wait_for(reader.read(-1), PATIENCE)
     except (ConnectionError, ssl.SSLError):
@@ -53,7 +53,7 @@ async def receive(reader):
 
 
 async def good_client():
-    """Whether a request from another address on a new connection has its answer."""
+    """Returns whether a request from another address on a new connection is answered."""
     try:
         reader, writer = await asyncio.wait_for(connect("127.0.0.2"), PATIENCE)
         writer.write(get)
@@ -70,7 +70,7 @@ async def others_are_served(name):
 
 
 async def exchange(name, data, expected, parts=1):
-    """Sends it, and expects the last status line to be of these, or just the connection to be closed."""
+    """Sends the data; the last status must be one of the expected ones, unless the connection is closed without any."""
     reader, writer = await connect()
     try:
         for i in range(parts):
@@ -85,7 +85,7 @@ async def exchange(name, data, expected, parts=1):
 
 
 async def silent():
-    """Many connections at once that send nothing, not even the beginning of a handshake."""
+    """Opens many connections at once that send nothing, not even the beginning of a handshake."""
     before, sockets = descriptors(), []
     for i in range(IDLE):
         s = socket.socket()
@@ -99,7 +99,7 @@ async def silent():
             await others_are_served("%d-silent" % (i + 1))
     await others_are_served("%d-silent" % IDLE)
     report("silent-descriptors", descriptors() - before < 200, "%d -> %d" % (before, descriptors()))
-    # Each is refused at once or ended after the time that a request may take.
+    # Each connection is refused at once, or closed after the request timeout.
     open_, start = sockets, time.monotonic()
     while open_ and time.monotonic() - start < PATIENCE:
         await asyncio.sleep(0.1)
@@ -122,7 +122,7 @@ def is_closed(s):
 
 
 async def drip(n=30):
-    """A byte a second, in the request or, over TLS, in the handshake: ended by a deadline for the whole."""
+    """Sends a byte a second, in the request or in the TLS handshake: a deadline for the whole request ends it."""
     async def one(raw):
         if raw:
             reader, writer = await asyncio.open_connection(host, port, local_addr=("127.0.0.1", 0))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints which of the BPF programs ID... are in the kernel, by bpf(2): how a program that was loaded is found to be gone.
+"""Prints which of the BPF programs ID... are still loaded, as bpf(2) tells. Tests use it to see that a program is gone.
 
 usage: bpf-programs.py ID...
 """
@@ -11,7 +11,7 @@ import platform
 import struct
 import sys
 
-NUMBERS = {"x86_64": 321, "aarch64": 280, "armv7l": 386, "riscv64": 280}  # of bpf(2)
+NUMBERS = {"x86_64": 321, "aarch64": 280, "armv7l": 386, "riscv64": 280}  # system call number of bpf(2)
 PROG_GET_FD_BY_ID = 13
 
 libc = ctypes.CDLL(None, use_errno=True)

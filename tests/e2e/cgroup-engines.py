@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs loads in cgroups that two daemons count, one with each engine, and prints as JSON what both have of each.
+"""Runs loads in cgroups that two daemons count, one with each engine, and prints both counts of each load as JSON.
 
-Both are compared while the loads rest, so that it does not matter which daemon is read first. Meanwhile both are read
-all the time: no total may fall, and no cgroup may have less than those inside of it have together.
+The counts are compared while no load runs, so that it does not matter which daemon is read first. Both daemons are read
+all the time: no total may decrease, and no cgroup may have less than the sum of its children.
 """
 import argparse
 import collections
@@ -20,12 +20,12 @@ import urllib.parse
 
 EVENTS = {"task_clock_seconds": "task_clock", "minor_faults": "minor_faults", "context_switches": "context_switches"}
 SERIES = re.compile(r'perf_cgroup_(%s)_total\{cgroup="([^"]*)"[^ ]* (\S+)' % "|".join(EVENTS))
-# A sum of times has a digit behind the point that its parts are rounded to.
+# A sum of times is rounded to microseconds, and so are its parts.
 ROUNDING = 1e-6
 
 
 class Daemon:
-    """Totals by cgroup and event, by a connection that stays."""
+    """Reads totals by cgroup and event over a persistent connection."""
 
     def __init__(self, url):
         self.address = urllib.parse.urlsplit(url)
@@ -76,7 +76,7 @@ class Watcher(threading.Thread):
             slack = ROUNDING + (self.clock_slack * totals.get(key, 0) if key[1] == "task_clock" else 0)
             if key in totals and value > totals[key] + slack:
                 self.less_than_inside += 1
-                self.complain("%s has %r, those inside of it %r" % (key, totals[key], value))
+                self.complain("%s has %r, its children %r" % (key, totals[key], value))
 
     def run(self):
         last = {}
@@ -84,7 +84,7 @@ class Watcher(threading.Thread):
             while not self.ends.is_set():
                 totals = self.daemon_read.totals()
                 self.compare(totals, last)
-                # A cgroup that is gone keeps its last values while it lingers.
+                # A removed cgroup keeps its last values while it lingers.
                 last.update(totals)
                 self.readings += 1
         except Exception as error:
@@ -110,14 +110,16 @@ class Play:
         return [self.load, self.root + self.below + "/" + name, *map(str, work)]
 
     def worker(self, name, milliseconds):
-        """A process that is in the cgroup and waits for its start; it is killed, so that its end does not count."""
+        """Starts a process that joins the cgroup and waits. It is killed at the end, so that its exit is not
+        counted."""
         process = subprocess.Popen(self.command(name, "work", milliseconds), stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE)
         process.stdout.readline()
         return process
 
     def measure(self, names, work):
-        """The counts of each daemon in the cgroups meanwhile, and the seconds that are unknown to bpf."""
+        """Returns what each daemon counts in the cgroups while work() runs, and the seconds that bpf could not
+        attribute."""
         before = {engine: daemon.totals() for engine, daemon in self.daemons.items()}
         unknown = self.daemons["bpf"].unknown_seconds()
         extra = work() or {}
@@ -129,7 +131,7 @@ class Play:
         return {"rows": rows, "unknown": self.daemons["bpf"].unknown_seconds() - unknown, **extra}
 
     def inside(self):
-        """Tasks that are in their cgroups before and after: one by itself, one three levels down."""
+        """Tasks that stay in their cgroups: one in the cgroup itself, one three levels below."""
         self.make("inside", "one", "one/two", "one/two/three")
         workers = [self.worker("inside", 1500), self.worker("one/two/three", 1500)]
 
@@ -146,7 +148,7 @@ class Play:
         return measured
 
     def entering(self):
-        """Short tasks that run already when they enter."""
+        """Short tasks that are already running when they enter the cgroup."""
         self.make("entering")
 
         def work():
@@ -156,7 +158,7 @@ class Play:
         return self.measure(["entering"], work)
 
     def staying(self):
-        """A task that nothing interrupts: each engine's total, and bpf's again, while it runs, ten times."""
+        """A task that nothing interrupts: while it runs, bpf's total, perf's and bpf's again are read ten times."""
         self.make("staying")
         key = self.below + "/staying", "task_clock"
         readings = []
@@ -172,7 +174,7 @@ class Play:
         return {**measured, "readings": readings}
 
     def move(self, name, process, is_over):
-        """Moves a process between name/a and name/b, each 20 ms; how often."""
+        """Moves a process between name/a and name/b every 20 ms; returns the number of moves."""
         moves = 0
         while not is_over():
             moves += 1
@@ -185,7 +187,7 @@ class Play:
         return moves
 
     def moving(self):
-        """A task that another one moves between two cgroups while it runs, and that nothing else interrupts."""
+        """A task that is moved between two cgroups while it runs, and that nothing else interrupts."""
         self.make("moving", "moving/a", "moving/b")
 
         def work():
@@ -197,7 +199,7 @@ class Play:
         return self.measure(["moving", "moving/a", "moving/b"], work)
 
     def dozing(self):
-        """The same with a task that sleeps after each millisecond, so that its CPU switches soon after each move."""
+        """Like moving(), but the task sleeps after each millisecond, so that its CPU switches soon after each move."""
         self.make("dozing", "dozing/a", "dozing/b")
         worker = self.worker("dozing/a", 1200)
 
@@ -213,7 +215,7 @@ class Play:
         return measured
 
     def going(self, n):
-        """Cgroups that come, fault and go: their parent keeps what they had."""
+        """Cgroups that are created, cause page faults and are removed: their parent keeps their counts."""
         self.make("going")
 
         def work():
@@ -233,7 +235,7 @@ def main():
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
     play = Play(arguments)
-    # With perf each event reads the clock itself when a task comes and goes (doc/cgroups.md).
+    # With the engine perf each event reads the clock separately when a task is switched in or out (doc/cgroups.md).
     watchers = {engine: Watcher(getattr(arguments, engine), arguments.below, slack)
                 for engine, slack in (("perf", 5e-3), ("bpf", 0))}
     for watcher in watchers.values():

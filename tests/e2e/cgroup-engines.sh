@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Both engines count the same loads at the same time, and have the same of each: tasks that are inside, that enter while
-# they run, that never switch, that are moved, three levels down, and in cgroups that go. Meanwhile no total falls in
-# 10,000 readings.
+# Both engines count the same loads at the same time with the same results: tasks that stay in a cgroup, that enter
+# while they run, that never switch, that are moved, that are three levels below, and that are in cgroups that are
+# removed. Meanwhile no total decreases in 10,000 readings.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl jq cc chrt /usr/bin/python3
@@ -19,16 +19,16 @@ for engine in perf bpf; do
     equals "one daemon counts by $engine" "$(get /api/v1/cgroups | jq -r .engine)" "$engine"
 done
 /usr/bin/python3 "$here/cgroup-engines.py" --perf "${urls[perf]}" --bpf "${urls[bpf]}" --hierarchy "$hierarchy" \
-    --below "$below" --load "$load" --readings $readings >"$scratch/figures" || fail "cgroup-engines.py ends well"
-# of FILTER: of the figures.
+    --below "$below" --load "$load" --readings $readings >"$scratch/figures" || fail "cgroup-engines.py succeeds"
+# of FILTER: prints the figures through this jq filter.
 of() {
     jq -r "$1" "$scratch/figures"
 }
 
-# agree LOAD CGROUP PERCENT [EVENT...]: both engines' totals of each event, or of these. The engine bpf says for
-# how long it did not know the cgroup: never, but on some virtual machines, which do not show it all switches. A fault
-# takes a microsecond at least, and a switch ten. Of the time of a switch itself each engine has another part, and of
-# the time in which a task enters, some 24 us (doc/cgroups.md), however short it runs there.
+# agree LOAD CGROUP PERCENT [EVENT...]: checks that both engines have the same total of each event, or of those named,
+# within PERCENT. On some virtual machines the kernel hides switches, and the engine bpf reports for how long it did not
+# know the cgroup; a fault takes at least 1 us and a switch 10 us, which bounds what it missed. The engines also divide
+# the time of a switch differently, and the time of entering a cgroup, about 24 us (doc/cgroups.md).
 agree() {
     local event perf bpf unknown switches entries allowed
     while read -r event perf bpf unknown switches entries; do
@@ -38,13 +38,13 @@ agree() {
         context_switches) allowed="2 + $unknown * 1e5" ;;
         esac
         [[ $# -eq 3 || " ${*:4} " == *" $event "* ]] || continue
-        compares "$1: $event of $2, within $3 % and what is unknown" \
+        compares "$1: $event of $2 agree within $3 % and the unknown time" \
             "$perf > 0 && $bpf - $perf <= $perf * $3 / 100 + $allowed && $perf - $bpf <= $perf * $3 / 100 + $allowed"
     done < <(of ".$1 | .unknown as \$unknown | (.entries // 0) as \$entries | [.rows[] | select(.cgroup == \"$2\")] |
         (.[] | select(.event == \"context_switches\") | .perf) as \$switches | .[] |
         \"\(.event) \(.perf) \(.bpf) \(\$unknown) \(\$switches) \(\$entries)\"")
 }
-# clock LOAD CGROUP ENGINE
+# clock LOAD CGROUP ENGINE: prints the task clock in seconds.
 clock() {
     of ".$1.rows[] | select(.cgroup == \"$2\" and .event == \"task_clock\") | .$3"
 }
@@ -52,44 +52,44 @@ clock() {
 agree inside inside 0.1
 agree inside one/two/three 0.1
 for outer in one one/two; do
-    equals "nested: $outer has what is inside of it" \
+    equals "nested: $outer has the counts of its child" \
         "$(of "[.inside.rows[] | select(.cgroup == \"$outer\") | .bpf]")" \
         "$(of '[.inside.rows[] | select(.cgroup == "one/two/three") | .bpf]')"
 done
 agree entering entering 0.5
 
 equals "a task that nothing interrupts was read ten times" "$(of '.staying.readings | length')" 10
-# Between two readings of bpf there is one of perf.
-# shellcheck disable=SC2016 # of jq
-equals "never switching: bpf has what perf has, at each moment" "$(of '.staying | (.unknown + 0.001) as $error |
+# perf is read between two readings of bpf.
+# shellcheck disable=SC2016 # jq expands it
+equals "never switching: bpf always agrees with perf" "$(of '.staying | (.unknown + 0.001) as $error |
     [.readings[] | select(.[0] > .[1] * 1.001 + $error or .[1] > .[2] * 1.001 + $error)] | length')" 0
-compares "never switching: the total goes on meanwhile" "$(of '.staying.readings | .[-1][0] - .[0][0]') > 0.1"
+compares "never switching: the total increases meanwhile" "$(of '.staying.readings | .[-1][0] - .[0][0]') > 0.1"
 
 compares "a task was moved while it ran, $(of .moving.moves) times" "$(of .moving.moves) > 2"
 agree moving moving 0.1
-# With bpf a moved task counts for its old cgroup until its CPU switches or the next reading, and this test does not bound
-# how long that takes. A task that sleeps after each millisecond counts there for at most a millisecond and its faults.
+# With bpf, a moved task counts for its old cgroup until its CPU switches or the next reading, and this test does not
+# bound that time. A task that sleeps after each millisecond counts there for at most a millisecond and its faults.
 agree dozing dozing 0.1
 allowed=$(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown')
 for one in dozing/a dozing/b; do
-    compares "moved $(of .dozing.moves) times: $one, within 1.5 ms for each time that it was left" \
+    compares "moved $(of .dozing.moves) times: $one agrees within 1.5 ms for each time that it was left" \
         "$(clock dozing $one bpf) - $(clock dozing $one perf) < $allowed &&
         $(clock dozing $one perf) - $(clock dozing $one bpf) < $allowed"
 done
 agree going going 0.5 minor_faults context_switches
-compares "what came and went: its parent has the load" \
+compares "the parent has the load of its removed children" \
     "$(of '.going.rows[] | select(.event == "minor_faults") | .bpf') >= $(of '.going | .faults - .unknown * 1e6')"
 
 for engine in perf bpf; do
     compares "$engine was read $(of ".watched.$engine.readings") times meanwhile" \
         "$(of ".watched.$engine.readings") >= $readings"
     equals "$engine: no reading failed" "$(of ".watched.$engine.failure")" null
-    equals "$engine: no total fell, and no cgroup had less than those inside of it" \
+    equals "$engine: no total fell, and no cgroup had less than its children" \
         "$(of ".watched.$engine | \"\(.fell) \(.less_than_inside) \(.complaints)\"")" "0 0 []"
 done
 for engine in perf bpf; do
     daemon_pid=${pids[$engine]}
     stop_daemon
-    equals "the daemon of $engine ends well" "$daemon_status" 0
+    equals "the daemon of $engine exits cleanly" "$daemon_status" 0
 done
 finish

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2034 # variables of lib.sh, and variables that the scripts use
-# Creates cgroups below a parent of the test's own, which is removed at exit in any case, and runs loads of known size
-# in them. Source it after lib.sh.
+# Creates cgroups below a parent of the test's own, which is always removed at exit, and runs loads of known size in
+# them. Source it after lib.sh.
 #
 # Sets: hierarchy (directory of the hierarchy in which perf counts cgroups), below (path of the parent cgroup, as in the
 # label `cgroup`), parent (its directory), load (the compiled cgroup-load.c).
@@ -192,7 +192,7 @@ caused() {
 end_daemon() {
     stop_daemon
     unknown_faults=0
-    [ "$daemon_status" -eq 0 ] || fail "the daemon ends well" "exit status $daemon_status" "$(cat "$daemon_log")"
+    [ "$daemon_status" -eq 0 ] || fail "the daemon exits cleanly" "exit status $daemon_status" "$(cat "$daemon_log")"
 }
 # make CGROUP...: creates cgroups, whose paths begin with $below.
 make() {

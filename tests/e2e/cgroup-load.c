@@ -47,7 +47,7 @@ static volatile char *map_pages(size_t pages)
 
     if (area == MAP_FAILED)
         err(1, "mmap");
-    /* A kernel without huge pages says EINVAL, and is right. */
+    /* A kernel without huge pages returns EINVAL, which does not matter here. */
     (void)madvise(area, size, MADV_NOHUGEPAGE);
     return area;
 }
@@ -84,7 +84,7 @@ static void say(void)
         err(1, "standard output");
 }
 
-/* Each round has 50 faults, a millisecond of computing, and a sleep. */
+/* Each round causes 50 faults, computes for a millisecond, and sleeps. */
 static void work(const char *directory, uint64_t duration)
 {
     volatile char *area = map_pages(50);

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Cgroups on the real kernel, by both engines: how exactly they are counted, under what names, and what happens where
-# cgroups, descriptors or watches cannot be had.
+# Cgroups on the real kernel, with both engines: accuracy, names, and what happens when cgroups, descriptors or watches
+# are unavailable.
 # set: all
 # packages: python3-prometheus-client
 # engines: perf bpf
 #
-# usage: [ENGINE=bpf] cgroup-more.sh [TEST...]     all of them without an argument
+# usage: [ENGINE=bpf] cgroup-more.sh [TEST...]     default: all tests
 # shellcheck disable=SC2086 # the paths of the test's own cgroups have no blanks
 . "$(dirname "$0")/lib.sh"
 need curl jq cc perf promtool protoc unshare /usr/bin/python3
@@ -15,20 +15,20 @@ need curl jq cc perf promtool protoc unshare /usr/bin/python3
 
 config=$scratch/cgroup.yaml
 
-# --- the truth
+# --- accuracy
 
-# task_clock_of CGROUP [FILE]: the total, in seconds, now or in a file with the exposition.
+# task_clock_of CGROUP [FILE]: prints the total in seconds, from the daemon or from a saved exposition.
 task_clock_of() {
     if [ $# -gt 1 ]; then cat "$2"; else get /metrics; fi | awk -v label="cgroup=\"$1\"" \
         'index($0, "perf_cgroup_task_clock_seconds_total{") == 1 && index($0, label) { print $2 }'
 }
 
-# cpu_time CGROUP: microseconds, as the kernel accounts them.
+# cpu_time CGROUP: prints the CPU time that the kernel accounts to the cgroup, in microseconds.
 cpu_time() {
     awk '$1 == "usage_usec" { print $2 }' "$hierarchy$1/cpu.stat"
 }
 
-# stolen_time: seconds of all CPUs that the host of this machine gave to others.
+# stolen_time: prints the steal time of all CPUs in seconds.
 stolen_time() {
     awk '$1 == "cpu" { print $9 / 100 }' /proc/stat
 }
@@ -76,18 +76,19 @@ END
     fi
     ours=$(jq "[.counters[] | select(.cgroup == \"$in/A\" and .event == \"minor_faults\") | .value] | add" \
         "$scratch/middle")
-    compares "minor faults are those of the load, within 1 %" "$ours > 0.99 * 50000 - $unknown && $ours < 1.01 * 50000"
+    compares "minor faults equal those of the load, within 1 %" \
+        "$ours > 0.99 * 50000 - $unknown && $ours < 1.01 * 50000"
 
-    # Nested cgroups include their descendants; beside each other they sum up.
+    # A cgroup includes its descendants.
     before=$(($(count $in/A) + $(count $in/B)))
     equals "a parent has the sum of its children" "$(count $in)" "$before"
     before=$(count $in/B/inner)
     i=$(count $in/B)
     fault $in/B 1000
-    equals "faults in the parent itself are not in the child" "$(count $in/B/inner)" "$before"
-    caused "but in the parent" "$(count $in/B)" "$((i + 1000))"
+    equals "faults in the parent itself do not count for the child" "$(count $in/B/inner)" "$before"
+    caused "faults in the parent itself count for the parent" "$(count $in/B)" "$((i + 1000))"
 
-    # Short-lived ones, whose work begins with them: what they did before their counters were open is in their parent.
+    # Short-lived cgroups: what a program does before the counters are open counts for the parent.
     before=$(count $in)
     for i in {1..25}; do
         make "$in/short$i"
@@ -103,16 +104,16 @@ END
     for event in minor_faults context_switches; do
         ours=$(count $in/A $event)
         url=$split
-        equals "per_cpu: $event of all CPUs are the same sum" "$(count $in/A $event)" "$ours"
+        equals "per_cpu: $event of all CPUs add up to the total" "$(count $in/A $event)" "$ours"
         url=$summed
     done
     url=$split
-    equals "per_cpu: a series for each CPU" "$(get /metrics | grep -F "cgroup=\"$in/A\"" |
+    equals "per_cpu: there is a series for each CPU" "$(get /metrics | grep -F "cgroup=\"$in/A\"" |
         grep -c '^perf_cgroup_minor_faults_total{.*cpu="')" "$(nproc --all)"
     url=$summed
 
-    # A busy loop; the time that a switch itself takes is the task's for the scheduler and nobody's for perf, so that
-    # what switched much before is not part of the comparison.
+    # A busy loop is compared, because it rarely switches: the scheduler accounts the time of a switch to the task, perf
+    # to nobody.
     local spent counted stolen
     stolen=$(stolen_time)
     unknown=$(unknown_us)
@@ -124,26 +125,26 @@ END
     compares "cpu_utilization of a busy loop is at most 1" \
         "$(jq '[.. | .cpu_utilization? | numbers] | first // 0 | . > 0 and . < 1.05 | if . then 1 else 0 end' \
             "$scratch/rates") == 1"
-    equals "limit=1 gives one" "$(get "/api/v1/rates?seconds=0.5&cgroup=$in/*&sort=context_switches&limit=1" |
+    equals "limit=1 returns one cgroup" "$(get "/api/v1/rates?seconds=0.5&cgroup=$in/*&sort=context_switches&limit=1" |
         jq '.rates | length')" 1
     wait "${children[-1]}"
     spent=$(($(cpu_time $in/A) - spent))
     counted=$(awk "BEGIN { print $(task_clock_of $in/A) - $counted }")
-    # The kernel leaves out of a cgroup's time what the host gave to others meanwhile; perf's clock does not.
+    # The kernel subtracts steal time from a cgroup's CPU time; perf's clock does not.
     stolen=$(awk "BEGIN { print $(stolen_time) - $stolen }")
     unknown=$(($(unknown_us) - unknown))
-    compares "task-clock is the kernel's CPU time of the cgroup, within 2 %, the unknown and the stolen time" \
+    compares "task-clock is the kernel's CPU time of the cgroup, within 2 %, unknown and steal time" \
         "$counted > (0.98 * $spent - $unknown) / 1e6 && $counted < 1.02 * $spent / 1e6 + $stolen && $counted > 0.1"
 
-    # The top of the list by an event.
+    # Sorting by an event.
     (while fault $in/B 3000; do :; done) &
     children+=($!)
     get "/api/v1/rates?seconds=1&cgroup=$in/[AB]&sort=minor_faults" >"$scratch/top"
     kill "${children[-1]}"
     wait "${children[-1]}" 2>/dev/null
-    equals "sort=minor_faults: the busiest first" "$(jq -r '[.rates[].cgroup] | join(" ")' "$scratch/top")" \
+    equals "sort=minor_faults lists the busiest first" "$(jq -r '[.rates[].cgroup] | join(" ")' "$scratch/top")" \
         "$in/B $in/A"
-    equals "an unknown thing to sort by is refused" "$(status_of "/api/v1/rates?seconds=0.05&sort=nonsense")" 400
+    equals "an unknown sort key is rejected" "$(status_of "/api/v1/rates?seconds=0.05&sort=nonsense")" 400
     kill "$daemon_pid"
     wait "$daemon_pid"
     daemon_pid=$first
@@ -167,9 +168,9 @@ test_deep() {
             fault "$path" 2000
         done
         before=$(($(count $in) - before))
-        caused "a cgroup has what is $levels levels below" "$before" 10000
-        # caused() leaves out what is unknown, which may be all of it.
-        compares "$levels levels below: most of it is known" "$before > 5000"
+        caused "a cgroup includes what is $levels levels below" "$before" 10000
+        # caused() subtracts what is unknown, which may be all of it.
+        compares "$levels levels below: most of it is attributed" "$before > 5000"
     done
     end_daemon
     remove_cgroups "$hierarchy$in"
@@ -179,13 +180,14 @@ has_spent() {
     [ "$(cpu_time "$1")" -ge "$2" ]
 }
 
-# preemptions PID: how often another task took the CPU from the process.
+# preemptions PID: prints how often another task preempted the process.
 preemptions() {
     awk '$1 == "nonvoluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
 }
 
-# The shell moves a busy loop back and forth, and reads twice after each move. It repeats that until the loop kept its
-# CPU three times meanwhile: a CPU that does not switch is what hides a move from the engine bpf.
+# The shell moves a busy loop between two cgroups and reads twice after each move, until the loop was not preempted
+# during three moves: the engine bpf notices a move when the CPU switches, so a CPU that does not switch is the hard
+# case.
 test_moved() {
     local in=$below/moved cpu attempt from=a to=b kept=0 before after late=()
     make $in $in/a $in/b
@@ -205,7 +207,7 @@ test_moved() {
                 task_clock_of $in/$from "$scratch/second") s")
         if [ "$after" = "$before" ]; then
             kept=$((kept + 1))
-            compares "moved from $from to $to: it counts for $to" "$(task_clock_of $in/$to "$scratch/second") - $(
+            compares "a task moved from $from to $to counts for $to" "$(task_clock_of $in/$to "$scratch/second") - $(
                 task_clock_of $in/$to "$scratch/first") > 0"
         fi
         read -r from to <<<"$to $from"
@@ -220,7 +222,7 @@ test_moved() {
 
 # --- names
 
-# The strict parser, and a look for series that are there twice; the names that it found.
+# Parses both formats strictly, fails on duplicate series, and prints the names of cgroups.
 cat >"$scratch/names.py" <<'END'
 import sys
 from prometheus_client.openmetrics import parser as strict
@@ -250,7 +252,8 @@ for name in sorted(text):
 sys.exit(twice)
 END
 
-# lacks_controls TITLE FILE: no byte of C0 but the line feed, no DEL and no C1 character, which a terminal may obey.
+# lacks_controls TITLE FILE: checks that the file has no C0 character but the line feed, no DEL and no C1 character,
+# which a terminal may interpret.
 lacks_controls() {
     if LC_ALL=C grep -aqP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$2"; then
         fail "$1" "$(LC_ALL=C grep -aP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$2" | head -n 3 | cat -v)"
@@ -259,34 +262,35 @@ lacks_controls() {
     fi
 }
 
-# counted_of FILTER: the sum of minor faults of the cgroups that ?cgroup= finds.
+# counted_of FILTER: prints the sum of minor faults of the cgroups that match ?cgroup=.
 counted_of() {
     get "/api/v1/counters?event=minor_faults" -G --data-urlencode "cgroup=$1" | jq '[.counters[].value] | add // 0'
 }
 
-# Two names that differ only in controls, escapes of terminals, and C1, in everything that is served.
+# Checks names with control characters, terminal escapes and C1 characters in every document that is served.
 check_controls() {
     local in=$1 path fffd=$'\xef\xbf\xbd'
     for path in counters cgroups status "rates?seconds=0.1" metrics events; do
         get "/api/v1/$path" >"$scratch/document"
-        lacks_controls "/api/v1/$path has no control" "$scratch/document"
+        lacks_controls "/api/v1/$path has no control character" "$scratch/document"
         jq -r '.. | strings' "$scratch/document" >"$scratch/strings"
-        lacks_controls "nor has a string in it" "$scratch/strings"
+        lacks_controls "no string in /api/v1/$path has a control character" "$scratch/strings"
     done
-    lacks_controls "the exposition has no control" "$scratch/text"
-    lacks_controls "nor has OpenMetrics" "$scratch/openmetrics"
+    lacks_controls "the exposition has no control character" "$scratch/text"
+    lacks_controls "OpenMetrics has no control character" "$scratch/openmetrics"
     get "/api/v1/counters?none%1b%5B31m%c2%9b=1" >"$scratch/refusal"
     get "/metrics?none%1b%5B31m%7f=1" >>"$scratch/refusal"
     get "/none%1b%7f" >>"$scratch/refusal"
-    contains "what a client asks for is in the refusal" "$(cat "$scratch/refusal")" "none${fffd}[31m"
-    lacks_controls "without its controls" "$scratch/refusal"
-    lacks_controls "the log has no control" "$daemon_log"
+    contains "an error response quotes the request" "$(cat "$scratch/refusal")" "none${fffd}[31m"
+    lacks_controls "an error response has no control character" "$scratch/refusal"
+    lacks_controls "the log has no control character" "$daemon_log"
     "$PERFCOUNTD" plan --config.file="$config" >"$scratch/plan" 2>&1
-    lacks_controls "plan prints no control" "$scratch/plan"
-    caused "?cgroup= takes the path" "$(counted_of "$in/"$'csi\xc2\x9b31m')" 40
-    caused "and the label" "$(counted_of "$in/csi$fffd${fffd}31m")" 40
-    caused "a name that differs in a control is another cgroup" "$(counted_of "$in/alike$fffd*")" 90
-    equals "and is watched" "$(document '[.cgroups[] | select(.cgroup | test("/alike\ufffd")) | .cgroup] | unique |
+    lacks_controls "plan prints no control character" "$scratch/plan"
+    caused "?cgroup= accepts the path" "$(counted_of "$in/"$'csi\xc2\x9b31m')" 40
+    caused "?cgroup= accepts the label" "$(counted_of "$in/csi$fffd${fffd}31m")" 40
+    caused "a name that differs only in a control character is another cgroup" "$(counted_of "$in/alike$fffd*")" 90
+    equals "both of them are watched" \
+        "$(document '[.cgroups[] | select(.cgroup | test("/alike\ufffd")) | .cgroup] | unique |
         length')" 2
 }
 
@@ -304,8 +308,8 @@ test_names() {
     for i in $'tab\there' $'\x01control' $'\x7f' $'\e]0;title\a' $'csi\xc2\x9b31m' $'alike\e' $'alike\a'; do
         make "$in/$i"
     done
-    # Names that are not UTF-8 look alike as U+FFFD, and must not become equal series; nor must a name that looks like
-    # the suffix by which they are distinguished.
+    # Names that are not UTF-8 are all shown with U+FFFD, and must not become equal series. Neither must a name that
+    # looks like the suffix that distinguishes them.
     for i in $'\xff' $'\xfe' $'\xef\xbf\xbd' $'\xef\xbf\xbd#fe' $'\xef\xbf\xbd#ff' $'\xc3\x28' $'cut\xe2\x82' \
         $'surrogate\xed\xa0\x80' $'over\xc0\xaf' $'beyond\xf4\x90\x80\x80'; do
         make "$in/bad$i"
@@ -319,7 +323,7 @@ test_names() {
     done
     deep=$deep/${long:0:$((4000 - ${#deep} - 1))}
     make "$deep"
-    # And one whose path is longer than any system call takes.
+    # The last path is longer than any system call accepts.
     (cd "$hierarchy$deep" && mkdir "$long" && cd "$long" && mkdir "$long") || fail "a path beyond PATH_MAX can be made"
 
     cgroup_config "$config" "include: [\"$in/**\"]" "linger: 2s" "$faults_group"
@@ -333,36 +337,37 @@ test_names() {
     fault "$in/"$'alike\a' 20
     get /metrics >"$scratch/text"
     get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
-    holds "promtool takes strange names" promtool check metrics <"$scratch/text"
-    equals "and has nothing to say about them" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
+    holds "promtool accepts strange names" promtool check metrics <"$scratch/text"
+    equals "promtool has no complaint about strange names" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
     holds "the exposition is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$scratch/text"
-    holds "a strict parser takes text and OpenMetrics, no two series are equal" \
+    holds "a strict parser accepts text and OpenMetrics, and no two series are equal" \
         /usr/bin/python3 "$scratch/names.py" "$scratch/text" "$scratch/openmetrics"
-    # The text alone, so that one name that is wrong does not hide the others.
+    # Only the text format is parsed, so that one wrong name does not hide the others.
     /usr/bin/python3 "$scratch/names.py" "$scratch/text" >"$scratch/names" 2>/dev/null
     for i in "${names[@]}"; do
-        holds "$(printf '%q' "$i") is there under its name" grep -qxF -- \
+        holds "$(printf '%q' "$i") has a series under its name" grep -qxF -- \
             "$(/usr/bin/python3 -c 'import sys; print(ascii(sys.argv[1])[1:-1])' "$in/$i")" "$scratch/names"
-        equals "and in JSON" "$(state_of "$in/$i")" watched
+        equals "$i is in JSON" "$(state_of "$in/$i")" watched
     done
-    holds "4,000 characters are there" grep -qx '4000 characters' "$scratch/names"
-    equals "JSON is JSON" "$(get /api/v1/cgroups | jq -r type) $(get /api/v1/counters | jq -r type)" "object object"
+    holds "a name of 4,000 characters is exported" grep -qx '4000 characters' "$scratch/names"
+    equals "both documents are JSON" \
+        "$(get /api/v1/cgroups | jq -r type) $(get /api/v1/counters | jq -r type)" "object object"
     holds "JSON is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null <(get /api/v1/counters)
     holds "U+FFFD stands for bytes that are not UTF-8" grep -qF $'\xef\xbf\xbd' "$scratch/text"
-    caused "the long one was counted" "$(count "$deep")" 50
-    caused "the quoted one was counted" "$(count "$in/quote\"s")" 100
-    caused "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
+    caused "the cgroup with the long name is counted" "$(count "$deep")" 50
+    caused "the cgroup with the quote is counted" "$(count "$in/quote\"s")" 100
+    caused "?cgroup= accepts a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
         --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
     check_controls "$in"
-    equals "names that look alike are all watched, and distinguished" "$(document '[.cgroups[] |
+    equals "names that look alike are all watched and distinguished" "$(document '[.cgroups[] |
         select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
     get "/api/v1/counters?event=minor_faults" |
         jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort' >"$scratch/alike"
     if [ "$(jq length "$scratch/alike")" = 2 ] && is_caused "$(jq '.[0]' "$scratch/alike")" 30 &&
         is_caused "$(jq '.[1]' "$scratch/alike")" 100; then
-        pass "of those that look alike each was counted by itself"
+        pass "cgroups whose names look alike are counted separately"
     else
-        fail "of those that look alike each was counted by itself" "$(cat "$scratch/alike")"
+        fail "cgroups whose names look alike are counted separately" "$(cat "$scratch/alike")"
     fi
     remove_cgroups "$hierarchy$in"
     eventually 60 equal_numbers "cgroups_in lingering" 0
@@ -379,10 +384,10 @@ test_limits() {
     for i in $(seq 10 39); do
         make "$in/c$i"
     done
-    limit=$((44 + 10 * cpus)) # what it has by itself, and two and a half cgroups
+    limit=$((44 + 10 * cpus)) # what the daemon needs without cgroups, and two and a half cgroups
     cgroup_config "$config" "include: [\"$in/*\"]" \
         'groups: [{name: f, events: "{minor-faults,major-faults,context-switches,cpu-migrations}"}]'
-    # shellcheck disable=SC2016 # of the inner shell
+    # shellcheck disable=SC2016 # the inner shell expands it
     wrapper=(bash -c 'ulimit -n "$1"; shift; exec "$@"' limited "$limit")
     start_daemon --config.file="$config"
     wrapper=()
@@ -391,8 +396,8 @@ test_limits() {
     else
         compares "with $limit descriptors it watches as many as fit" \
             "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < $limit"
-        compares "the rest is dropped" "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
-        equals "and named" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
+        compares "the others are dropped" "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
+        equals "the dropped cgroups are listed" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
         matches "the log says why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
     fi
     fault $in/c10 100
@@ -402,18 +407,19 @@ test_limits() {
         clients+=($!)
     done
     wait "${clients[@]}"
-    equals "twenty clients at once later it serves" "$(status_of /metrics)" 200
+    equals "after twenty clients at once the daemon still serves" "$(status_of /metrics)" 200
     remove $in/c10
     if [ "$engine" != bpf ]; then
-        holds "one goes, one comes" eventually 60 not is_in_state $in/c10 watched
+        holds "when a cgroup is removed, another takes its place" eventually 60 not is_in_state $in/c10 watched
         eventually 60 equal_numbers "cgroups_in dropped" "$((29 - $(cgroups_in watched)))"
-        compares "still as many as fit" \
+        compares "as many as fit are watched" \
             "$(cgroups_in watched) + $(cgroups_in dropped) == 29 && $(cgroups_in watched) > 0"
     fi
-    holds "it never dies of it" running "$daemon_pid"
+    holds "the daemon is still running" running "$daemon_pid"
     end_daemon
 
-    # The limit is each user's: as another user, whom no other test is, and who has as many as there may be but five.
+    # inotify's limit is per user. The daemon runs as a user whom no other test uses, and who has all but five watches
+    # in use.
     local other_user=$((60000 + $$ % 5000))
     cgroup_config "$config" "include: [\"$in/**\"]" "$faults_group"
     chmod 755 "$scratch"
@@ -422,28 +428,28 @@ test_limits() {
     local as_other=(setpriv "--reuid=$other_user" --clear-groups
         --inh-caps=+cap_38,+sys_admin --ambient-caps=+cap_38,+sys_admin)
     if "${as_other[@]}" "$PERFCOUNTD" plan --config.file="$config" >"$scratch/plan" 2>&1; then
-        hold_watches 5 || fail "the other user has watches" "$(cat "$scratch/hold-watches")"
+        hold_watches 5 || fail "the other user has inotify watches" "$(cat "$scratch/hold-watches")"
         wrapper=("${as_other[@]}")
         start_daemon --config.file="$config"
         wrapper=()
         kill "$watches_holder"
-        matches "inotify's limit: a sentence names it" "$(cat "$daemon_log")" 'max_user_watches'
-        equals "in the status, too" "$(get /api/v1/status | grep -c max_user_watches)" 1
-        compares "all are watched nevertheless" "$(cgroups_in watched) == 29"
+        matches "inotify's limit: the log names it" "$(cat "$daemon_log")" 'max_user_watches'
+        equals "inotify's limit: the status names it" "$(get /api/v1/status | grep -c max_user_watches)" 1
+        compares "inotify's limit: all cgroups are watched nevertheless" "$(cgroups_in watched) == 29"
         fault $in/c20 100
-        caused "and counted" "$(count $in/c20)" 100
+        caused "inotify's limit: a watched cgroup is counted" "$(count $in/c20)" 100
         make $in/late $in/c20/late
-        holds "new ones are found by rescans" eventually 60 has_cgroup $in/late
-        holds "nested ones, too" eventually 60 has_cgroup $in/c20/late
+        holds "inotify's limit: a rescan finds a new cgroup" eventually 60 has_cgroup $in/late
+        holds "inotify's limit: a rescan finds a nested cgroup" eventually 60 has_cgroup $in/c20/late
         remove $in/c20/late
-        holds "so are those that went" eventually 60 not is_in_state $in/c20/late watched
+        holds "inotify's limit: a rescan notices a removed cgroup" eventually 60 not is_in_state $in/c20/late watched
         end_daemon
     else
         left_out "a daemon as another user, for inotify's limit"
     fi
     remove_cgroups "$hierarchy$in"
 }
-# hold_watches REST: the other user may have REST more.
+# hold_watches REST: uses up the other user's inotify watches except for REST.
 hold_watches() {
     install -d -m 777 "$scratch/watched"
     setpriv "--reuid=$other_user" --clear-groups /usr/bin/python3 "$here/hold-watches.py" \
@@ -459,18 +465,18 @@ cpus_are_served() {
     get /metrics | grep -q '^perf_cpu_context_switches_total{.*} [1-9]'
 }
 
-# check_part TITLE: the root is $in/space.
+# check_part TITLE: checks a daemon whose root cgroup is $in/space.
 check_part() {
-    matches "$1: a sentence says so" "$(cat "$daemon_log"; get /api/v1/status)" 'namespace|part of'
-    holds "$1: its root is watched" eventually 60 is_in_state / watched
+    matches "$1: the log or the status says so" "$(cat "$daemon_log"; get /api/v1/status)" 'namespace|part of'
+    holds "$1: the root is watched" eventually 60 is_in_state / watched
     make $in/space/inner
     eventually 60 has_cgroup /inner
     fault $in/space/inner 100
-    caused "$1: and the cgroups below it" "$(count /inner)" 100
+    caused "$1: a cgroup below the root is counted" "$(count /inner)" 100
     remove $in/space/inner
 }
 
-# failure_of_collector: why the collector cgroup as a whole fails.
+# failure_of_collector: prints why the whole cgroup collector fails.
 failure_of_collector() {
     get /api/v1/status | jq -r '.failures[] | select(.collector == "cgroup" and .reason == "failed") | .message'
 }
@@ -479,30 +485,31 @@ test_layouts() {
     make $in $in/a
     in_layout 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    caused "v2 alone on /sys/fs/cgroup" "$(count $in/a)" 100
+    caused "v2 alone on /sys/fs/cgroup is counted" "$(count $in/a)" 100
     make $in/b
     eventually 60 has_cgroup $in/b
     fault $in/b 50
-    caused "with what comes later" "$(count $in/b)" 50
+    caused "v2 alone: a new cgroup is counted" "$(count $in/b)" 50
     end_daemon
 
     in_layout "mount -o remount,bind,ro $hierarchy" "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    caused "mounted read-only" "$(count $in/a)" 100
-    holds "CPUs are served beside it" cpus_are_served
+    caused "a read-only mount is counted" "$(count $in/a)" 100
+    holds "a read-only mount: CPUs are served" cpus_are_served
     end_daemon
 
     in_layout "mount -t cgroup2 none \$1; umount -R /sys/fs/cgroup" "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    caused "mounted in an unusual place" "$(count $in/a)" 100
+    caused "a hierarchy that is mounted elsewhere is counted" "$(count $in/a)" 100
     end_daemon
 
     in_layout 'umount -R /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
-    matches "no cgroup file system: a sentence in the log" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
-    matches "and among the failures in the status" "$(failure_of_collector)" 'mount'
-    holds "CPUs are served" cpus_are_served
-    equals "/api/v1/cgroups answers" "$(status_of /api/v1/cgroups)" 200
-    equals "nothing is watched" "$(document '[.. | objects | select(.state? == "watched")] | length')" 0
+    matches "no cgroup file system: the log says so" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
+    matches "no cgroup file system: the status has the failure" "$(failure_of_collector)" 'mount'
+    holds "no cgroup file system: CPUs are served" cpus_are_served
+    equals "no cgroup file system: /api/v1/cgroups is served" "$(status_of /api/v1/cgroups)" 200
+    equals "no cgroup file system: no cgroup is watched" \
+        "$(document '[.. | objects | select(.state? == "watched")] | length')" 0
     end_daemon
 
     if [ "$engine" = bpf ]; then
@@ -510,34 +517,34 @@ test_layouts() {
         in_layout "mount --bind \$1 /sys/kernel/btf; echo 0 >$hierarchy$in/daemon/cgroup.procs" \
             "include: [\"$in/a\"]" "$faults_group"
         fault $in/a 100
-        caused "a kernel without BTF" "$(count $in/a)" 100
+        caused "a kernel without BTF counts cgroups" "$(count $in/a)" 100
         end_daemon
         remove $in/daemon
     fi
 
-    # A cgroup namespace: the tree begins at the daemon's own cgroup.
+    # In a cgroup namespace the tree begins at the daemon's own cgroup.
     make $in/space
     in_layout "echo 0 >$hierarchy$in/space/cgroup.procs; umount -R /sys/fs/cgroup
         exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
         'include: ["/", "/*"]' "$faults_group"
     check_part "a cgroup namespace"
     end_daemon
-    # A container without one: a part of the tree is bound in its place.
+    # In a container without a cgroup namespace, a part of the tree is bound to the mount point.
     in_layout "mkdir \$1/part; mount --bind $hierarchy$in/space \$1/part; umount -R /sys/fs/cgroup" \
         'include: ["/", "/*"]' "$faults_group"
     check_part "a part of the tree"
     end_daemon
-    # And one whose mounts are older than the namespace: the whole tree is seen.
+    # If the mounts are older than the cgroup namespace, the whole tree is visible.
     in_layout "echo 0 >$hierarchy$in/space/cgroup.procs
         exec unshare --cgroup bash -c 'shift; exec \"\$@\"' x \"\$@\"" \
         "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    caused "a cgroup namespace with the mounts of the host" "$(count $in/a)" 100
+    caused "a cgroup namespace with the mounts of the host is counted" "$(count $in/a)" 100
     end_daemon
     remove $in/space $in/a $in/b $in
 }
 
-# --- patterns of names
+# --- name patterns
 
 test_patterns_of_names() {
     local in=$below/named id resident unit=perfcountd-test-$$.service
@@ -548,39 +555,42 @@ test_patterns_of_names() {
     cgroup_config "$config" "include: [\"unit=*$unit\", container_id=$id]" "exclude: [\"unit=other-*\", /docker/**]" \
         "linger: 0s" "$faults_group"
     start_daemon --config.file="$config"
-    holds "names choose, wherever the cgroups are, and nothing that is inside of them" eventually 60 \
+    holds "name patterns select cgroups at any depth, but not their children" eventually 60 \
         watches_exactly $in/deep/$unit $in/docker/$id
     make $in/late/new-$unit
-    holds "one that comes later is opened" eventually 60 is_in_state $in/late/new-$unit watched
+    holds "a new cgroup that matches is opened" eventually 60 is_in_state $in/late/new-$unit watched
     fault $in/docker/$id/inner 500
-    caused "what is inside is in its counts" "$(count $in/docker/$id)" 500
-    equals "?unit=GLOB" "$(get "/api/v1/counters?unit=*-$unit" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
+    caused "a cgroup includes the counts of its children" "$(count $in/docker/$id)" 500
+    equals "?unit=GLOB selects by unit" \
+        "$(get "/api/v1/counters?unit=*-$unit" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
         "$in/late/new-$unit"
-    equals "?container_id= and ?unit=: both" \
+    equals "?container_id= and ?unit= must both match" \
         "$(get "/api/v1/counters?container_id=$id&unit=*" | jq '.counters | length')" 0
-    equals "a name that nothing has" "$(get "/api/v1/rates?seconds=0.05&container=nothing" | jq '.rates | length')" 0
-    matches "a bad glob is refused, by name" "$(get "/api/v1/counters?pod=[x" -w ' %{http_code}')" 'pod.* 400$'
+    equals "a name that no cgroup has matches nothing" \
+        "$(get "/api/v1/rates?seconds=0.05&container=nothing" | jq '.rates | length')" 0
+    matches "an invalid glob is rejected with the name of its parameter" \
+        "$(get "/api/v1/counters?pod=[x" -w ' %{http_code}')" 'pod.* 400$'
     end_daemon
     "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s \
         --output="$scratch/table" 2>"$scratch/err"
-    equals "stat --cgroup=KEY=GLOB" "$(cgroups_of_table)" "$in/docker/$id"
+    equals "stat --cgroup=KEY=GLOB selects by name" "$(cgroups_of_table)" "$in/docker/$id"
     kill "$resident"
     wait "$resident" 2>/dev/null
     remove_cgroups "$hierarchy$in"
 }
 
-# --- time of no cgroup
+# --- time without a known cgroup
 
-# untold_seconds: reads lines of "CPU TIME PREV-PID NEXT-PID" and prints for how long they leave open which task ran: from
-# a switch to a task until the next switch on that CPU, where another task leaves.
+# untold_seconds: reads lines of "CPU TIME PREV-PID NEXT-PID" and prints for how many seconds the records do not tell
+# which task ran: from a switch to a task until the next switch on that CPU, if another task is switched out there.
 untold_seconds() {
     awk '$1 in next_pid && next_pid[$1] != $3 { untold += $2 - time[$1] }
         { time[$1] = $2; next_pid[$1] = $4 }
         END { printf "%.6f\n", untold }'
 }
 
-# A kernel may run no program and write no record at some switches. Of one whose maker changed it so that nothing traces
-# process 1, 2.7 ms in a second were seen. perf's records of the same switches have the same gaps.
+# Some kernels run no BPF program and write no perf record at some switches. On one that was modified so that nothing
+# traces process 1, 2.7 ms per second were seen. perf's records of the same switches have the same gaps.
 test_unknown() {
     local in=$below/unknown
     [ "$engine" = bpf ] || return 0
@@ -600,7 +610,7 @@ END
     perf script -i "$scratch/switches" --ns -F cpu,time,event,trace 2>"$scratch/perf" |
         sed -nE 's/^ *\[([0-9]+)\] +([0-9.]+): .* prev_pid=([0-9]+) .* next_pid=([0-9]+) .*/\1 \2 \3 \4/p' >"$scratch/lines"
     compares "perf recorded the load's switches" "$(wc -l <"$scratch/lines") > 100000"
-    compares "time of no cgroup is what the kernel's records do not tell, and 0.1 ms a second" \
+    compares "the unknown time is at most the gaps in perf's records and 0.1 ms per second" \
         "$(jq -s '.[1].cgroups.unknown_seconds - .[0].cgroups.unknown_seconds' "$scratch"/{before,after}) < $(
             untold_seconds <"$scratch/lines") + 1e-4 * $(jq -s '.[1].timestamp - .[0].timestamp' "$scratch"/{before,after})"
     end_daemon
@@ -619,18 +629,18 @@ test_vacant() {
     start_daemon --config.file="$config"
     holds "scopes without processes are left out" eventually 60 watches_exactly $in/busy.scope $in/idle.service
     make $in/new.scope
-    holds "not a new one, whose first process is about to come" eventually 60 is_in_state $in/new.scope watched
+    holds "a new scope is watched before its first process starts" eventually 60 is_in_state $in/new.scope watched
     reside $in/docker-$id.scope
     residents+=("$resident")
-    holds "nor one as soon as it has a process" eventually 60 is_in_state $in/docker-$id.scope watched
-    equals "the reason why a container has no name" "$(get /api/v1/cgroups |
+    holds "a scope is watched as soon as it has a process" eventually 60 is_in_state $in/docker-$id.scope watched
+    equals "the document says why a container has no name" "$(get /api/v1/cgroups |
         jq -c '[.cgroups[] | select(.unnamed)] | length, (.[0].unnamed | length > 20)' | xargs)" "1 true"
     end_daemon
     "$PERFCOUNTD" plan --json --config.file="$config" >"$scratch/plan.json"
-    equals "plan: each cgroup has the source of its name, or the reason" \
+    equals "plan: each cgroup has the source of its name, or the reason why it has none" \
         "$(jq -r '.cgroups.cgroups[] | .named_by // .unnamed | length > 3' "$scratch/plan.json" | uniq -c | xargs)" \
         "3 true"
-    matches "plan: and says so of containers" "$("$PERFCOUNTD" plan --config.file="$config")" \
+    matches "plan: the table of containers has the reason" "$("$PERFCOUNTD" plan --config.file="$config")" \
         "CONTAINER +NAMED BY +CGROUP"$'\n'"- +- +$in/docker-$id.scope +[a-z]"
     kill "${residents[@]}"
     wait "${residents[@]}" 2>/dev/null
@@ -639,43 +649,46 @@ test_vacant() {
 
 # --- perfcountd stat --cgroup
 
-# cgroups_of_table: the last word of each line that has a path, on one line.
+# cgroups_of_table: prints the last word of each line that ends with a path, on one line.
 cgroups_of_table() {
     awk '$NF ~ "^/" { print $NF }' "$scratch/table" | xargs
 }
 
-# tests/unit/test-stat.c has the table.
+# tests/unit/test-stat.c tests the table.
 test_stat() {
     local in=$below/stat hostile=$'\e[31mred.service'
     make $in $in/a.service $in/b.service $in/c.service "$in/$hostile"
     cgroup_config "$config" "include: [/none]" "exclude: [\"/**/c.service\"]" "$faults_group"
-    # shellcheck disable=SC2016 # that shell expands them
+    # shellcheck disable=SC2016 # the inner shell expands them
     "$PERFCOUNTD" stat --config.file="$config" --cgroup='*.service' --sort=minor-faults --output="$scratch/table" -- \
         sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in"
-    equals "stat --cgroup: the cgroups that match, the most faults first" \
+    equals "stat --cgroup lists the cgroups that match, the most faults first" \
         "$(cgroups_of_table | cut -d ' ' -f 1,2)" "$in/b.service $in/a.service"
-    # shellcheck disable=SC2016 # that shell expands them
+    # shellcheck disable=SC2016 # the inner shell expands them
     "$PERFCOUNTD" stat --config.file="$config" --cgroup="$in/[ab].service" --sort=minor-faults --order=asc \
         --output="$scratch/fewest" -- \
         sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in"
-    equals "--order=asc: the fewest first" "$(awk '$NF ~ "^/" { print $NF }' "$scratch/fewest" | xargs)" "$in/a.service $in/b.service"
+    equals "--order=asc lists the fewest faults first" \
+        "$(awk '$NF ~ "^/" { print $NF }' "$scratch/fewest" | xargs)" "$in/a.service $in/b.service"
     "$PERFCOUNTD" stat --cgroup="$in/b*" --cgroup=a.service --interval=0.1s --output="$scratch/few" -e task-clock --sort=cpu
-    equals "and no others" "$(awk '$NF ~ "^/" { print $NF }' "$scratch/few" | sort | xargs)" "$in/a.service $in/b.service"
+    equals "only the selected cgroups are listed" \
+        "$(awk '$NF ~ "^/" { print $NF }' "$scratch/few" | sort | xargs)" "$in/a.service $in/b.service"
     cgroup_config "$config" "include: [$in/a.service]" "$faults_group"
-    matches "plan: one is no plural" "$("$PERFCOUNTD" plan --config.file="$config")" \
+    matches "plan: the singular is used for one cgroup" "$("$PERFCOUNTD" plan --config.file="$config")" \
         ' 1 cgroup +[0-9].*1 cgroup matches below .*; 1 is watched by'
-    lacks "a name with a terminal's escape is shown without it" $'\e' "$scratch/table"
-    holds "but is there" grep -qF $'\xef\xbf\xbd[31mred.service' "$scratch/table"
+    lacks "a terminal escape in a name is not printed" $'\e' "$scratch/table"
+    holds "the rest of the name is printed" grep -qF $'\xef\xbf\xbd[31mred.service' "$scratch/table"
     "$PERFCOUNTD" stat --config.file="$config" --cgroup=nosuch.service -- true 2>"$scratch/err"
     equals "no cgroup matches: exit status" "$?" 1
-    contains "it says so" "$(cat "$scratch/err")" 'no cgroup is counted that matches nosuch.service'
+    contains "no cgroup matches: the message says so" \
+        "$(cat "$scratch/err")" 'no cgroup is counted that matches nosuch.service'
     remove_cgroups "$hierarchy$in"
 }
 
 # --- perfcountd record --cgroup
 
-# names_of_recording PATTERN [FLAGS...]: records a cgroup, and prints the exit status and the picture's title or what was
-# said.
+# names_of_recording PATTERN [FLAGS...]: records a cgroup, and prints the exit status and the title of the flame graph
+# or the message.
 names_of_recording() {
     local status
     "$PERFCOUNTD" record --config.file="$config" --cgroup="$1" --event=cpu-clock --seconds=0.3 -o "$scratch/a.svg" \
@@ -686,7 +699,7 @@ names_of_recording() {
     rm -f "$scratch/a.svg"
 }
 
-# As `stat` takes it, here and by a daemon.
+# `record` accepts the same cgroup patterns as `stat`, with and without a daemon.
 test_record() {
     local in=$below/record id unit=perfcountd-record-$$ flags
     id=$(printf '%064x' $$)
@@ -699,57 +712,62 @@ test_record() {
     echo 'sampler: {enabled: true, allow: everybody, event: cpu-clock, hindsight: {enabled: true, event: cpu-clock}}' \
         >>"$config"
     start_daemon --config.file="$config"
-    holds "the daemon counts them" eventually 60 is_in_state $in/docker-$id.scope/inner watched
+    holds "the daemon counts the cgroups" eventually 60 is_in_state $in/docker-$id.scope/inner watched
     for flags in "" "--url=$url"; do
-        equals "record: a path${flags:+ of a daemon}" "$(names_of_recording $in/$unit.service $flags)" "0 $in/$unit.service"
-        equals "a last component" "$(names_of_recording $unit.service $flags)" "0 $unit.service"
-        equals "a glob" "$(names_of_recording "$in/[p]erf*" $flags)" "0 $in/[p]erf*"
-        equals "a unit, with what is inside" "$(names_of_recording unit=$unit.service $flags)" "0 unit=$unit.service"
-        equals "a container" "$(names_of_recording container_id=$id $flags)" "0 container_id=$id"
-        matches "several are listed" "$(names_of_recording "$in/*/inner" $flags)" \
+        equals "record accepts a path${flags:+ of a daemon}" \
+            "$(names_of_recording $in/$unit.service $flags)" "0 $in/$unit.service"
+        equals "record accepts a last path component" "$(names_of_recording $unit.service $flags)" "0 $unit.service"
+        equals "record accepts a glob" "$(names_of_recording "$in/[p]erf*" $flags)" "0 $in/[p]erf*"
+        equals "record accepts a unit, and includes its children" \
+            "$(names_of_recording unit=$unit.service $flags)" "0 unit=$unit.service"
+        equals "record accepts a container" "$(names_of_recording container_id=$id $flags)" "0 container_id=$id"
+        matches "record lists the cgroups if several match" "$(names_of_recording "$in/*/inner" $flags)" \
             "^2 .*matches 2 cgroups: $in/docker-$id.scope/inner, $in/$unit.service/inner; name one"
-        matches "what is inside is no match of its own" "$(names_of_recording "$in/**" $flags)" \
+        matches "children of a cgroup that matches are not listed" "$(names_of_recording "$in/**" $flags)" \
             "^2 .*matches 2 cgroups: $in/docker-$id.scope, $in/$unit.service; name one"
-        matches "none" "$(names_of_recording "nosuch-$unit" $flags)" "^1 .*nosuch-$unit matches no cgroup"
-        matches "containers whose names are not known are no proof" "$(names_of_recording container=nosuch $flags)" \
+        matches "record says that no cgroup matches" \
+            "$(names_of_recording "nosuch-$unit" $flags)" "^1 .*nosuch-$unit matches no cgroup"
+        matches "record says that containers without known names may match" \
+            "$(names_of_recording container=nosuch $flags)" \
             "^1 .*container=nosuch matches no cgroup.*; [0-9]+ containers? ha[sv]e? no known name: "
     done
-    matches "a pattern that is none" "$(names_of_recording "a[")" '^2 .*--cgroup: .*has no "]"'
+    matches "an invalid pattern is rejected" "$(names_of_recording "a[")" '^2 .*--cgroup: .*has no "]"'
     sampled_cgroups
     end_daemon
     kill "${children[@]: -3:2}" 2>/dev/null
     remove_cgroups "$hierarchy$in"
 }
 
-# Samples in each format know their cgroup, whatever its name is. Those of a cgroup that was removed are found by it.
+# Samples in each format have their cgroup, whatever its name is. Samples of a removed cgroup can still be selected by
+# it.
 sampled_cgroups() {
     local hostile=$in/$unit.service/$'a;"\e\xff b' clean=$in/$unit.service/$'a;"\xef\xbf\xbd\xef\xbf\xbd b'
     make "$hostile"
     while "$load" "$hierarchy$hostile" spin 300; do :; done 2>/dev/null &
     children+=("$!")
     get "/api/v1/samples?seconds=1&unit=$unit.service" >"$scratch/samples"
-    equals "samples have it" "$(jq -r 'select(.type == "sample") | .cgroup' "$scratch/samples" | sort -u)" \
+    equals "samples have the cgroup" "$(jq -r 'select(.type == "sample") | .cgroup' "$scratch/samples" | sort -u)" \
         "$(printf '%s\n' "$clean" $in/$unit.service/inner | sort)"
     get "/api/v1/folded?seconds=1&by=cgroup&cgroup=$in" >"$scratch/folded"
-    equals "stacks begin with it" "$(grep -v '^#' "$scratch/folded" | sed 's|;.*||' | sort -u)" \
+    equals "by=cgroup: stacks begin with the cgroup" "$(grep -v '^#' "$scratch/folded" | sed 's|;.*||' | sort -u)" \
         "$(printf '%s\n' "${clean//;/:}" $in/$unit.service/inner $in/docker-$id.scope/inner | sort)"
-    equals "or with the container" \
+    equals "by=container: stacks begin with the container" \
         "$(get "/api/v1/folded?seconds=1&by=container&cgroup=$in" | grep -v '^#' | sed 's|;.*||' | sort -u)" \
         "$(printf '%s\n' '[no container]' "docker-$id.scope" | sort)"
     get "/debug/pprof/profile?seconds=1&container_id=$id" >"$scratch/pprof"
     program=cgroup-load protoc_weights "$scratch/pprof" >/dev/null
-    equals "pprof has labels" "$(grep '^label' "$scratch/fields" | grep -v '^label comm' | sort)" \
+    equals "pprof samples have labels" "$(grep '^label' "$scratch/fields" | grep -v '^label comm' | sort)" \
         "$(printf 'label %s\n' "cgroup $in/docker-$id.scope/inner" "unit docker-$id.scope" | sort)"
     kill "${children[@]: -1}"
     wait "${children[@]: -1}" 2>/dev/null
     unset 'children[-1]'
     holds "the cgroup is removed" eventually 60 rmdir "$hierarchy$hostile"
-    equals "the past has it" \
+    equals "past samples of a removed cgroup are found" \
         "$(get "/api/v1/samples?last=60&cgroup=a*%20b" | jq -r 'select(.type == "sample") | .cgroup' | sort -u)" "$clean"
-    equals "of a stream it is gone" "$(status_of "/api/v1/samples?cgroup=a*%20b")" 404
-    equals "several at once, of the past" \
+    equals "a stream of a removed cgroup is rejected" "$(status_of "/api/v1/samples?cgroup=a*%20b")" 404
+    equals "past samples of several cgroups are found" \
         "$(get "/api/v1/samples?last=60&cgroup=$in/**" | jq -r 'select(.type == "sample") | .cgroup' | sort -u | wc -l)" 3
-    equals "a name that none has" "$(status_of "/api/v1/samples?last=60&unit=no.service")" 404
+    equals "a name that no cgroup has is rejected" "$(status_of "/api/v1/samples?last=60&unit=no.service")" 404
 }
 
 [ $# -gt 0 ] || set -- truth deep moved unknown names limits layouts patterns_of_names vacant stat record

@@ -64,9 +64,9 @@ test_v1() {
     wrapper=(nsenter --mount="/proc/$keeper/ns/mnt")
     if [ "$engine" = bpf ]; then
         start_daemon --config.file="$config"
-        matches "bpf alone counts nothing there, and says why" \
+        matches "bpf alone counts nothing in v1, and says why" \
             "$(get /api/v1/status | jq -r '.collectors[].error')" 'v1'
-        contains "so does plan" \
+        contains "plan says so too" \
             "$(nsenter --mount="/proc/$keeper/ns/mnt" "$PERFCOUNTD" plan --config.file="$config" 2>&1)" \
             "collector cgroup: collectors.cgroup.engine is bpf"
         equals "the collector failed" "$(sum_of 'perfcountd_collector_success{collector="cgroup"}')" 0
@@ -75,7 +75,7 @@ test_v1() {
     fi
     start_daemon --config.file="$config"
     wrapper=()
-    [ "$engine" != bpf ] || matches "auto takes perf there, and says why" \
+    [ "$engine" != bpf ] || matches "auto chooses perf, and says why" \
         "$(get /api/v1/status | jq -r '.cgroups | .engine + ": " + .engine_reason')" '^perf: .*v1'
     "$load" "$tree$below/a" faults 400
     caused "a v1 perf_event hierarchy is found and counted" "$(count $below/a)" 400
@@ -83,17 +83,17 @@ test_v1() {
     eventually 60 has_cgroup $below/b
     "$load" "$tree$below/b" faults 300
     eventually 60 rmdir "$tree$below/b"
-    caused "also those of one that comes and goes in it" "$(count $below/b)" 300
+    caused "a cgroup that is created and removed in v1 is counted" "$(count $below/b)" 300
     mv "$tree$below/a" "$tree$below/c"
     eventually 60 has_cgroup $below/c
     "$load" "$tree$below/c" faults 200
-    caused "one that is renamed is counted under its new name" "$(count $below/c)" 200
-    equals "its old name lingers" "$(state_of $below/a)" lingering
+    caused "a renamed cgroup is counted under its new name" "$(count $below/c)" 200
+    equals "the old name lingers" "$(state_of $below/a)" lingering
     mkdir "$tree$below/c/d"
     mv "$tree$below/c" "$tree$below/a"
-    holds "renamed again, it goes on" eventually 60 is_in_state $below/a watched
-    caused "from its total" "$(count $below/a)" 400
-    matches "/api/v1/cgroups names it" "$(get /api/v1/cgroups)" "$v1"
+    holds "a cgroup that is renamed back is watched" eventually 60 is_in_state $below/a watched
+    caused "a cgroup that is renamed back keeps its total" "$(count $below/a)" 400
+    matches "/api/v1/cgroups names the hierarchy" "$(get /api/v1/cgroups)" "$v1"
     end_daemon
     remove_cgroups "$tree$below"
     kill "$keeper"

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Cgroups that come and go on the real kernel, by both engines: which are counted, from when on, and until when.
+# Cgroups that are created and removed on the real kernel, with both engines: which are counted, from when on, and until
+# when.
 # set: quick
 # engines: perf bpf
 #
-# usage: [ENGINE=bpf] cgroup.sh [TEST...]     all of them without an argument
+# usage: [ENGINE=bpf] cgroup.sh [TEST...]     default: all tests
 # shellcheck disable=SC2086 # the paths of the test's own cgroups have no blanks
 . "$(dirname "$0")/lib.sh"
 need curl jq cc pgrep unshare
@@ -21,60 +22,64 @@ test_selection() {
     cgroup_config "$config" "include: [\"$in/*\", \"$in/**/x*\"]" "exclude: [\"$in/**.skip\"]" "linger: 0s" \
         "$faults_group"
     start_daemon --config.file="$config"
-    holds "globs choose: * stops at a slash, ** crosses it, exclude wins" eventually 60 \
+    holds "globs: * stops at a slash, ** crosses it, exclude has precedence" eventually 60 \
         watches_exactly $in/a $in/b $in/b/x $in/c
-    equals "the gauge says the same" "$(cgroups_in watched)" 4
+    equals "the gauge has the same number" "$(cgroups_in watched)" 4
     equals "nothing is dropped" "$(cgroups_in dropped)" 0
     matches "plan: the row of the cgroups has their descriptors" "$("$PERFCOUNTD" plan --config.file="$config")" \
         $'\n'"cgroup +[a-z]+ +software +4 cgroups +$(each 8) +counting"
     "$PERFCOUNTD" report --config.file="$config" >"$scratch/report"
-    matches "report: the row of the cgroups is there" "$(cat "$scratch/report")" \
+    matches "report: the row of the cgroups has their descriptors" "$(cat "$scratch/report")" \
         $'\n'"cgroup +[a-z]+ +software +4 cgroups +$(each 8) +counting"
-    lacks "report: no name of a cgroup" "$in" "$scratch/report"
+    lacks "report: no name of a cgroup is printed" "$in" "$scratch/report"
     equals "plan, status and /api/v1/cgroups name the engine" "$("$PERFCOUNTD" plan --config.file="$config" --json |
         jq -r .cgroups.engine) $(get /api/v1/status | jq -r .cgroups.engine) $(document .engine)" \
         "$engine $engine $engine"
-    holds "so does the log" grep -q "counting: 4 cgroups by $engine: f" "$daemon_log"
+    holds "the log names the engine" grep -q "counting: 4 cgroups by $engine: f" "$daemon_log"
     fault $in/a 1000
     fault $in/b/y 500
-    caused "one that is counted" "$(count $in/a)" 1000
-    equals "one that matches nothing has no series" "$(count $in/b/y)" none
-    caused "its parent has its counts" "$(count $in/b)" 500
-    equals "?cgroup=GLOB" "$(get "/api/v1/counters?cgroup=$in/*" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
+    caused "a selected cgroup is counted" "$(count $in/a)" 1000
+    equals "a cgroup that no pattern matches has no series" "$(count $in/b/y)" none
+    caused "a cgroup includes the counts of its children" "$(count $in/b)" 500
+    equals "?cgroup=GLOB selects cgroups" \
+        "$(get "/api/v1/counters?cgroup=$in/*" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
         "$in/a $in/b $in/c"
-    matches "a bad glob is refused, by name" "$(get "/api/v1/counters?cgroup=[x" -w ' %{http_code}')" 'cgroup.* 400$'
+    matches "an invalid glob is rejected with the name of its parameter" \
+        "$(get "/api/v1/counters?cgroup=[x" -w ' %{http_code}')" 'cgroup.* 400$'
     end_daemon
 
     cgroup_config "$config" "include: [\"$in/**\"]" "exclude: [\"$in/**.skip\"]" "linger: 0s" "max_cgroups: 4" \
         "$faults_group"
     start_daemon --config.file="$config"
-    holds "max_cgroups takes the shallow ones first, then by name" eventually 60 \
+    holds "max_cgroups keeps the shallowest cgroups, then the first by name" eventually 60 \
         watches_exactly $in/a $in/b $in/b/x $in/c
     equals "dropped cgroups are counted" "$(cgroups_in dropped)" 2
-    equals "and named" "$(state_of $in/b/y) $(state_of $in/b/x/deep)" "dropped dropped"
-    equals "the log says it, once" "$(grep -c 'max_cgroups' "$daemon_log")" 1
+    equals "dropped cgroups are listed" "$(state_of $in/b/y) $(state_of $in/b/x/deep)" "dropped dropped"
+    equals "the log says it once" "$(grep -c 'max_cgroups' "$daemon_log")" 1
     remove $in/c
-    holds "there is room: the next is taken in" eventually 60 watches_exactly $in/a $in/b $in/b/x $in/b/y
+    holds "when a cgroup is removed, the next one is watched" eventually 60 watches_exactly $in/a $in/b $in/b/x $in/b/y
     fault $in/b/y 300
-    caused "and counted" "$(count $in/b/y)" 300
+    caused "the next one is counted" "$(count $in/b/y)" 300
     make $in/d
-    holds "a new one is counted or dropped, never lost" eventually 60 not is_in_state $in/d none
-    equals "no more than max_cgroups" "$(cgroups_in watched)" 4
-    equals "with the rest dropped" "$(cgroups_in dropped)" 2
+    holds "a new cgroup is watched or dropped, never lost" eventually 60 not is_in_state $in/d none
+    equals "no more than max_cgroups are watched" "$(cgroups_in watched)" 4
+    equals "the others are dropped" "$(cgroups_in dropped)" 2
     end_daemon
 
     cgroup_config "$config" 'include: ["/perfcountd-no-such-*"]' "$faults_group"
     start_daemon --config.file="$config"
-    equals "a glob that matches nothing: served" "$(status_of /metrics)" 200
-    equals "with nothing watched" "$(cgroups_in watched)" 0
-    matches "a sentence says it" "$(cat "$daemon_log"; get /api/v1/status)" 'matche?s? (no|any)|no cgroup'
+    equals "a glob that matches nothing: metrics are served" "$(status_of /metrics)" 200
+    equals "a glob that matches nothing: no cgroup is watched" "$(cgroups_in watched)" 0
+    matches "a glob that matches nothing: the log or the status says so" \
+        "$(cat "$daemon_log"; get /api/v1/status)" 'matche?s? (no|any)|no cgroup'
     end_daemon
     remove_cgroups "$hierarchy$in"
 }
 
-# --- from the beginning to the end; bench/times.py has after how many milliseconds
+# --- from creation to removal; bench/times.py measures the delays
 
-# take_in CGROUP EVENTS PAGES: makes it, with mkdir -p, and runs a program in it once it is counted. Prints its count.
+# take_in CGROUP EVENTS PAGES: creates the cgroup with mkdir -p, runs a program in it once it is watched, and prints its
+# count.
 take_in() {
     local files
     files=$(open_files "$daemon_pid")
@@ -89,7 +94,7 @@ test_coming_and_going() {
     cgroup_config "$config" "include: [\"$below/**\"]" "linger: 1h" "$faults_group"
     make $in/stays
     start_daemon --config.file="$config"
-    holds "the cgroups that are there are watched" eventually 60 watches_exactly $in/stays
+    holds "the existing cgroups are watched" eventually 60 watches_exactly $in/stays
     eventually 60 clients_are_gone
     before="$(open_files "$daemon_pid") $(inotify_watches "$daemon_pid")"
     for i in {1..20}; do
@@ -99,49 +104,49 @@ test_coming_and_going() {
         eventually 60 settled_at "$before"
     done
     equals "a new cgroup is counted in full, 20 of 20" "$missed" ""
-    caused "a nested one, too" "$(take_in $in/stays/inner 2 700)" 700
+    caused "a new nested cgroup is counted in full" "$(take_in $in/stays/inner 2 700)" 700
     remove $in/stays/inner
-    # The second directory is there before the first can be watched.
+    # The inner directories exist before the outer one can be watched.
     for i in {1..10}; do
         eventually 60 settled_at "$before"
         counted=$(take_in $in/path$i/to/it 6 100)
         is_caused "$counted" 100 || missed+="path $i: $counted "
         remove "$in/path$i/to/it" "$in/path$i/to" "$in/path$i"
     done
-    equals "a whole path made at once, 10 of 10" "$missed" ""
+    equals "a whole path that is made at once is counted, 10 of 10" "$missed" ""
 
     eventually 60 settled_at "$before"
     pinned=$(dying)
-    caused "a brief cgroup" "$(take_in $in/brief 2 3000)" 3000
+    caused "a short-lived cgroup is counted" "$(take_in $in/brief 2 3000)" 3000
     remove $in/brief
     holds "its descriptors and its watch are closed without a scrape" eventually 60 settled_at "$before"
-    holds "nothing pins it: nr_dying_descendants is unchanged" eventually 60 no_more_dying "$pinned"
+    holds "nothing keeps it alive: nr_dying_descendants is unchanged" eventually 60 no_more_dying "$pinned"
     caused "it was read a last time: its total is the load" "$(count $in/brief)" 3000
-    equals "it lingers" "$(state_of $in/brief)" lingering
+    equals "a removed cgroup lingers" "$(state_of $in/brief)" lingering
     make $in/brief
-    holds "it comes back within linger" eventually 60 is_in_state $in/brief watched
+    holds "a cgroup that is made again within linger is watched" eventually 60 is_in_state $in/brief watched
     fault $in/brief 500
-    caused "and goes on from its total" "$(count $in/brief)" 3500
+    caused "it continues from its total" "$(count $in/brief)" 3500
     created=$(created_of $in/brief)
-    # Another inode in the same place, faster than a look at the directory.
+    # The directory is replaced by another inode before the daemon looks at it.
     remove $in/brief
     make $in/brief
     eventually 60 all_threads_sleep
     eventually 60 is_in_state $in/brief watched
     fault $in/brief 40
-    caused "removed and made again at once: a new inode, counted on" "$(count $in/brief)" 3540
+    caused "a cgroup that is removed and made again at once continues from its total" "$(count $in/brief)" 3540
     remove $in/brief
     holds "it lingers again" eventually 60 is_in_state $in/brief lingering
     sed -i 's/linger: 1h/linger: 1s/' "$config"
     kill -HUP "$daemon_pid"
-    # A scrape takes away what has lingered for long enough; /api/v1/cgroups shows what the last one left.
+    # A scrape removes what has lingered for long enough; /api/v1/cgroups shows what the last scrape left.
     holds "after linger it is gone" eventually 60 equal_numbers "cgroups_in lingering" 0
-    equals "with its series" "$(count $in/brief) $(state_of $in/brief)" "none none"
+    equals "after linger its series are gone" "$(count $in/brief) $(state_of $in/brief)" "none none"
     get /metrics >"$scratch/text"
-    lacks "from the text as well" "\"$in/brief\"" "$scratch/text"
+    lacks "after linger the exposition does not have it" "\"$in/brief\"" "$scratch/text"
     caused "after linger it starts at 0" "$(take_in $in/brief 2 200)" 200
     again=$(created_of $in/brief)
-    compares "with a later _created" "${again:-0} > ${created:-0} && ${created:-0} > 0"
+    compares "after linger its _created is later" "${again:-0} > ${created:-0} && ${created:-0} > 0"
     remove $in/brief $in/stays
     equals "no collector failed" "$(get /metrics | awk '/^perfcountd_collector_success/ { print $2 }' | sort -u)" 1
     end_daemon
@@ -154,7 +159,7 @@ created_of() {
 
 # --- a thousand at once
 
-# count_known: those that are watched, and for which there is no room.
+# count_known: prints how many cgroups are watched or dropped.
 count_known() {
     echo $(($(cgroups_in watched) + $(cgroups_in dropped)))
 }
@@ -171,25 +176,25 @@ test_at_once() {
     watches=$(inotify_watches "$daemon_pid")
     pinned=$(dying)
     (cd "$hierarchy$in" && seq $many | xargs mkdir)
-    holds "$many at once: all are counted" eventually 60 equal_numbers "cgroups_in watched" $many
+    holds "$many cgroups at once are all watched" eventually 60 equal_numbers "cgroups_in watched" $many
     fault $in/$many 300
-    caused "also the last" "$(count $in/$many)" 300
-    equals "one watch, of their parent" "$(inotify_watches "$daemon_pid")" "$watches"
+    caused "the last of them is counted" "$(count $in/$many)" 300
+    equals "there is one watch, for their parent" "$(inotify_watches "$daemon_pid")" "$watches"
     (cd "$hierarchy$in" && seq 2 2 $many | xargs rmdir && seq 2 2 $many | xargs mkdir)
-    holds "half of them made again: all are counted" eventually 60 equal_numbers "cgroups_in watched" $many
+    holds "all are watched after half of them are made again" eventually 60 equal_numbers "cgroups_in watched" $many
     eventually 60 is_in_state $in/2 watched
     fault $in/2 200
-    caused "from 0 on" "$(count $in/2)" 200
+    caused "a cgroup that was made again starts at 0" "$(count $in/2)" 200
     (cd "$hierarchy$in" && seq $many | xargs rmdir && seq $many | xargs mkdir && seq $many | xargs rmdir)
-    holds "made and removed before all are opened: none is left" eventually 60 equal_numbers count_known 0
+    holds "none is left if they are removed before all are opened" eventually 60 equal_numbers count_known 0
     holds "no descriptor is left" eventually 60 equal_numbers "open_files $daemon_pid" "$files"
     equals "no watch is left" "$(inotify_watches "$daemon_pid")" "$watches"
-    holds "nothing is pinned" eventually 60 no_more_dying "$pinned"
+    holds "no removed cgroup is kept alive" eventually 60 no_more_dying "$pinned"
     end_daemon
     remove $in
 }
 
-# --- what nobody counts costs nothing
+# --- cgroups that are not counted cost nothing
 
 make_and_remove() {
     local i
@@ -199,35 +204,37 @@ make_and_remove() {
     done
 }
 
-# The patterns are those of the default, in a hierarchy that no other test uses.
+# The default patterns are used, in a hierarchy that no other test uses.
 test_uncounted() {
     local in=$below/uncounted
     make $in $in/other.slice $in/system.slice $in/empty
     in_layout "echo 0 >$hierarchy$in/cgroup.procs; umount -R /sys/fs/cgroup
         exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
         "$faults_group" "linger: 0s"
-    holds "the built-in patterns choose the slices" eventually 60 watches_exactly /other.slice /system.slice
-    holds "cgroups that come and go in a slice that is not looked into wake nothing" \
+    holds "the default patterns select the slices" eventually 60 watches_exactly /other.slice /system.slice
+    holds "cgroups in a slice that is not scanned do not wake the daemon" \
         sleeps_through make_and_remove $in/other.slice/a .service
-    holds "nor do those in a directory that leads to none" sleeps_through make_and_remove $in/empty/a .slice
-    holds "those of services do" not sleeps_through make_and_remove $in/system.slice/a .service
+    holds "cgroups in a directory that no pattern leads to do not wake the daemon" \
+        sleeps_through make_and_remove $in/empty/a .slice
+    holds "cgroups of services wake the daemon" not sleeps_through make_and_remove $in/system.slice/a .service
     sed -i "s/^    enabled: true$/&\n    include: ['\/other.slice\/*']/" "$config"
     make $in/other.slice/late
     kill -HUP "$daemon_pid"
-    holds "after a reload other directories are looked into" eventually 60 watches_exactly /other.slice/late
-    holds "and those before are not" sleeps_through make_and_remove $in/system.slice/a .service
+    holds "after a reload the other directories are scanned" eventually 60 watches_exactly /other.slice/late
+    holds "after a reload the previous directories are not watched" \
+        sleeps_through make_and_remove $in/system.slice/a .service
     end_daemon
     remove_cgroups "$hierarchy$in"
 }
 
-# --- nothing to count
+# --- no cgroup to count
 
-# attached: how many programs of the opener the kernel calls.
+# attached: prints how many BPF programs of the opener are attached.
 attached() {
     readlink "/proc/$(child_named perfcountd-open)/fd/"* | grep -c 'bpf_link\|bpf-raw-tracepoint'
 }
 
-# The engine bpf detaches its program while there is no cgroup to count.
+# The engine bpf detaches its programs while there is no cgroup to count.
 test_no_cgroup() {
     local in=$below/none i programs=0
     cgroup_config "$config" "include: [\"$in/*\"]" "linger: 0s" "$faults_group"
@@ -240,16 +247,16 @@ test_no_cgroup() {
         fault $below/other 5000
         make $in/cgroup
         eventually 60 watches_exactly $in/cgroup
-        equals "the first cgroup: $programs are attached, time $i" "$(attached)" $programs
+        equals "the first cgroup: $programs programs are attached, time $i" "$(attached)" $programs
         fault $in/cgroup 1000
-        caused "it has its own page faults" "$(count $in/cgroup)" 1000
+        caused "the first cgroup has its own page faults" "$(count $in/cgroup)" 1000
         remove $in/cgroup
-        holds "after the last one, none is" eventually 60 has_none_attached
+        holds "after the last cgroup is removed, no program is attached" eventually 60 has_none_attached
     done
     remove $in $below/other
     end_daemon
 }
-# A scrape takes away a cgroup that has ended.
+# A scrape removes a cgroup that has ended.
 has_none_attached() {
     get /metrics >"$scratch/text"
     [ "$(attached)" = 0 ]

@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The command line: its output on both streams, and its exit status.
+# The command line: both output streams and the exit status.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need jq setpriv
 
-# try ARGUMENTS...: sets status, and leaves its output in $scratch/out and $scratch/err.
+# try ARGUMENTS...: runs perfcountd. Sets status, and leaves the output in $scratch/out and $scratch/err.
 try() {
     status=0
     timeout 60 "$PERFCOUNTD" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null || status=$?
     out=$(tr -d '\0' <"$scratch/out")
     err=$(tr -d '\0' <"$scratch/err")
 }
-# refuses TITLE REGEX ARGUMENTS...: exit status 2, nothing on stdout, one line on stderr that matches.
+# refuses TITLE REGEX ARGUMENTS...: checks for exit status 2, no output, and one line on standard error that matches.
 refuses() {
     try "${@:3}"
     equals "$1: exit status" "$status" 2
     equals "$1: nothing on standard output" "$out" ""
-    equals "$1: one line" "$(wc -l <"$scratch/err")" 1
-    matches "$1: says why" "$err" "$2"
+    equals "$1: one line on standard error" "$(wc -l <"$scratch/err")" 1
+    matches "$1: the message" "$err" "$2"
 }
 
 # --- help and version
@@ -37,7 +37,7 @@ for command in "" "${commands[@]}"; do
     try $command --help
     equals "$command --help fits a terminal of 80 by 40" \
         "$(awk 'length > 80' "$scratch/out") $(($(wc -l <"$scratch/out") > 40))" " 0"
-    matches "$command --help has an example of it" "$out" $'\n'"example: (sudo )?perfcountd ${command/help/stat}"
+    matches "$command --help has an example" "$out" $'\n'"example: (sudo )?perfcountd ${command/help/stat}"
     while read -r flag; do
         holds "the manual has -$flag" grep -qE "^\\.It Fl ${flag//./\\.}( |$)" "$root/doc/perfcountd.8"
     done < <(awk '$1 ~ /^--/ { sub(/=.*/, "", $1); print substr($1, 2) }' "$scratch/out")
@@ -48,24 +48,27 @@ matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
 for command in run check-config list-events list-metrics plan record report setup stat top; do
     try "$command" --help
     equals "$command --help: exit status" "$status" 0
-    matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
+    matches "$command --help says what the command does" \
+        "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
     text=$out
-    equals "it has each flag once" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | sort | uniq -d)" ""
+    equals "$command --help has each flag once" \
+        "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | sort | uniq -d)" ""
     try help "$command"
-    equals "help $command says the same" "$status $out" "0 $text"
+    equals "help $command prints the same" "$status $out" "0 $text"
 done
 holds "help of a command has its flags" grep -q -e '^  --interval=' "$scratch/out"
-lacks "and not those of others, nor other commands" '^  --no-opener|^  plan ' "$scratch/out"
+lacks "help of a command has no other flags or commands" '^  --no-opener|^  plan ' "$scratch/out"
 for word in help version; do
     try $word
     equals "$word is --$word" "$status $out" "0 $("$PERFCOUNTD" --$word)"
 done
 
 try stat --help
-equals "a command has its own flags only" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" \
+equals "a command has only its own flags" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" \
     "--config.file --json --interval --count --last --event --all-cpus --per-cpu --cgroup --sort --order --limit --output --url --help "
 try list-presets --help
-equals "and few if it has few" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" "--json --help "
+equals "a command with few flags lists only those" \
+    "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" "--json --help "
 
 # --- bad usage
 
@@ -122,29 +125,30 @@ good=$scratch/good.yaml
 bad=$scratch/bad.yaml
 echo 'collectors: {cpu: {groups: [{name: x, events: "{context-switches,minor-faults}"}]}}' >"$good"
 try check-config "$good"
-equals "a good file: exit status" "$status" 0
-equals "a good file" "$out" "$good: ok"
+equals "a valid file: exit status" "$status" 0
+equals "a valid file: the message" "$out" "$good: ok"
 try check-config --config.file "$good"
-equals "the file of --config.file" "$out" "$good: ok"
+equals "--config.file names the file to check" "$out" "$good: ok"
 
-# tests/unit/test-config.c has the errors of a configuration.
+# tests/unit/test-config.c tests the errors of a configuration.
 printf 'wbe: {}\nweb: {lisen: []}\n%s\n' \
     'collectors: {cpu: {enabled: maybe, groups: [{name: x, events: "{cycels}"}]}}' >"$bad"
 status=0
 "$PERFCOUNTD" check-config "$bad" 2>"$scratch/err" || status=$?
 equals "several errors: exit status" "$status" 2
-equals "several errors, each in its line" "$(cut -d: -f2,3 "$scratch/err" | tr '\n' ' ')" "1:1 2:7 3:29 3:65 "
-refuses "to run, the first of them" "$bad:1:1: .*wbe" --config.file="$bad" --web.listen-address=127.0.0.1:0
+equals "several errors: each has its position" "$(cut -d: -f2,3 "$scratch/err" | tr '\n' ' ')" "1:1 2:7 3:29 3:65 "
+refuses "the daemon refuses to start, with the first error" \
+    "$bad:1:1: .*wbe" --config.file="$bad" --web.listen-address=127.0.0.1:0
 echo 'collectors: {cpu: {groups: ["core{cs,1:1:hp}"]}}' >"$bad"
 try check-config "$bad"
-equals "modifiers that do nothing: exit status" "$status" 0
-equals "modifiers that do nothing: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
+equals "modifiers without effect: exit status" "$status" 0
+equals "modifiers without effect: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
     "$bad:1:38: warning: the modifiers h, G and H of \"1:1:hp\" do nothing: task-clock counts time whatever the CPU does"
 if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     echo 'collectors: {cpu: {groups: [{name: x, events: "sched:sched_swich"}]}}' >"$bad"
     try check-config "$bad"
     equals "a misspelt tracepoint: exit status" "$status" 0
-    equals "a misspelt tracepoint: plan knows more" "$out" \
+    equals "a misspelt tracepoint: the message refers to plan" "$out" \
         "$bad: ok; \"perfcountd plan\" says what this machine can count"
     matches "a misspelt tracepoint: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
         "^$bad:1:48: warning: .*sched_swich.*did you mean \"sched_switch\""
@@ -159,10 +163,10 @@ matches "hindsight without the sampler: warning" "$("$PERFCOUNTD" check-config "
     "^$bad: warning: sampler.hindsight keeps no samples unless sampler.enabled is true"
 
 echo 'sampler: {event: cycels}' >"$bad"
-refuses "an event that nothing has, to be sampled" "^$bad: sampler.event: .*cycels.*cycles" check-config "$bad"
+refuses "an unknown event to sample is rejected" "^$bad: sampler.event: .*cycels.*cycles" check-config "$bad"
 
-refuses "a file that is not there" "$scratch/missing.yaml.*[Nn]o such file" check-config "$scratch/missing.yaml"
-refuses "a file that is not there, to run" "$scratch/missing.yaml.*[Nn]o such file" \
+refuses "check-config: a missing file" "$scratch/missing.yaml.*[Nn]o such file" check-config "$scratch/missing.yaml"
+refuses "the daemon: a missing file" "$scratch/missing.yaml.*[Nn]o such file" \
     --config.file="$scratch/missing.yaml"
 printf 'web: {}\n' >"$bad"
 chmod 0 "$bad"
@@ -172,8 +176,8 @@ if [ "$(id -u)" -ne 0 ] || setpriv --reuid=65534 --clear-groups test -x "$PERFCO
     [ "$(id -u)" -eq 0 ] || as=()
     status=0
     "${as[@]}" "$PERFCOUNTD" check-config "$bad" >/dev/null 2>"$scratch/err" || status=$?
-    equals "a file that may not be read: exit status" "$status" 2
-    matches "a file that may not be read: says why" "$(cat "$scratch/err")" "$bad.*[Pp]ermission"
+    equals "an unreadable file: exit status" "$status" 2
+    matches "an unreadable file: the message" "$(cat "$scratch/err")" "$bad.*[Pp]ermission"
 else
     left_out "a perfcountd that other users may run"
 fi
@@ -185,102 +189,106 @@ hash=\$2y\$10\$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234
 echo 'collectors: {cpu: {groups: [{name: x, events: "{context-switches,minor-faults}"}]}}' >"$good"
 printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
-equals "a good web configuration, without a warning" "$status $out$err" "0 $good: ok"$'\n'"$web: ok"
+equals "a valid web configuration causes no warning" "$status $out$err" "0 $good: ok"$'\n'"$web: ok"
 printf 'basic_auth_users:\n  alice: %s\n' "${hash/10/18}" >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
-equals "a password that takes long to check is good all the same" "$status $out" "0 $good: ok"$'\n'"$web: ok"
-matches "and is warned of" "$err" "^$web: warning: .*alice.* is 18: .* 256 times as long"
+equals "a password that is slow to check is valid" "$status $out" "0 $good: ok"$'\n'"$web: ok"
+matches "a password that is slow to check causes a warning" \
+    "$err" "^$web: warning: .*alice.* is 18: .* 256 times as long"
 echo 'http_server_config: {http2: true}' >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
-matches "HTTP/2 that is allowed is warned of" "$status $err" \
+matches "an enabled HTTP/2 causes a warning" "$status $err" \
     "^0 $web: warning: http_server_config.http2: .* HTTP/1.1 only.* write \"http2: false\""
 start_daemon --web.config.file="$web"
-equals "and by the log of what runs, once" "$(grep -c 'http_server_config.http2: .* HTTP/1.1 only' "$daemon_log")" 1
+equals "the daemon logs the warning once" "$(grep -c 'http_server_config.http2: .* HTTP/1.1 only' "$daemon_log")" 1
 stop_daemon
 printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
 printf 'tls_server_config: {cert_file: x.crt, key_file: x.key}\n' >"$bad"
-refuses "a certificate that does not exist" "^$bad: cert_file \"$scratch/x.crt\" .*No such file" \
+refuses "a missing certificate is rejected" "^$bad: cert_file \"$scratch/x.crt\" .*No such file" \
     check-config --web.config.file="$bad"
 mkdir -p "$scratch/sub"
 printf 'basic_auth_users:\n  alice: hunter2\n' >"$scratch/sub/web.yml"
 printf 'web: {config_file: web.yml}\n' >"$scratch/sub/main.yaml"
-refuses "a password in place of a hash" "^$scratch/sub/web.yml:2:10: .*bcrypt.*htpasswd" \
+refuses "a password in place of a hash is rejected" "^$scratch/sub/web.yml:2:10: .*bcrypt.*htpasswd" \
     check-config "$scratch/sub/main.yaml"
-lacks "the password is not shown" hunter2 "$scratch/err"
-refuses "so it is to run" "$scratch/sub/web.yml:2:10: " --config.file="$scratch/sub/main.yaml" \
+lacks "check-config does not print the password" hunter2 "$scratch/err"
+refuses "the daemon rejects a password in place of a hash" \
+    "$scratch/sub/web.yml:2:10: " --config.file="$scratch/sub/main.yaml" \
     --web.listen-address=127.0.0.1:0
-lacks "nor is it then" hunter2 "$scratch/err"
+lacks "the daemon does not print the password" hunter2 "$scratch/err"
 try check-config --config.file="$scratch/sub/main.yaml" --web.config.file="$web"
-equals "the flag replaces the key" "$status" 0
+equals "--web.config.file replaces the key" "$status" 0
 try check-config --config.file="$scratch/sub/main.yaml" --web.config.file=
-equals "an empty one takes it away" "$status" 0
+equals "an empty --web.config.file disables the key" "$status" 0
 try plan --config.file="$scratch/sub/main.yaml"
-equals "a command that only prints does not read it" "$status" 0
-refuses "a web configuration that is not there" "^$scratch/missing.yml: .*no such file" \
+equals "a command that only prints does not read the web configuration" "$status" 0
+refuses "a missing web configuration is rejected" "^$scratch/missing.yml: .*no such file" \
     check-config --web.config.file="$scratch/missing.yml"
 : >"$scratch/empty.yaml"
 try check-config "$scratch/empty.yaml"
-equals "an empty file is the defaults" "$status" 0
+equals "an empty file means the defaults" "$status" 0
 
-# --- what the machine offers
+# --- what the machine supports
 
 try list-events
 equals "list-events: exit status" "$status" 0
 holds "list-events has software events" grep -q context-switches "$scratch/out"
 try list-events --json
-holds "each has a name, a PMU, CPUs and a description" \
+holds "each event has a name, a PMU, CPUs and a description" \
     jq -e '[.. | objects | select(.name? == "context-switches")] | length == 1 and
         (.[0] | has("pmu") and has("cpus") and has("description"))' "$scratch/out"
 if [ "$(id -u)" -eq 0 ]; then
-    holds "there are tracepoints" grep -q 'sched:sched_switch' "$scratch/out"
-    equals "and nothing to say of them" "$err" ""
+    holds "root sees tracepoints" grep -q 'sched:sched_switch' "$scratch/out"
+    equals "root sees no message about tracepoints" "$err" ""
 fi
 try list-metrics
 equals "list-metrics: exit status" "$status" 0
 holds "list-metrics has formulas" grep -q '^    instructions / cycles$' "$scratch/out"
 try list-metrics --json
-holds "each metric has a unit, a help and formulas with their source" jq -e '.metrics | length > 20 and
+holds "each metric has a unit, a help text and formulas with their source" jq -e '.metrics | length > 20 and
     all(.[]; .unit and .help and all(.formulas[]; .formula and .source and (.events | length > 0)))' "$scratch/out"
-equals "their names are those of the plan" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
+equals "the metrics are those of the plan" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
     "$("$PERFCOUNTD" plan --json | jq -c '[.metrics | (.available + .absent)[] | .metrics[].name] | unique')"
 try plan --config.file="$good"
 equals "plan: exit status" "$status" 0
-holds "plan names the group" grep -qw x "$scratch/out"
+holds "plan lists the group" grep -qw x "$scratch/out"
 try plan --json
 equals "plan --json: exit status" "$status" 0
 holds "plan --json is JSON" jq -e . "$scratch/out"
 try stat --interval=100ms
 equals "stat: exit status" "$status" 0
 holds "stat shows rates" grep -q context.switches "$scratch/out"
-equals "stat lists apart from them the events that plan finds missing" \
+equals "stat lists the events separately that plan does not find" \
     "$(sed -n 's/^not counted: //p' "$scratch/err")" \
     "$("$PERFCOUNTD" plan | sed -n '/^not counted:$/,$ s/^  //p')"
 try stat --interval 100ms --count 2 --json
 equals "stat --json: exit status" "$status" 0
-equals "stat --json: a document for each reading" "$(jq -s length "$scratch/out")" 2
+equals "stat --json prints a document for each reading" "$(jq -s length "$scratch/out")" 2
 holds "stat --json has rates" jq -e '.rates | length > 0' "$scratch/out"
 
 # --- report
 
 try report --config.file="$good"
 equals "report: exit status" "$status" 0
-equals "report has its sections in order" "$(sed -n 's/^## //p' "$scratch/out" | grep -v '^self-test of ' | tr '\n' ,)" \
+equals "report has its sections in order" \
+    "$(sed -n 's/^## //p' "$scratch/out" | grep -v '^self-test of ' | tr '\n' ,)" \
     "perfcountd report 1,CPUs,PMUs,plan,end,"
-holds "report has what plan says" grep -qw context_switches "$scratch/out"
+holds "report has what plan prints" grep -qw context_switches "$scratch/out"
 holds "report tests software events" grep -qE '^    (context-switches: [0-9]+|cpu-clock: .*\(E[A-Z]+\))' "$scratch/out"
 try report --config.file="$scratch/missing.yaml"
-equals "report without a configuration that can be read: exit status" "$status" 0
-matches "it says so" "$out $err" "nothing is counted; standard error may say why.*missing.yaml.*[Nn]o such file"
+equals "report with an unreadable configuration: exit status" "$status" 0
+matches "report with an unreadable configuration: the message" \
+    "$out $err" "nothing is counted; standard error may say why.*missing.yaml.*[Nn]o such file"
 try report --output="$scratch/report.txt"
 equals "report --output: exit status, nothing on standard output" "$status $out" "0 "
-equals "the file is whole" "$(tail -n 1 "$scratch/report.txt")" "## end"
+equals "the file is complete" "$(tail -n 1 "$scratch/report.txt")" "## end"
 for command in "" "${commands[@]}"; do
     arguments=$command
     case $command in
     check-config) arguments+=" $good" ;;
     stat) arguments+=" --interval=50ms" ;;
     top) arguments+=" --interval=50ms --count=1" ;;
-    "" | record | run | setup) arguments="$command --help" ;; # record prints nothing there
+    "" | record | run | setup) arguments="$command --help" ;; # record prints nothing on standard output
     esac
     for format in "" --json; do
         [ -z "$format" ] || [[ $arguments =~ ^(list-.*|plan|stat.*)$ ]] || continue
@@ -295,24 +303,25 @@ done
 for file in /dev/full "$scratch/missing/report.txt"; do
     try report --output="$file"
     equals "report to $file: exit status" "$status" 1
-    matches "it says why" "$err" '^perfcountd: .*cannot write .*(No space left|No such file)'
+    matches "report to $file: the message" "$err" '^perfcountd: .*cannot write .*(No space left|No such file)'
 done
 
-# What a report may not have is called "planted" here: host, user, home, program, its directory and the configuration's.
+# What a report must not contain is named "planted" here: host, user, home, program, its directory and the
+# configuration's.
 report_names_nobody() {
     local home=$scratch/planted/home
     mkdir -p "$home"
     cp "$PERFCOUNTD" "$home/planted"
     printf 'collectors: {cpu: {groups: [{name: x, events: "%s"}, {name: y, events: "%s"}, {name: z, events: cs}]}}\n' \
         "uprobe/path=$home/planted,offset=0x1000/" "uprobe/path=$home/missing,offset=0x1000/" >"$home/planted.yaml"
-    # shellcheck disable=SC2016 # that shell expands them
+    # shellcheck disable=SC2016 # the inner shell expands them
     USER=planted LOGNAME=planted HOME=$home unshare --uts sh -c 'hostname planted && cd "$0" && exec "$@"' "$home" \
         "$home/planted" report --config.file="$home/planted.yaml" >"$scratch/out" 2>"$scratch/err"
     equals "report with planted names: standard error" "$(cat "$scratch/err")" ""
-    holds "report with planted names is whole" grep -qx '## end' "$scratch/out"
+    holds "report with planted names is complete" grep -qx '## end' "$scratch/out"
     holds "report has the group" grep -qE '^cpu +z ' "$scratch/out"
     lacks "report has no name of host, user, program or path" 'planted' "$scratch/out"
-    lacks "and no path of the test" "$scratch" "$scratch/out"
+    lacks "report has no path of the test" "$scratch" "$scratch/out"
 }
 if [ "$(id -u)" -eq 0 ] && unshare --uts true 2>/dev/null; then
     report_names_nobody
@@ -320,33 +329,33 @@ else
     left_out "root, to have a host name of its own"
 fi
 
-# plan_of_others PROGRAM [GROUP]: what users without privileges have of it. setpriv itself executes any file, since it
-# drops root's capabilities with its execve(2): a shell is between.
+# plan_of_others PROGRAM [GROUP]: runs plan as a user without privileges. setpriv would ignore the mode of the file,
+# since it drops root's capabilities only at its execve(2), so a shell is in between.
 plan_of_others() {
     status=0
-    # shellcheck disable=SC2016 # that shell expands them
+    # shellcheck disable=SC2016 # the inner shell expands them
     setpriv --reuid=65534 --regid="${2-65534}" --clear-groups --inh-caps=-all sh -c 'exec "$0" plan' "$1" \
         >"$scratch/out" 2>"$scratch/err" || status=$?
 }
 
-# The command that the sentence suggests, as root runs it, lets a group count, and nobody else. The group is one by
-# number, since a machine without the package has no group perfcountd.
+# The suggested command, run as root, lets a group count, and nobody else. The group is a number, since a machine
+# without the package has no group perfcountd.
 obey_setcap() {
     local program=$scratch/program/perfcountd command group=61027
     mkdir -p "${program%/*}"
     cp "$PERFCOUNTD" "$program"
     plan_of_others "$program"
-    equals "others may count nothing: exit status" "$status" 1
+    equals "other users may count nothing: exit status" "$status" 1
     command=$(grep -om 1 'sudo sh [^)]*' "$scratch/out")
-    equals "the command that helps" "$command" \
+    equals "plan suggests a command" "$command" \
         "sudo sh -ec 'chgrp perfcountd \$0; chmod 0750 \$0; setcap cap_perfmon=ep \$0' $program"
     command=${command#sudo }
-    holds "it can be run" bash -c "${command/chgrp perfcountd/chgrp $group}"
+    holds "the suggested command succeeds" bash -c "${command/chgrp perfcountd/chgrp $group}"
     plan_of_others "$program"
-    equals "others may not run it: exit status" "$status" 126
+    equals "other users may not execute it: exit status" "$status" 126
     plan_of_others "$program" $group
-    equals "and the group may count: exit status" "$status" 0
-    lacks "with nothing that is not permitted" EACCES "$scratch/out"
+    equals "the group may count: exit status" "$status" 0
+    lacks "the group lacks no permission" EACCES "$scratch/out"
 }
 
 chmod 755 "$scratch"
@@ -355,21 +364,23 @@ if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0
     $cannot test -x "$PERFCOUNTD"; then
     status=0
     $cannot "$PERFCOUNTD" stat --interval=50ms >"$scratch/out" 2>"$scratch/err" || status=$?
-    equals "stat that may count nothing: exit status" "$status" 1
-    equals "it prints no table" "$(cat "$scratch/out")" ""
-    matches "it says why" "$(cat "$scratch/err")" 'not counted: cpu .*\(EACCES\).*no group can be opened here'
+    equals "stat without permission: exit status" "$status" 1
+    equals "stat without permission prints no table" "$(cat "$scratch/out")" ""
+    matches "stat without permission: the message" \
+        "$(cat "$scratch/err")" 'not counted: cpu .*\(EACCES\).*no group can be opened here'
     $cannot "$PERFCOUNTD" list-events >"$scratch/out" 2>"$scratch/err" || status=$?
-    lacks "list-events for others: no tracepoint" 'sched:sched_switch' "$scratch/out"
-    matches "it says that there may be more" "$(cat "$scratch/err")" \
+    lacks "list-events for other users has no tracepoint" 'sched:sched_switch' "$scratch/out"
+    matches "list-events says that there may be more events" "$(cat "$scratch/err")" \
         '^perfcountd: tracepoints are not listed, since /sys/.*available_events.*Permission denied; run .* with sudo$'
-    equals "and so does JSON" "perfcountd: $($cannot "$PERFCOUNTD" list-events --json 2>/dev/null | jq -r '.[-1] |
+    equals "list-events --json says the same" \
+        "perfcountd: $($cannot "$PERFCOUNTD" list-events --json 2>/dev/null | jq -r '.[-1] |
         select(.kind == "note") | .description')" "$(cat "$scratch/err")"
     for format in "" --json; do
         status=0
         # shellcheck disable=SC2086 # no flag, or one
         $cannot "$PERFCOUNTD" plan $format >"$scratch/out" 2>"$scratch/err" || status=$?
         equals "plan${format:+ $format} with nothing to count: exit status" "$status" 1
-        matches "it says why" "$(cat "$scratch/out")" 'EACCES'
+        matches "plan${format:+ $format} with nothing to count: the reason" "$(cat "$scratch/out")" 'EACCES'
     done
     if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] && command -v setcap >/dev/null; then
         obey_setcap
@@ -381,24 +392,24 @@ else
 fi
 
 for command in --help list-events list-metrics plan report 'stat --interval=50ms' "check-config $bad"; do
-    # shellcheck disable=SC2086 # a list
+    # shellcheck disable=SC2086 # words
     try $command
     cat "$scratch/out" "$scratch/err" >"$scratch/both"
-    lacks "no blanks at the ends of lines: $command" ' $' "$scratch/both"
+    lacks "no trailing blanks: $command" ' $' "$scratch/both"
     lacks "no colour without a terminal: $command" $'\e' "$scratch/both"
 done
 
 # --- colour, on a terminal
 
 if command -v script >/dev/null; then
-    # coloured [NAME=VALUE...]: the lines with colour that stat prints on a terminal.
+    # coloured [NAME=VALUE...]: prints how many lines with colour stat prints on a terminal.
     coloured() {
         env -u NO_COLOR TERM=xterm "$@" script -qec "$PERFCOUNTD stat --interval=50ms" /dev/null </dev/null |
             grep -c $'\e\['
     }
-    compares "colour on a terminal: lines" "$(coloured) > 0"
-    equals "none with NO_COLOR" "$(coloured NO_COLOR=1)" 0
-    equals "none on a dumb terminal" "$(coloured TERM=dumb)" 0
+    compares "stat prints colour on a terminal" "$(coloured) > 0"
+    equals "stat prints no colour with NO_COLOR" "$(coloured NO_COLOR=1)" 0
+    equals "stat prints no colour on a dumb terminal" "$(coloured TERM=dumb)" 0
 else
     left_out "script, for a terminal"
 fi
@@ -407,7 +418,7 @@ fi
 
 # shellcheck source=../../contrib/completion/perfcountd
 . "$root/contrib/completion/perfcountd"
-# completes WORD...: what the last word, of those behind the program, may become.
+# completes WORD...: prints the completions of the last word of a command line.
 completes() {
     COMP_WORDS=("$PERFCOUNTD" "$@")
     COMP_CWORD=$#
@@ -438,22 +449,22 @@ END
 # --- flags of run
 
 try list-events --log.level=warn
-equals "warn is warning, as the exporters have it" "$status" 0
+equals "--log.level=warn means warning, as in the exporters" "$status" 0
 start_daemon --log.format=json --log.level info
 holds "every line of the log is JSON" jq -es 'length > 0' "$daemon_log"
-matches "one says at the start what is counted" "$(jq -r 'select(.kind == "counting") | .message' "$daemon_log")" \
+matches "one line at the start says what is counted" "$(jq -r 'select(.kind == "counting") | .message' "$daemon_log")" \
     '^(counting: cpu [0-9].*: |nothing can be counted)'
 stop_daemon
 start_daemon run --web.telemetry-path /m
-equals "the word run, and a flag with its value apart" "$(status_of /m)" 200
+equals "the command run accepts a flag and its value as two words" "$(status_of /m)" 200
 stop_daemon
 printf 'web: {listen: ["127.0.0.1:0"], telemetry_path: /file}\n' >"$good"
 launch_daemon --config.file="$good"
 eventually 60 listening_or_dead
 url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
-equals "the path of the file" "$(status_of /file)" 200
+equals "the telemetry path of the file is used" "$(status_of /file)" 200
 stop_daemon
 start_daemon --config.file="$good" --web.telemetry-path=/flag
-equals "a flag replaces that of the file" "$(status_of /flag)" 200
+equals "a flag overrides the file" "$(status_of /flag)" 200
 stop_daemon
 finish

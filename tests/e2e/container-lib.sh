@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2034 # what the other libraries have, and what is for the scripts
-# A machine with container runtimes, made by the layouts that they publish: real cgroups with real processes below the
-# test's parent, which is the root of the hierarchy for the daemon, and the links and state files of the runtimes in
-# directories that are bound in the places of the real ones, in a mount namespace of the daemon's. Read after
-# cgroup-lib.sh.
+# A machine with container runtimes, simulated by the layouts that they publish: real cgroups with real processes below
+# the test's parent, which the daemon sees as the root of the hierarchy, and the runtimes' links and state files in
+# directories that are bound over the real ones in the daemon's mount namespace. Source it after cgroup-lib.sh.
 #
 # Sets: machine (its directory; $machine/var/log is the daemon's /var/log, and so on).
 
@@ -15,10 +14,10 @@ for place in "${places[@]}"; do
 done
 mkdir -p "$machine/var/log/containers" "$machine/var/log/pods"
 config=$scratch/containers.yaml
-chmod 711 "$scratch" # for whom root's daemon becomes
+chmod 711 "$scratch" # root's daemon changes to another user
 
-# start_machine CONFIG-LINES... [-- FLAGS...]: a daemon in it; the lines go below collectors.cgroup. The default of
-# include holds, without an empty line in between.
+# start_machine CONFIG-LINES... [-- FLAGS...]: starts a daemon in it; the lines go below collectors.cgroup. If no line
+# sets include, its default applies.
 start_machine() {
     local lines=()
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -26,7 +25,7 @@ start_machine() {
         shift
     done
     cgroup_config "$config" "${lines[@]}"
-    # shellcheck disable=SC2016 # the inner shells'
+    # shellcheck disable=SC2016 # the inner shells expand it
     wrapper=(unshare --mount --propagation private bash -c '
         set -e
         echo 0 >"$1/cgroup.procs"
@@ -41,7 +40,7 @@ start_machine() {
     wrapper=()
 }
 
-# add_users: the machines that start from now on have the users ann and bob. Sets ann and bob, their numbers.
+# add_users: machines that start afterwards have the users ann and bob. Sets ann and bob, their user ids.
 add_users() {
     ann=12345 bob=12346
     mkdir -p "$machine/etc"
@@ -59,32 +58,32 @@ scope_of() {
     echo "/user.slice/user-$1.slice/user@$1.service/user.slice/libpod-$2.scope"
 }
 
-# end_machine: each daemon ends without complaint, also of its sanitizers.
+# end_machine: stops the daemon, which must exit with 0, under the sanitizers as well.
 end_machine() {
     stop_daemon
-    [ "$daemon_status" -eq 0 ] || fail "the daemon ends well" "exit status $daemon_status" "$(cat "$daemon_log")"
+    [ "$daemon_status" -eq 0 ] || fail "the daemon exits cleanly" "exit status $daemon_status" "$(cat "$daemon_log")"
 }
 
-# id_of WORDS...: the same 64 hexadecimal digits for the same words.
+# id_of WORDS...: prints 64 hexadecimal digits, which are the same for the same words.
 id_of() {
     local digits
     digits=$(printf '%s' "$*" | sha256sum)
     echo "${digits%% *}"
 }
 
-# uid_of POD: in the form of a UUID.
+# uid_of POD: prints an id for the pod in the form of a UUID.
 uid_of() {
     local id
     id=$(id_of "$1")
     echo "${id:0:8}-${id:8:4}-${id:12:4}-${id:16:4}-${id:20:12}"
 }
 
-# run_in CGROUP...: makes each, with a process in it.
+# run_in CGROUP...: creates each cgroup with a process in it.
 run_in() {
     local cgroup
     for cgroup; do
         mkdir -p "$parent$cgroup"
-        # shellcheck disable=SC2016 # the inner shell's
+        # shellcheck disable=SC2016 # the inner shell expands it
         sh -c 'echo 0 >"$1/cgroup.procs" && exec sleep 600' x "$parent$cgroup" </dev/null >/dev/null 2>&1 &
         children+=($!)
         disown
@@ -95,7 +94,7 @@ is_populated() {
     grep -q . "$parent$1/cgroup.procs"
 }
 
-# end_in CGROUP...: ends what runs in each, and removes it.
+# end_in CGROUP...: kills the processes of each cgroup, and removes it.
 end_in() {
     local cgroup
     for cgroup; do
@@ -104,12 +103,12 @@ end_in() {
     done
 }
 
-# link_log POD NAMESPACE CONTAINER ID: as the kubelet makes it; there is a log only where somebody has made it.
+# link_log POD NAMESPACE CONTAINER ID: makes a log link as the kubelet does. The log itself may be missing.
 link_log() {
     ln -s "/var/log/pods/$2_$1_$(uid_of "$1")/$3/0.log" "$machine/var/log/containers/$1_$2_$3-$4.log"
 }
 
-# put PATH MODE: a file of the machine, of the standard input, all at once, as runtimes write theirs.
+# put PATH MODE: writes standard input to a file of the machine, atomically, as the runtimes do.
 put() {
     local file=$machine$1
     mkdir -p "$(dirname "$file")"
@@ -118,7 +117,8 @@ put() {
     mv "$file.new" "$file"
 }
 
-# put_bundle PLACE ID ANNOTATIONS: the config.json of an OCI bundle; PLACE is the directory of the runtime's namespace.
+# put_bundle PLACE ID ANNOTATIONS: writes the config.json of an OCI bundle; PLACE is the directory of the runtime's
+# namespace.
 put_bundle() {
     jq -n --argjson annotations "$3" --arg secret "${canary-none}" '{ociVersion: "1.0.2",
         process: {args: ["/app", $secret], env: ["PATH=/bin", "PASSWORD=" + $secret], cwd: "/"},
@@ -126,7 +126,7 @@ put_bundle() {
         put "$1/$2/config.json" 600
 }
 
-# put_docker ID NAME [LABELS]: config.v2.json as Docker 20.10 has it; LABELS are JSON.
+# put_docker ID NAME [LABELS]: writes a config.v2.json as Docker 20.10 does; LABELS are JSON.
 put_docker() {
     jq -n --arg id "$1" --arg name "/$2" --argjson labels "${3-{\}}" --arg secret "${canary-none}" '{
         StreamConfig: {}, State: {Running: true, Pid: 1}, ID: $id, Created: "2024-01-01T00:00:00Z", Managed: false,
@@ -139,19 +139,19 @@ put_docker() {
         put "/var/lib/docker/containers/$1/config.v2.json" 600
 }
 
-# names_of CGROUP FIELD...: of /api/v1/cgroups on one line, "-" for what is not there.
+# names_of CGROUP FIELD...: prints fields of /api/v1/cgroups on one line, with "-" for a missing one.
 names_of() {
     get /api/v1/cgroups | jq -r --arg cgroup "$1" '[.cgroups[] | select(.cgroup == $cgroup)] as $found |
         if $found == [] then "none" else [$ARGS.positional[] as $field | $found[0][$field] // "-"] | join(" ") end' \
         --args "${@:2}"
 }
 
-# has_names CGROUP "NAMESPACE POD CONTAINER"
+# has_names CGROUP "NAMESPACE POD CONTAINER": succeeds if the cgroup has these names.
 has_names() {
     [ "$(names_of "$1" namespace pod container)" = "$2" ]
 }
 
-# is_named TITLE CGROUP "NAMESPACE POD CONTAINER": after a while.
+# is_named TITLE CGROUP "NAMESPACE POD CONTAINER": checks that the cgroup gets these names.
 is_named() {
     if eventually 60 has_names "$2" "$3"; then
         pass "$1"
@@ -161,7 +161,7 @@ is_named() {
     fi
 }
 
-# called TITLE CGROUP NAME: the container has that name, after a while.
+# called TITLE CGROUP NAME: checks that the container gets this name.
 called() {
     if eventually 60 is_called "$2" "$3"; then
         pass "$1"
@@ -172,7 +172,7 @@ called() {
 is_called() {
     [ "$(names_of "$1" container)" = "$2" ]
 }
-# read_names: what was there to be read of names has been, since a container that came later has its own.
+# read_names: waits until the daemon has read all names, by adding a container and waiting for its name.
 read_names() {
     local id
     n_read=$((${n_read-0} + 1))
@@ -182,16 +182,16 @@ read_names() {
     called "names are read" "/system.slice/docker-$id.scope" "read-$n_read"
 }
 
-# info_of CGROUP: the labels of its perf_cgroup_info, without the braces.
+# info_of CGROUP: prints the labels of its perf_cgroup_info, without the braces.
 info_of() {
     get /metrics | sed -n "s|^perf_cgroup_info{\(cgroup=\"$1\".*\)} 1\$|\1|p"
 }
 
-# strictly_parsed TEXT OPENMETRICS: files with a page of metrics; the strictest readers take them.
+# strictly_parsed TEXT OPENMETRICS: checks that strict parsers accept the two files with an exposition.
 strictly_parsed() {
-    equals "promtool has nothing to say" "$(promtool check metrics <"$1" 2>&1)" ""
+    equals "promtool has no complaint" "$(promtool check metrics <"$1" 2>&1)" ""
     holds "the exposition is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$1"
-    holds "a strict parser takes OpenMetrics, no name is too long, no two series of a cgroup's names are there" \
+    holds "a strict parser accepts OpenMetrics, no name is too long, and each cgroup has one series of names" \
         /usr/bin/python3 -c '
 import collections, sys
 from prometheus_client.openmetrics import parser

@@ -75,7 +75,7 @@ check_memory() {
     local counts
     counts=$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")
     equals "round $1: the secret is not in the memory of the daemon, the opener and the reader" "$counts" "0 0 0"
-    compares "round $1: the search does find a name there" "$(in_memory "$beacon" "$daemon_pid") > 0"
+    compares "round $1: the search finds a name in the memory" "$(in_memory "$beacon" "$daemon_pid") > 0"
 }
 
 # check_replies: requests each path of the API. Neither the replies nor the log may contain the secret.
@@ -109,10 +109,10 @@ check_reader() {
     compares "the reader: it is not root" "$(awk '$1 == "Uid:" { print $2 * $3 * $4 * $5 }' "/proc/$1/status") > 0"
     equals "the reader: it gets no privileges" "$(status_field "$1" NoNewPrivs)" 1
     equals "the reader: its system calls are filtered" "$(status_field "$1" Seccomp)" 2
-    equals "the reader: it has no file" "$(find "/proc/$1/fd" -mindepth 1 ! -name 2 -printf '%l\n' |
+    equals "the reader: it has no file open" "$(find "/proc/$1/fd" -mindepth 1 ! -name 2 -printf '%l\n' |
         grep -vE '^(socket:|/dev/null$)')" ""
     equals "the reader: it has four sockets" "$(find "/proc/$1/fd" -mindepth 1 -lname 'socket:*' | wc -l)" 4
-    equals "the reader: no socket of its is of the network" "$(find "/proc/$1/fd" -mindepth 1 -printf '%l\n' |
+    equals "the reader: it has no network socket" "$(find "/proc/$1/fd" -mindepth 1 -printf '%l\n' |
         sed -n 's/^socket:\[\(.*\)\]$/\1/p' | grep -cvxFf <(awk '{ print $7 }' /proc/net/unix))" 0
 }
 
@@ -127,19 +127,19 @@ check_bad_files() {
     echo '{"Name": "/half", "Config": {"Image": "example' | put "/var/lib/docker/containers/$half/config.v2.json" 600
     run_in "/system.slice/docker-$half.scope"
     eventually 60 is_explained "$half"
-    matches "half written: there is no name, and the reason with a remedy" \
+    matches "half written: there is no name, but a reason with a remedy" \
         "$(names_of "/system.slice/docker-$half.scope" container unnamed)" "$explained"
     id=$(id_of large)
     mkdir -p "$machine/var/lib/docker/containers/$id"
     truncate -s 100M "$machine/var/lib/docker/containers/$id/config.v2.json"
     run_in "/system.slice/docker-$id.scope"
     eventually 60 is_explained "$id"
-    matches "100 MB: not read, and the reason is there" \
+    matches "100 MB: the file is not read, and the reason is reported" \
         "$(names_of "/system.slice/docker-$id.scope" container unnamed)" "too large to be read; remove"
     put_docker "$half" "whole-$beacon"
-    holds "the rest was written: the name is there by the next refresh" eventually 60 has_beacon \
+    holds "half written: the name is found once the file is complete" eventually 60 has_beacon \
         "/system.slice/docker-$half.scope"
-    equals "it is the same reader" "$(child_named "$1")" "$reader"
+    equals "the same reader is still running" "$(child_named "$1")" "$reader"
 }
 # Labels contain whatever the user who started the container chose.
 check_hostile_labels() {
@@ -215,10 +215,10 @@ for round in 0 1 2 3; do
     check_memory "$round"
 done
 id=$(id_of docker 3)
-equals "compose's names are of the two labels" \
+equals "compose names come from the two labels" \
     "$(names_of "/system.slice/docker-$id.scope" compose_project compose_service image)" "shop db example/app:1"
 equals "the search finds the secret where it is" "$(in_memory "$canary" $$ | awk '{ print ($1 > 0) }')" 1
-equals "CRI-O's are of its metadata" "$(names_of "$crio/crio-$(id_of crio 3).scope" namespace pod runtime)" \
+equals "names of CRI-O come from its metadata" "$(names_of "$crio/crio-$(id_of crio 3).scope" namespace pod runtime)" \
     "shop pod cri-o"
 run_in "$crio/crio-$(id_of crio-pod 3).scope"
 holds "CRI-O's pause container is left out" eventually 60 has_names "$crio/crio-$(id_of crio-pod 3).scope" none
@@ -228,7 +228,7 @@ check_bad_files $reader_name
 check_hostile_labels
 check_another_user
 check_places
-equals "after all of it the secret is in no memory" "$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")" \
+equals "in the end the secret is in no memory" "$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")" \
     "0 0 0"
 end_machine
 
@@ -258,11 +258,12 @@ run_in "$in_ann" "$in_bob" "$in_root" "$(scope_of $ann "$of_root")"
 
 start_machine "$faults_group" 'include: ["/user.slice/**/*.scope", "/system.slice/*.scope"]' 'linger: 0s'
 called "a user's container has its name" "$in_ann" web
-called "another user's has that of its own user" "$in_bob" db
-called "root's has root's" "$in_root" grafana
-equals "the image comes along" "$(names_of "$in_ann" image runtime)" "example/web:1 podman"
-called "a user's cgroup with the id of root's container has what this user says" "$(scope_of $ann "$of_root")" claimed
-equals "and root's does not" "$(names_of "$in_root" container)" grafana
+called "another user's container has its own user's name" "$in_bob" db
+called "root's container has root's name" "$in_root" grafana
+equals "the image and the runtime are known" "$(names_of "$in_ann" image runtime)" "example/web:1 podman"
+called "a user's cgroup with the id of root's container has the name from this user's file" \
+    "$(scope_of $ann "$of_root")" claimed
+equals "root's container keeps its name" "$(names_of "$in_root" container)" grafana
 
 # Bob replaces the file with a link to Ann's. It must not be read on Bob's behalf.
 rm "$machine/home/bob/$storage/containers.json"
@@ -272,32 +273,32 @@ in_bob=$(scope_of $bob "$later")
 run_in "$in_bob"
 read_names
 equals "a link to another user's file gives no name" "$(names_of "$in_bob" container)" -
-matches "and the reason says what to do" "$(names_of "$in_bob" unnamed)" '.{20}'
+matches "the reason says what to do" "$(names_of "$in_bob" unnamed)" '.{20}'
 # The container with the same id gets its name once it belongs to Ann, who owns the file.
 run_in "$(scope_of $ann "$later")"
-called "that user's container has it" "$(scope_of $ann "$later")" later
+called "the container has its name if it belongs to that user" "$(scope_of $ann "$later")" later
 
 # The daemon keeps counting after its reader was killed.
 reader=$(child_named $reader_name)
-holds "there is a reader" [ -n "$reader" ]
-equals "the status names it" "$(get /api/v1/status | jq -c .reader)" '{"state":"running","pid":'"$reader"'}'
+holds "a reader is running" [ -n "$reader" ]
+equals "the status names the reader" "$(get /api/v1/status | jq -c .reader)" '{"state":"running","pid":'"$reader"'}'
 kill -KILL "$reader"
 holds "the log says that the reader is gone" eventually 60 grep -q \
     "the reader of containers' names is gone: process $reader was ended by signal 9 (Killed)" "$daemon_log"
-equals "so does the status" "$(get /api/v1/status | jq -c .reader)" '{"state":"lost","pid":null}'
-equals "names stay" "$(names_of "$in_ann" container)" web
+equals "the status says so" "$(get /api/v1/status | jq -c .reader)" '{"state":"lost","pid":null}'
+equals "names are kept" "$(names_of "$in_ann" container)" web
 fault "$below$in_ann" 100
-compares "and counters go on" "$(count "$in_ann") >= 100"
-holds "the reader that ended was waited for" not child_named $reader_name
+compares "counting continues" "$(count "$in_ann") >= 100"
+holds "the ended reader was waited for" not child_named $reader_name
 end_machine
 
 # Without an opener the daemon opens the state files itself, but it still passes them to the reader.
 start_machine "$faults_group" 'include: ["/user.slice/**/*.scope", "/system.slice/*.scope"]' -- --no-opener
 called "--no-opener: root's container has its name" "$in_root" grafana
-called "--no-opener: a user's too" "$in_ann" web
+called "--no-opener: a user's container has its name" "$in_ann" web
 equals "--no-opener: the daemon keeps no state file open" \
     "$(find "/proc/$daemon_pid/fd" -lname '*containers*' | wc -l)" 0
-holds "--no-opener: there is a reader" child_named $reader_name
+holds "--no-opener: a reader is running" child_named $reader_name
 equals "--no-opener: there is no opener" "$(child_named perfcountd-open)" ""
 end_machine
 finish

@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon gives what README.md and doc/*.md show of cgroups, answers the requests that they show, and accepts their
-# configurations; the manual has every page and command. A board compares the excerpts of a board.
+# The daemon prints what README.md and doc/*.md show about cgroups, answers the requests that they show, and accepts
+# their configurations; the manual has every page and command. A test on a board compares the excerpts from a board.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq openssl python3
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 
-# made_cgroup PATH: one that the documents name, removed at the end unless it was there before.
+# made_cgroup PATH: makes a cgroup that the documents name, which is removed at the end unless it existed before.
 made_cgroup() {
     [ -d "$hierarchy$1" ] && return
     mkdir "$hierarchy$1" || skip "the right to make $hierarchy$1"
     at_end=("rmdir $hierarchy$1" "${at_end[@]}")
 }
 
-# Of a file's blocks of code those that begin with a key of the configuration, each into a file of its own.
+# configurations FILE: writes each code block of the file that begins with a key of the configuration into its own file.
 configurations() {
     awk -v to="$scratch/config-$(basename "$1")" '
         /^    (collectors|sampler|web):/ && !in_block { in_block = 1; n++ }
@@ -27,15 +27,15 @@ made_cgroup /system.slice
 made_cgroup /system.slice/demo.service
 made_cgroup /mine.slice
 for cgroup in /system.slice/demo.service /mine.slice; do
-    # shellcheck disable=SC2016 # the inner shell's
+    # shellcheck disable=SC2016 # the inner shell expands it
     sh -c 'echo $$ >"$1/cgroup.procs"; while :; do :; done' - "$hierarchy$cgroup" &
     children+=($!)
 done
 printf '{}\n' >"$scratch/default.yaml"
 start_daemon --config.file="$scratch/default.yaml"
-holds "the excerpts have the names, labels and keys of today" "$root/doc/excerpts.py" cgroup "$url"
+holds "the excerpts have the current names, labels and keys" "$root/doc/excerpts.py" cgroup "$url"
 
-# An order by a metric that nothing here has is an error: without a hardware PMU, no row has ipc.
+# Sorting by a metric that is not available is an error: without a hardware PMU, no row has ipc.
 pmus=$(get /api/v1/pmus | jq '[.pmus[] | select(.scope == "core" and (.absent | not))] | length')
 while read -r path; do
     expected=200
@@ -45,9 +45,9 @@ done < <(grep -hoE "localhost:10298/[^' \`]*" "$root"/README.md "$root"/doc/*.md
     sed 's/localhost:10298//; s/seconds=[0-9]*/seconds=0.1/' | sort -u)
 pages=$(get / -H "Accept: text/html" |
     sed -n 's/^<dt>\(<a[^>]*>\)\{0,1\}\([A-Z]* \)\{0,1\}\(\/[^<]*\)<.*/\3/p' | sort -u)
-compares "the list of pages has pages" "$(wc -l <<<"$pages") >= 15"
+compares "the list of pages is not empty" "$(wc -l <<<"$pages") >= 15"
 commands=$("$PERFCOUNTD" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
-compares "the help has commands" "$(wc -l <<<"$commands") >= 6"
+compares "--help lists commands" "$(wc -l <<<"$commands") >= 6"
 for name in $pages; do
     holds "the manual has $name" grep -qE "^\.It .*(^| )$name( |\?|$)" "$root/doc/perfcountd-http.7"
 done
@@ -62,12 +62,12 @@ for file in "$scratch"/config-*.yaml; do
     n_configurations=$((n_configurations + 1))
     holds "$(basename "$file") is accepted" "$PERFCOUNTD" check-config "$file"
 done
-compares "there are configurations in the documents" "$n_configurations >= 5"
+compares "the documents have configurations" "$n_configurations >= 5"
 stop_daemon
 
-# --- the commands of doc/security.md that try TLS, as they stand there: only the port, the hash and the password differ
+# --- the commands of doc/security.md that try TLS, verbatim except for the port, the hash and the password
 
-# of_doc PATTERN: the line of a block of doc/security.md that has it.
+# of_doc PATTERN: prints the first line in a code block of doc/security.md that matches.
 of_doc() {
     sed -n 's/^    //p' "$root/doc/security.md" | grep -m1 -e "$1"
 }
@@ -82,24 +82,25 @@ cd "$scratch" || exit 1
 make=$(of_doc '^openssl req')
 holds "the certificate is made" bash -c "$make 2>/dev/null"
 check=$(of_doc '^perfcountd check-config --web.config.file')
-equals "check-config likes both" "$(${check/#perfcountd/$PERFCOUNTD} | tail -n 1)" "web.yml: ok"
-client=(--insecure -u prometheus:secret) # until it is ready
+equals "check-config accepts the certificate and the users" \
+    "$(${check/#perfcountd/$PERFCOUNTD} | tail -n 1)" "web.yml: ok"
+client=(--insecure -u prometheus:secret) # until the daemon is ready
 run=$(of_doc '^perfcountd --web.config.file')
-# shellcheck disable=SC2086 # its words
+# shellcheck disable=SC2086 # words
 start_daemon ${run#perfcountd } --web.listen-address=127.0.0.1:0
 port=${url##*:}
 
-# ask HOST [CURL-OPTIONS...]: the status of the documented curl, to this host.
+# ask HOST [CURL-OPTIONS...]: prints the status of the documented curl command for this host.
 ask() {
     local command
     command=$(of_doc '^curl .*--cacert' | sed -e 's/ *#.*//' -e "s|https://[^:/]*:10298|https://$1:$port|" \
         -e 's/-u prometheus/-u prometheus:secret/')
     bash -c "$command -o /dev/null -w '%{http_code}' ${*:2}"
 }
-equals "on the machine itself, as documented" "$(ask localhost)" 200
-equals "by the address" "$(ask 127.0.0.1)" 200
-equals "by the name of the machine" "$(ask "$(hostname)" "--resolve '$(hostname):$port:127.0.0.1'")" 200
-equals "by another name" "$(ask elsewhere.example "--resolve 'elsewhere.example:$port:127.0.0.1'")" 000
-matches "the documented curl asks the machine itself" "$(of_doc '^curl .*--cacert')" 'https://localhost:10298/'
+equals "the documented command succeeds for localhost" "$(ask localhost)" 200
+equals "it succeeds for the address" "$(ask 127.0.0.1)" 200
+equals "it succeeds for the host name" "$(ask "$(hostname)" "--resolve '$(hostname):$port:127.0.0.1'")" 200
+equals "it fails for another name" "$(ask elsewhere.example "--resolve 'elsewhere.example:$port:127.0.0.1'")" 000
+matches "the documented curl command connects to localhost" "$(of_doc '^curl .*--cacert')" 'https://localhost:10298/'
 stop_daemon
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Both expositions, held against the tools that read them: promtool and the strict OpenMetrics parser.
+# Both exposition formats, checked with promtool and the strict OpenMetrics parser.
 # set: quick
 # packages: python3-prometheus-client
 . "$(dirname "$0")/lib.sh"
@@ -11,21 +11,21 @@ get /metrics >"$scratch/text"
 get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
 
 headers=$(get /metrics -D - -o /dev/null)
-matches "text says its content type" "$headers" 'Content-Type: text/plain; version=0\.0\.4'
+matches "the text format has its content type" "$headers" 'Content-Type: text/plain; version=0\.0\.4'
 headers=$(get /metrics -D - -o /dev/null -H 'Accept: application/openmetrics-text; version=1.0.0,text/plain;q=0.5')
-matches "OpenMetrics says its content type" "$headers" 'Content-Type: application/openmetrics-text; version=1\.0\.0'
+matches "OpenMetrics has its content type" "$headers" 'Content-Type: application/openmetrics-text; version=1\.0\.0'
 headers=$(get /metrics -D - -o /dev/null -H 'Accept: application/openmetrics-text;q=0.1,text/plain;q=0.5')
 matches "the larger q wins" "$headers" 'Content-Type: text/plain'
 headers=$(get /metrics -D - -o /dev/null -H 'Accept: image/png')
-matches "text where nothing matches" "$headers" 'Content-Type: text/plain'
+matches "the text format is used if nothing matches" "$headers" 'Content-Type: text/plain'
 
-holds "promtool check metrics takes it" promtool check metrics <"$scratch/text"
-equals "and has nothing to say" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
+holds "promtool check metrics accepts the exposition" promtool check metrics <"$scratch/text"
+equals "promtool has no complaint" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
 
 holds "there are counters of this machine" grep -q '^perf_cpu_context_switches_total{.*} [0-9]' "$scratch/text"
 
 series=$(grep -v '^#' "$scratch/text" | sed 's/ [^ ]*$//')
-equals "no two series are the same" "$(sort <<<"$series" | uniq -d)" ""
+equals "no two series are equal" "$(sort <<<"$series" | uniq -d)" ""
 families=$(awk '$1 == "#" && $2 == "TYPE" { print $3 }' "$scratch/text")
 while read -r family; do
     holds "the manual has $family" grep -qw "$family" "$root/doc/perfcountd-metrics.7"
@@ -62,26 +62,26 @@ if len(left) < 20:
     sys.exit("there are only %d series" % len(left))
 print("%d series" % len(left))
 END
-holds "a strict parser accepts OpenMetrics, with the samples and the HELP of the text" \
+holds "a strict parser accepts OpenMetrics, with the samples and the HELP of the text format" \
     /usr/bin/python3 "$scratch/compare.py" "$scratch/text" "$scratch/openmetrics"
 equals "OpenMetrics ends with # EOF" "$(tail -n 1 "$scratch/openmetrics")" "# EOF"
-holds "OpenMetrics says units" grep -q '^# UNIT perf_cpu_group_enabled_seconds seconds$' "$scratch/openmetrics"
+holds "OpenMetrics has units" grep -q '^# UNIT perf_cpu_group_enabled_seconds seconds$' "$scratch/openmetrics"
 
-# A daemon that reads only once, so that two scrapes have to be equal to the last byte.
+# The daemon reads only once a minute, so that two scrapes are equal to the last byte.
 stop_daemon
 echo 'web: {min_interval: 60s}' >"$scratch/once.yaml"
 start_daemon --config.file="$scratch/once.yaml"
 for accept in text/plain application/openmetrics-text; do
     get "/metrics?collect[]=cpu" -H "Accept: $accept" >"$scratch/plain"
     get "/metrics?collect[]=cpu" -H "Accept: $accept" -H 'Accept-Encoding: gzip' >"$scratch/gzip"
-    equals "gzip is asked for and given, $accept" "$(od -An -tx1 -N2 "$scratch/gzip")" " 1f 8b"
-    holds "gzip has the bytes of the plain answer, $accept" cmp "$scratch/plain" <(gzip -dc "$scratch/gzip")
+    equals "gzip is used on request, $accept" "$(od -An -tx1 -N2 "$scratch/gzip")" " 1f 8b"
+    holds "the gzip response has the bytes of the plain one, $accept" cmp "$scratch/plain" <(gzip -dc "$scratch/gzip")
 done
 get "/metrics?collect[]=cpu" -H 'Accept-Encoding: gzip;q=0' >"$scratch/refused"
-holds "gzip;q=0 refuses it" cmp "$scratch/plain" \
+holds "gzip;q=0 disables compression" cmp "$scratch/plain" \
     <(get "/metrics?collect[]=cpu" -H "Accept: $accept" -H 'Accept-Encoding: gzip;q=0, identity')
-lacks "collect[] leaves out the others" '^process_' "$scratch/refused"
-holds "collect[] has the collectors that were asked for" grep -q '^perf_cpu_' "$scratch/refused"
+lacks "collect[] excludes other collectors" '^process_' "$scratch/refused"
+holds "collect[] includes the requested collectors" grep -q '^perf_cpu_' "$scratch/refused"
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spends most of its time in code that the kernel made while it ran: a long filter of its system calls. */
+/* Spends most of its time in code that the kernel compiled at run time: a long seccomp filter. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
@@ -19,7 +19,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < LENGTH - 1; i++)
         filter[i] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4 * (unsigned)(i % 4));
     filter[LENGTH - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    /* A filter that looks at anything but the number of the call has no shortcut. */
+    /*
+     * The kernel caches the verdict of a filter that only checks the system call number, so this one reads other
+     * fields.
+     */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
         return 1;
     while (time(NULL) < end)

@@ -38,7 +38,7 @@
 
 static int source;
 
-/* What does not return, and those that wait for it. */
+/* The operations that hang; the condition wakes those that wait. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct {
@@ -64,7 +64,7 @@ static void wait_for_answer(const char *operation, const char *path)
     pthread_mutex_unlock(&lock);
 }
 
-/* The path, relative to DIRECTORY. */
+/* Converts a path of the file system to one relative to DIRECTORY. */
 static const char *below(const char *path)
 {
     return path[1] ? path + 1 : ".";
@@ -185,7 +185,7 @@ static void *hang_init(struct fuse_conn_info *connection, struct fuse_config *co
     config->use_ino = 1;
     config->attr_timeout = config->entry_timeout = config->negative_timeout = 0;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* only the main thread handles signals */
     if (pthread_create(&thread, NULL, take_commands, NULL) != 0)
         errx(1, "cannot start a thread");
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -207,7 +207,7 @@ static const struct fuse_operations operations = {
 
 int main(int argc, char *argv[])
 {
-    /* Since libfuse 3.12 there are no more than ten threads by default, each of which serves one operation. */
+    /* Since libfuse 3.12 there are at most ten threads by default, and each serves one operation at a time. */
     const char *threads = fuse_version() >= 312 ? ",max_threads=100" : "";
     char options[128];
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A user's container store is on a file system that does not answer. Containers of other users still get their names,
-# the daemon serves and ends, and once the file system answers, the user's containers get their names as well.
+# the daemon serves and exits, and once the file system answers, the user's containers get their names as well.
 # set: quick
 # packages: libfuse3-dev
 # shellcheck disable=SC2154 # variables of the libraries
@@ -73,26 +73,26 @@ for operation in getattr open read flush; do
     order "hang $operation /ann/$store"
     run_in "$in_ann"
     start_machine "$faults_group" 'include: ["/user.slice/**/*.scope", "/system.slice/*.scope"]' 'linger: 0s'
-    holds "somebody waits for the file" eventually 60 event "waits $operation /ann/$store"
-    holds "a process is held, and cannot be killed" eventually 60 is_held
+    holds "a process waits for the file" eventually 60 event "waits $operation /ann/$store"
+    holds "a process of the daemon is blocked and cannot be killed" eventually 60 is_held
     run_in "$in_bob"
     put_docker "$id" "docker-$operation"
     run_in "/system.slice/docker-$id.scope"
     called "another user's container has its name" "$in_bob" bob
-    called "root's too" "/system.slice/docker-$id.scope" "docker-$operation"
-    holds "the user's has the reason" eventually 60 is_silent "$in_ann"
+    called "root's container has its name" "/system.slice/docker-$id.scope" "docker-$operation"
+    holds "the user's container has the reason" eventually 60 is_silent "$in_ann"
     equals "metrics are served" "$(status_of /metrics)" 200
-    compares "few processes are held" "$(held | wc -l) <= 4"
+    compares "at most four processes are blocked" "$(held | wc -l) <= 4"
     if [ $operation = read ]; then
         order answer
-        called "it answers: the user's container has its name" "$in_ann" ann
-        holds "and no process is held" eventually 60 not is_held
+        called "once the file system answers, the user's container has its name" "$in_ann" ann
+        holds "no process is blocked any more" eventually 60 not is_held
         end_machine
     else
         end_machine
         order answer
     fi
-    holds "nothing is left of the daemon" eventually 60 not grep -q . "$parent/cgroup.procs"
+    holds "no process of the daemon is left" eventually 60 not grep -q . "$parent/cgroup.procs"
     end_in "$in_ann" "$in_bob" "/system.slice/docker-$id.scope"
 done
 finish

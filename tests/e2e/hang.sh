@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A program of another user is on a file system that does not answer, or its /proc/PID/maps cannot be read. The daemon
-# serves, samples other programs, and ends. If a uprobe is configured in that program, all other events are counted.
+# serves, samples other programs, and exits. If a uprobe is configured in that program, all other events are counted.
 # set: quick
 # alone: daemons of other tests would sample its program and hang
 # packages: libfuse3-dev
 #
-# usage: [OPERATIONS="getattr open read flush"] hang.sh     what does not answer; by default open
+# usage: [OPERATIONS="getattr open read flush"] hang.sh     the operations that do not answer; default: open
 . "$(dirname "$0")/lib.sh"
 need curl jq cc nsenter objdump pgrep setpriv pkg-config unshare
 read -ra operations <<<"${OPERATIONS-open}"
@@ -37,13 +37,13 @@ command_fs() {
 }
 list=
 unmount() {
-    kill -9 "$file_system" # what waits fails
+    kill -9 "$file_system" # makes waiting operations fail
     umount -l "$scratch/mount"
     rm -f "$list"
     cleanup
 }
 trap unmount EXIT
-holds "a file system" eventually 60 event mounted
+holds "the file system is mounted" eventually 60 event mounted
 
 runs() {
     [ "$(readlink "/proc/$started/exe")" = "$1" ]
@@ -66,11 +66,11 @@ web: {min_interval: 0s, local_operators: true}
 collectors: {cgroup: {enabled: false}}
 sampler: {enabled: true, event: cpu-clock, frequency: 199}
 END
-# is_left NAME: whether a process called NAME in this test's process group has not ended.
+# is_left NAME: succeeds if a process called NAME in this test's process group has not ended.
 is_left() {
     pgrep -g 0 -r D,R,S,T -x "$1"
 }
-# has_functions PID: whether the functions of the program are known by their names.
+# has_functions PID: succeeds if samples of the program have function names.
 has_functions() {
     get "/api/v1/folded?seconds=1&pid=$1" | grep -q hot_seventy
 }
@@ -81,34 +81,34 @@ for operation in "${operations[@]}"; do
     command_fs "hang $operation /hanging"
     get "/api/v1/samples?seconds=2" >"$scratch/samples" &
     stream=$!
-    holds "it waits" eventually 60 event "waits $operation /hanging"
-    equals "metrics meanwhile" "$(status_of /metrics)" 200
-    equals "a reload meanwhile" "$(status_of /-/reload -X POST)" 200
+    holds "a process waits for the file system" eventually 60 event "waits $operation /hanging"
+    equals "meanwhile metrics are served" "$(status_of /metrics)" 200
+    equals "meanwhile a reload succeeds" "$(status_of /-/reload -X POST)" 200
     wait "$stream"
     equals "the stream ends" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
-    holds "programs of others have symbols" eventually 60 has_functions "$ordinary"
-    [ "$operation" = flush ] || equals "the file system is not asked twice" \
+    holds "other programs have symbols" eventually 60 has_functions "$ordinary"
+    [ "$operation" = flush ] || equals "the file system is asked only once" \
         "$(grep -cx "waits $operation /hanging" "$scratch/events")" 1
     stop_daemon
-    equals "it ends" "$daemon_status" 0
+    equals "the daemon exits cleanly" "$daemon_status" 0
     command_fs answer
-    holds "and no process is left" eventually 60 not is_left perfcountd-find
+    holds "no process is left" eventually 60 not is_left perfcountd-find
     : >"$scratch/events"
 done
 
 echo "-- maps"
 argument=$scratch/mount/page run_as 12348 "$scratch/hang-maps"
 unreadable=$started
-# waits: whether all three threads of hang-maps are in state D.
+# waits: succeeds if all three threads of hang-maps are in state D.
 waits() {
     [ "$(cut -d ' ' -f 3 /proc/"$unreadable"/task/*/stat | sort | uniq -c | xargs)" = "3 D" ]
 }
 command_fs "hang write /page"
-holds "a process waits for itself" eventually 60 waits
+holds "the three threads of the process wait for each other" eventually 60 waits
 start_daemon --config.file="$scratch/config.yaml"
 get "/api/v1/samples?seconds=2" >"$scratch/samples" &
 stream=$!
-# reads_maps: whether the symboliser is in state D, waiting for the lock of hang-maps. pgrep and ps would wait too.
+# reads_maps: succeeds if the symboliser is in state D, waiting for the lock of hang-maps. pgrep and ps would wait too.
 reads_maps() {
     local pid
     # shellcheck disable=SC2013 # numbers
@@ -117,48 +117,49 @@ reads_maps() {
     done
     return 1
 }
-holds "and the process that reads its mappings" eventually 60 reads_maps
-equals "metrics meanwhile" "$(status_of /metrics)" 200
-equals "a reload meanwhile" "$(status_of /-/reload -X POST)" 200
+holds "the process that reads the mappings waits too" eventually 60 reads_maps
+equals "meanwhile metrics are served" "$(status_of /metrics)" 200
+equals "meanwhile a reload succeeds" "$(status_of /-/reload -X POST)" 200
 wait "$stream"
 equals "the stream ends" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
-holds "programs of others have symbols" eventually 60 has_functions "$ordinary"
-holds "while the process waits" waits
-contains "and a note says so" "$(jq -r 'select(.type == "header") | .notes[]' "$scratch/samples")" "did not answer"
+holds "other programs have symbols" eventually 60 has_functions "$ordinary"
+holds "meanwhile the process still waits" waits
+contains "a note in the stream says so" \
+    "$(jq -r 'select(.type == "header") | .notes[]' "$scratch/samples")" "did not answer"
 stop_daemon
-equals "it ends" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 command_fs answer
-holds "and no process is left" eventually 60 not is_left perfcountd-find
+holds "no process is left" eventually 60 not is_left perfcountd-find
 kill -9 "$unreadable"
 
 start_daemon --config.file="$scratch/config.yaml"
 holds "once it answers, the program has symbols" eventually 60 has_functions "$hanging"
 stop_daemon
 
-# --- a program's list of functions compiled at run time is in a container whose /tmp does not answer
+# --- the map of run-time compiled functions is in a container whose /tmp does not answer
 
 run_as 12347 "$scratch/names" unshare --mount --propagation private
 list=/tmp/perf-$started.map
-holds "the program has its list" eventually 60 grep -q 'late;function' "$list"
+holds "the program has written its map" eventually 60 grep -q 'late;function' "$list"
 cp --preserve=ownership "$list" "$scratch/files/tmp"
 nsenter -t "$started" -m mount --bind "$scratch/mount/tmp" /tmp || exit 1
 for operation in "${operations[@]}"; do
-    [ "$operation" != flush ] || continue # a list of functions is not mapped
+    [ "$operation" != flush ] || continue # the map is not mapped into memory
     echo "-- $operation, of a list of functions"
     : >"$scratch/events"
     command_fs "hang $operation $list"
     start_daemon --config.file="$scratch/config.yaml"
     get "/api/v1/samples?seconds=2" >"$scratch/samples" &
     stream=$!
-    holds "it waits" eventually 60 event "waits $operation $list"
-    equals "metrics meanwhile" "$(status_of /metrics)" 200
+    holds "a process waits for the file system" eventually 60 event "waits $operation $list"
+    equals "meanwhile metrics are served" "$(status_of /metrics)" 200
     wait "$stream"
     equals "the stream ends" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
-    holds "programs of others have symbols" eventually 60 has_functions "$ordinary"
+    holds "other programs have symbols" eventually 60 has_functions "$ordinary"
     stop_daemon
-    equals "it ends" "$daemon_status" 0
+    equals "the daemon exits cleanly" "$daemon_status" 0
     command_fs answer
-    holds "and no process is left" eventually 60 not is_left perfcountd-find
+    holds "no process is left" eventually 60 not is_left perfcountd-find
 done
 
 # --- the program of a uprobe is on a file system that does not answer
@@ -184,30 +185,30 @@ counted() {
 is_counted() {
     [ "$(counted "$1" "$2")" != null ]
 }
-# fails_by REASON: whether the group of the uprobe fails for this reason.
+# fails_by REASON: succeeds if the group of the uprobe fails for this reason.
 fails_by() {
     get /api/v1/status | jq -r '.failures[] | "\(.group) \(.reason) \(.message)"' | grep -q "^probe $1 "
 }
 for operation in "${operations[@]}"; do
-    [ "$operation" = getattr ] || [ "$operation" = open ] || continue # the kernel reads it itself
+    [ "$operation" = getattr ] || [ "$operation" = open ] || continue # the kernel itself reads the file
     echo "-- $operation, of a uprobe's program"
     : >"$scratch/events"
     command_fs "hang $operation /hanging"
     start_daemon --config.file="$scratch/config.yaml"
-    holds "it waits" eventually 60 event "waits $operation /hanging"
-    holds "the probe has the reason" eventually 60 fails_by EHOSTDOWN
-    holds "all else is counted" is_counted context_switches software
-    equals "a reload meanwhile" "$(status_of /-/reload -X POST)" 200
-    holds "all else is still counted" is_counted context_switches software
+    holds "a process waits for the file system" eventually 60 event "waits $operation /hanging"
+    holds "the failure of the uprobe has the reason" eventually 60 fails_by EHOSTDOWN
+    holds "other events are counted" is_counted context_switches software
+    equals "meanwhile a reload succeeds" "$(status_of /-/reload -X POST)" 200
+    holds "other events are still counted" is_counted context_switches software
     if [ "$operation" = open ]; then
         command_fs answer
-        holds "it answers: the probe is counted" eventually 90 is_counted starts probe
+        holds "once the file system answers, the uprobe is counted" eventually 90 is_counted starts probe
         stop_daemon
     else
         stop_daemon
         command_fs answer
     fi
-    equals "it ends" "$daemon_status" 0
-    holds "and no process is left" eventually 60 not is_left perfcountd-open
+    equals "the daemon exits cleanly" "$daemon_status" 0
+    holds "no process is left" eventually 60 not is_left perfcountd-open
 done
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Samples of what already happened: a program with a known profile, which has ended before anybody asks, has it in each
-# format, with its names; filters; the span of an answer; reloads and pauses; how often the daemon wakes up.
+# Samples of the past: a program with a known profile, which has ended before anybody asks, is found in each format with
+# its names; filters; the time span of a response; reloads and pauses; how often the daemon wakes up.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl jq perf pgrep protoc
@@ -10,10 +10,10 @@ chmod 755 "$scratch"
 program=hindsight-hot
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/hot.c"
 
-# Rings that are not full within the test, however slow the machine is.
+# The ring buffers do not fill up during the test, however slow the machine is.
 ulimit -l unlimited 2>/dev/null
 on='enabled: true, frequency: 99, seconds: 3600, memory: 256MiB'
-# write_config KEYS: of sampler.hindsight.
+# write_config KEYS: writes a configuration with these keys of sampler.hindsight.
 write_config() {
     printf '%s\n' 'web: {min_interval: 0s, local_operators: true}' 'collectors: {cgroup: {enabled: false}}' \
         'history: {enabled: false}' \
@@ -22,14 +22,14 @@ write_config() {
 }
 reload() {
     write_config "$1"
-    equals "a reload" "$(status_of /-/reload -X POST)" 200
+    equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
 }
-# refuses STATUS QUERY TEXT: of /api/v1/folded.
+# refuses STATUS QUERY TEXT: checks that /api/v1/folded rejects the query with this status and text.
 refuses() {
     equals "$1: $2" "$(status_of "/api/v1/folded?$2")" "$1"
-    contains "says why: $2" "$(get "/api/v1/folded?$2" | jq -r .error)" "$3"
+    contains "the response says why: $2" "$(get "/api/v1/folded?$2" | jq -r .error)" "$3"
 }
-# run_hot SECONDS: sets truth and pid.
+# run_hot SECONDS: runs the program. Sets truth and pid.
 run_hot() {
     "$scratch/$program" "$1" >"$scratch/out"
     read -r _ pid <"$scratch/out"
@@ -41,16 +41,17 @@ write_config 'enabled: false'
 start_daemon --config.file="$scratch/config.yaml"
 idle=$(perf_fds)
 refuses 403 last=10 'hindsight: {enabled: true}'
-equals "a stream to come does not need it" "$(status_of '/api/v1/folded?seconds=0.1')" 200
+equals "a live stream does not need hindsight" "$(status_of '/api/v1/folded?seconds=0.1')" 200
 reload "$on"
-holds "the opener was started without it" grep -q 'sampler.hindsight: .*restart perfcountd' "$daemon_log"
+holds "the log says that the opener was started without hindsight" \
+    grep -q 'sampler.hindsight: .*restart perfcountd' "$daemon_log"
 refuses 403 last=10 'restart perfcountd'
 stop_daemon
 
 write_config "$on"
 start_daemon --config.file="$scratch/config.yaml"
 cpus=$(getconf _NPROCESSORS_ONLN)
-holds "each CPU has two rings" eventually 60 fds_are $((idle + 2 * cpus))
+holds "each CPU has two ring buffers" eventually 60 fds_are $((idle + 2 * cpus))
 run_hot 5
 equals "the program has ended" "$(pgrep -x "$program")" ""
 
@@ -65,29 +66,31 @@ within_points pprof "$(protoc_weights "$scratch/pprof" | share)"
 get '/api/v1/samples?last=3600' >"$scratch/samples"
 holds "each line is JSON" jq -e . "$scratch/samples"
 jq -r 'select(.type == "sample") | .time' "$scratch/samples" >"$scratch/times"
-holds "in the order of time" sort -n -c "$scratch/times"
-equals "the end says why" "$(end_of "$scratch/samples" reason)" last
+holds "samples are in the order of time" sort -n -c "$scratch/times"
+equals "the end record has the reason" "$(end_of "$scratch/samples" reason)" last
 span=$(end_of "$scratch/samples" seconds)
-compares "its span: as long as the daemon has sampled" "$span >= 5 && $span <= 3600"
-compares "its header has it" "($(head -n 1 "$scratch/samples" | jq .seconds) - $span) ^ 2 < 0.01"
+compares "the end record has the time span since the daemon began to sample" "$span >= 5 && $span <= 3600"
+compares "the header has the time span" "($(head -n 1 "$scratch/samples" | jq .seconds) - $span) ^ 2 < 0.01"
 
 "$PERFCOUNTD" record --last=3600 --url="$url" -o "$scratch/record.folded" 2>"$scratch/said"
 within_points "perfcountd record" "$(folded_weights "$scratch/record.folded" | share)"
-matches "it says the seconds" "$(<"$scratch/said")" "[0-9]+ samples in [0-9.]+ s"
+matches "record prints the time span" "$(<"$scratch/said")" "[0-9]+ samples in [0-9.]+ s"
 "$PERFCOUNTD" record --last=3600 --frequency=9 -o "$scratch/x.folded" 2>"$scratch/said"
-equals "what was not sampled is a wrong usage" "$?" 2
+equals "--frequency is rejected with --last" "$?" 2
 
-# --- what is asked for
+# --- filters
 
 get "/api/v1/samples?last=3600&pid=$pid" >"$scratch/of-pid"
-equals "of a process that has ended" "$(jq -r 'select(.type == "sample") | .pid' "$scratch/of-pid" | sort -u)" "$pid"
-equals "all of its samples" "$(jq -r 'select(.type == "sample")' "$scratch/of-pid" | grep -c '"type"')" \
+equals "pid= selects a process that has ended" \
+    "$(jq -r 'select(.type == "sample") | .pid' "$scratch/of-pid" | sort -u)" "$pid"
+equals "pid= selects all of its samples" "$(jq -r 'select(.type == "sample")' "$scratch/of-pid" | grep -c '"type"')" \
     "$(jq -r "select(.type == \"sample\" and .pid == $pid)" "$scratch/samples" | grep -c '"type"')"
 get '/api/v1/samples?last=3600&cpu=0' >"$scratch/of-cpu"
-equals "of one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/of-cpu" | sort -u)" 0
+equals "cpu= selects one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/of-cpu" | sort -u)" 0
 get '/api/v1/samples?last=0.5' >"$scratch/short"
-compares "of half a second" "$(end_of "$scratch/short" seconds) <= 0.6"
-equals "max is exact" "$(get '/api/v1/samples?last=3600&max=100' | jq -r 'select(.type == "end") | .records')" 100
+compares "last=0.5 selects half a second" "$(end_of "$scratch/short" seconds) <= 0.6"
+equals "max= limits the samples exactly" \
+    "$(get '/api/v1/samples?last=3600&max=100' | jq -r 'select(.type == "end") | .records')" 100
 while read -r status query text; do
     refuses "$status" "$query" "$text"
 done <<'END'
@@ -99,7 +102,7 @@ done <<'END'
 404 last=3600&cgroup=/no/such/cgroup no cgroup /no/such/cgroup
 END
 
-# --- many at once, and a client that takes its bytes late
+# --- several clients at once, and a slow client
 
 clients=()
 for i in 1 2 3 4; do
@@ -111,37 +114,37 @@ for i in 1 2 3 4; do
     compares "client $i of four has the program" "$(folded_weights "$scratch/at-once-$i" | share | cut -d ' ' -f 2) > 30"
 done
 curl -sN --limit-rate 300k "$url/api/v1/samples?last=3600" | tail -n 1 >"$scratch/slow"
-equals "a slow client loses nothing" "$(end_of "$scratch/slow" dropped)" 0
+equals "a slow client loses no samples" "$(end_of "$scratch/slow" dropped)" 0
 
-# --- pauses, reloads, and rings that are too small
+# --- pauses, reloads, and ring buffers that are too small
 
-equals "a pause" "$(status_of '/api/v1/pause?seconds=60' -X POST)" 200
+equals "pausing succeeds" "$(status_of '/api/v1/pause?seconds=60' -X POST)" 200
 run_hot 1
-equals "a resume" "$(status_of /api/v1/resume -X POST)" 200
+equals "resuming succeeds" "$(status_of /api/v1/resume -X POST)" 200
 get '/api/v1/folded?last=3600' >"$scratch/paused"
-equals "what ran in a pause is not there" "$(grep -c "^$program;" "$scratch/paused")" 0
+equals "what ran during a pause is not sampled" "$(grep -c "^$program;" "$scratch/paused")" 0
 reload 'enabled: false'
-holds "without it nothing is open" eventually 60 fds_are "$idle"
-reload 'enabled: true, frequency: 997, seconds: 3600, memory: 64KiB' # of 4 pages or less for each CPU
+holds "without hindsight no event is open" eventually 60 fds_are "$idle"
+reload 'enabled: true, frequency: 997, seconds: 3600, memory: 64KiB' # 4 pages or fewer for each CPU
 run_hot 3
 get '/api/v1/samples?last=3600' >"$scratch/small"
-compares "small rings have less time, and say so" "$(end_of "$scratch/small" seconds) < 3"
-compares "but have the newest" "$(samples_in "$scratch/small") > 0"
+compares "small ring buffers cover less time, and the end record says so" "$(end_of "$scratch/small" seconds) < 3"
+compares "small ring buffers have the newest samples" "$(samples_in "$scratch/small") > 0"
 
 # --- wakeups
 
-# waits: how often the daemon has waited for something, and the time, in seconds.
+# waits: prints how often the daemon has waited, and the uptime in seconds.
 waits() {
     awk '/^voluntary_ctxt/ { n = $2 } END { getline <"/proc/uptime"; print n, $1 }' "/proc/$daemon_pid/status"
 }
 reload 'enabled: true'
-get '/api/v1/folded?last=1' >/dev/null # then /proc has been read
+get '/api/v1/folded?last=1' >/dev/null # so that /proc has been read
 read -r n_before before < <(waits)
 for ((i = 0; i < 500; i++)); do
     /bin/true
 done
 read -r n_after after < <(waits)
-compares "however many programs start, it wakes ten times a second at most, and once for each ring that they fill" \
+compares "however many programs start, the daemon wakes at most ten times a second and once for each full ring buffer" \
     "$n_after - $n_before <= 20 * ($after - $before + 2)"
 stop_daemon
 finish

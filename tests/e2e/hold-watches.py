@@ -24,7 +24,7 @@ def check(result):
 
 
 def watch_each(directory):
-    """Takes a watch at each step: an instance, and its number there."""
+    """Adds one watch at each step; yields the inotify instance and the watch descriptor."""
     instances = [check(libc.inotify_init1(0)) for _ in range(INSTANCES)]
     for number in itertools.count():
         path = os.path.join(directory, str(number))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program whose profile is known: hot_seventy() has 70 % of its time, hot_thirty() 30 %, for a sampler to find.
+ * A program with a known profile: hot_seventy() takes 70 % of its time, hot_thirty() 30 %.
  *
  * usage: hot SECONDS
  *
- * Prints its name and process id, then runs until then or until SIGTERM, and prints the CPU time of each function, in
- * nanoseconds, so that a sampler's findings can be compared with the truth. The turns are short and random, and which
- * of the two has a turn is drawn: so any part of the time has that split, and no sampler can keep step with it, nor see
- * what the interrupt of another has made of the turns. Build it with -O1 -fno-omit-frame-pointer, and without
- * sanitizers.
+ * Prints its name and process id, runs for that time or until SIGTERM, and prints the CPU time of each function in
+ * nanoseconds, so that samples can be compared with the true shares. Each turn has a random length and a randomly drawn
+ * function, so that every part of the run has the same shares, and neither a sampler nor another program's interrupt
+ * can be in step with the turns. Build it with -O1 -fno-omit-frame-pointer and without sanitizers.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -40,7 +39,7 @@ static uint64_t now(clockid_t clock)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Two functions that differ, or a compiler makes one of them. */
+/* The two functions must differ, or the compiler merges them. */
 __attribute__((noinline)) unsigned hot_seventy(unsigned seed, unsigned steps)
 {
     for (volatile unsigned i = 0; i < steps; i++)
@@ -65,8 +64,8 @@ static unsigned draw(uint64_t *random)
 }
 
 /*
- * The turns of one may take longer than those of the other, which the odds make good: slowly, by all of the time so
- * far, since a turn that follows from the one before would follow from what interrupted that.
+ * The turns of one function may take longer than those of the other. The probability compensates for this slowly, based
+ * on the whole run: if it were based on the last turn only, whatever interrupted that turn would affect the next one.
  */
 static bool is_turn_of_first(uint64_t *random, uint64_t seventy, uint64_t thirty)
 {

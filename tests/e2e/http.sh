@@ -25,17 +25,17 @@ length() {
     get /-/healthy "$@" | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }'
 }
 equals "HEAD has the length of GET" "$(length -I)" "$(length -D - -o /dev/null)"
-compares "which is that of the body" "$(length -I) == $(get /-/healthy | wc -c)"
-equals "rates are those of a minute at most" "$(status_of '/api/v1/rates?seconds=61')" 400
-equals "an encoded parameter is understood" "$(status_of '/metrics?collect%5B%5D=%63pu')" 200
+compares "this is the length of the body" "$(length -I) == $(get /-/healthy | wc -c)"
+equals "rates over more than a minute are rejected" "$(status_of '/api/v1/rates?seconds=61')" 400
+equals "an encoded parameter is decoded" "$(status_of '/metrics?collect%5B%5D=%63pu')" 200
 
 # events_of QUERY: prints the names of the events in the response.
 events_of() {
     get "/api/v1/counters?$1" | jq -r '[.counters[].event] | unique | join(" ")'
 }
-equals "a filter chooses" "$(events_of event=minor_faults)" minor_faults
-equals "an event as it is configured" "$(events_of event=Minor-Faults)" minor_faults
-equals "filters repeat" "$(events_of 'event=minor_faults&event=major_faults')" "major_faults minor_faults"
+equals "a filter selects one event" "$(events_of event=minor_faults)" minor_faults
+equals "a filter accepts the event as it is configured" "$(events_of event=Minor-Faults)" minor_faults
+equals "a filter can be repeated" "$(events_of 'event=minor_faults&event=major_faults')" "major_faults minor_faults"
 
 # --- connections
 
@@ -48,8 +48,8 @@ connects() {
     curl -s -w '%{num_connects}' "${arguments[@]}"
 }
 equals "the second scrape uses the connection of the first" "$(connects /metrics /metrics)" 10
-equals "so it is after an error and after JSON" "$(connects /nothing /api/v1/counters /metrics)" 100
-matches "HTTP/1.0 is answered" "$(get /-/healthy -0 -w '%{http_code}')" '200$'
+equals "the connection is kept after an error and after JSON" "$(connects /nothing /api/v1/counters /metrics)" 100
+matches "HTTP/1.0 is supported" "$(get /-/healthy -0 -w '%{http_code}')" '200$'
 
 clients=()
 for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -63,7 +63,7 @@ for waiting in "${clients[@]}"; do
     ! read -r -t 0 -u "$waiting" || answered=$((answered + 1))
     exec {waiting}>&-
 done
-equals "while these wait" $answered 0
+equals "meanwhile the ten clients wait" $answered 0
 compares "a client waits as long as it asked to" "$(get '/api/v1/rates?seconds=1' | jq .seconds) >= 1"
 
 codes=$(seq 64 | xargs -P 64 -I '{}' curl -s -w '%{http_code}\n' -o /dev/null "$url/metrics" |
@@ -71,7 +71,7 @@ codes=$(seq 64 | xargs -P 64 -I '{}' curl -s -w '%{http_code}\n' -o /dev/null "$
 matches "64 clients at once are answered" "$codes" '^ *64 200$'
 
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 
 # --- addresses
 
@@ -82,20 +82,21 @@ mkdir "$scratch/sockets"
 chmod 711 "$scratch"
 start_daemon --web.listen-address=127.0.0.1:0 --web.listen-address='[::1]:0' --web.listen-address="unix:$socket"
 eventually 60 test -S "$socket"
-equals "IPv4" "$(status_of /metrics)" 200
-equals "a unix socket" "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
+equals "the IPv4 address is served" "$(status_of /metrics)" 200
+equals "the unix socket is served" \
+    "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
 second=$(sed -n 's|.*listening on \(http://\[::1\][^ "]*\)/.*|\1|p' "$daemon_log")
 if [ -e /proc/net/if_inet6 ]; then
-    equals "IPv6" "$(curl -sg -o /dev/null -w '%{http_code}' "$second/metrics")" 200
+    equals "the IPv6 address is served" "$(curl -sg -o /dev/null -w '%{http_code}' "$second/metrics")" 200
 else
     left_out "IPv6"
 fi
 stop_daemon
-holds "the unix socket is gone afterwards" not test -e "$socket"
+holds "the unix socket is removed at exit" not test -e "$socket"
 
 start_daemon --web.telemetry-path=/elsewhere
-equals "another telemetry path" "$(status_of /elsewhere)" 200
-equals "the usual one is not there then" "$(status_of /metrics)" 404
+equals "another telemetry path is served" "$(status_of /elsewhere)" 200
+equals "the default path does not exist then" "$(status_of /metrics)" 404
 stop_daemon
 
 # --- web.limits, and a reload that changes them; tests/unit/test-server.c and test-connection.c cover the timeouts
@@ -129,16 +130,16 @@ clients_go() {
 limited 'connections_per_address: 2'
 clients_wait 2
 holds "a third connection of an address is refused" no_room 127.0.0.1
-equals "other addresses have theirs" "$(status_of /-/healthy --interface 127.0.0.2)" 200
+equals "other addresses are served" "$(status_of /-/healthy --interface 127.0.0.2)" 200
 sed -i 's/: 2}/: 4}/' "$scratch/limits.yaml"
 kill -HUP "$daemon_pid"
-holds "it reloads" eventually 60 log_has 'configuration reloaded'
-equals "which brings more" "$(get /api/v1/config | jq .web.limits.connections_per_address)" 4
+holds "the daemon reloads" eventually 60 log_has 'configuration reloaded'
+equals "the new limit takes effect" "$(get /api/v1/config | jq .web.limits.connections_per_address)" 4
 clients_go
 stop_daemon
 limited 'connections: 3, connections_per_address: 100'
 clients_wait 3
-holds "three connections are all, of whatever address" no_room 127.0.0.1 127.0.0.2
+holds "the limit of three connections is for all addresses" no_room 127.0.0.1 127.0.0.2
 clients_go
 stop_daemon
 # Columns: the limit, then twice the size of a header and the expected status.
@@ -153,11 +154,11 @@ done <<'END'
 END
 limited 'request_timeout: 1s, idle_timeout: 1s'
 exec {waiting}<>"/dev/tcp/127.0.0.1/${url##*:}"
-holds "request_timeout ends a silent connection" timeout 60 cat <&"$waiting"
+holds "request_timeout closes a silent connection" timeout 60 cat <&"$waiting"
 exec {waiting}>&-
 wait_for_answer /-/healthy
-holds "idle_timeout ends one that had its answer" timeout 60 cat <&"$waiting"
+holds "idle_timeout closes an idle connection" timeout 60 cat <&"$waiting"
 exec {waiting}>&-
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -57,7 +57,7 @@ def process():
 
 
 def named(pods):
-    """How many have their names after a while, and how many others'."""
+    """Returns how many pods have their names after a while, and how many have another pod's."""
     deadline = time.monotonic() + PATIENCE
     while True:
         with urllib.request.urlopen(url + "/api/v1/cgroups", timeout=PATIENCE) as response:

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Names of pods and containers on a node of Kubernetes: its cgroups (both drivers of the kubelet, the three classes of
-# service, containerd, CRI-O and k3s), its links to logs and its containers' bundles, made by the published layouts;
-# then hostile links, and 1,000 pods that replace each other. No kubelet runs here.
+# Names of pods and containers on a simulated Kubernetes node: cgroups (both cgroup drivers of the kubelet, the three
+# QoS classes, containerd, CRI-O and k3s), log links and container bundles in the published layouts; then hostile links,
+# and 1,000 pods that replace each other. No kubelet runs here.
 # set: all
 #
-# usage: kubernetes.sh [TEST...]     all of them without an argument
+# usage: kubernetes.sh [TEST...]     default: all tests
 # shellcheck disable=SC2086 # the paths of the test's own cgroups have no blanks
 . "$(dirname "$0")/lib.sh"
 need curl jq cc pgrep promtool sha256sum /usr/bin/python3
@@ -18,7 +18,7 @@ k3s=/run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io
 
 # --- the layouts, https://github.com/kubernetes/kubernetes/blob/v1.28.0/pkg/kubelet/cm/cgroup_manager_linux.go
 
-# pod_cgroup DRIVER CLASS POD: the cgroup of a pod.
+# pod_cgroup DRIVER CLASS POD: prints the cgroup of a pod.
 pod_cgroup() {
     local class=${2/guaranteed/} uid slice=
     uid=$(uid_of "$3")
@@ -30,7 +30,7 @@ pod_cgroup() {
     fi
 }
 
-# container_cgroup DRIVER CLASS POD RUNTIME ID: RUNTIME is the prefix of its scopes.
+# container_cgroup DRIVER CLASS POD RUNTIME ID: prints the cgroup of a container. RUNTIME is the prefix of its scope.
 container_cgroup() {
     case $1 in
     cgroupfs) echo "$(pod_cgroup "$1" "$2" "$3")/$5" ;;
@@ -38,7 +38,7 @@ container_cgroup() {
     esac
 }
 
-# annotations_of TYPE POD NAMESPACE [CONTAINER]: those of containerd's CRI plugin.
+# annotations_of TYPE POD NAMESPACE [CONTAINER]: prints the annotations of containerd's CRI plugin.
 annotations_of() {
     jq -n --arg type "$1" --arg pod "$2" --arg namespace "$3" --arg container "${4-}" \
         '{"io.kubernetes.cri.container-type": $type, "io.kubernetes.cri.sandbox-name": $pod,
@@ -46,8 +46,8 @@ annotations_of() {
          {"io.kubernetes.cri.container-name": $container, "io.kubernetes.cri.image-name": "registry.example/app:1"} end'
 }
 
-# run_pod DRIVER CLASS POD NAMESPACE [BUNDLES]: with the container `app` and its pause container; the bundles go below
-# the directory that is named, if any.
+# run_pod DRIVER CLASS POD NAMESPACE [BUNDLES]: runs a pod with the container `app` and its pause container. If BUNDLES
+# is given, the bundles go below that directory.
 run_pod() {
     local app pause
     app=$(id_of "$3" app) pause=$(id_of "$3" pause)
@@ -59,7 +59,7 @@ run_pod() {
     run_in "$(container_cgroup "$1" "$2" "$3" cri-containerd "$app")"
     link_log "$3" "$4" app "$app"
 }
-# cgroup_of DRIVER CLASS POD [CONTAINER]
+# cgroup_of DRIVER CLASS POD [CONTAINER]: prints the cgroup of a container.
 cgroup_of() {
     container_cgroup "$1" "$2" "$3" cri-containerd "$(id_of "$3" "${4-app}")"
 }
@@ -77,13 +77,13 @@ test_layouts() {
         for class in guaranteed burstable besteffort; do
             pod=$driver-$class-0 pause=$(cgroup_of $driver $class $driver-$class-0 pause)
             is_named "$driver, $class: a container has its names" "$(cgroup_of $driver $class $pod)" "shop $pod app"
-            holds "and the pause container is left out" eventually 60 has_names "$pause" none
+            holds "the pause container is left out" eventually 60 has_names "$pause" none
         done
     done
     app=$(cgroup_of systemd burstable systemd-burstable-0)
-    equals "the image and the runtime are of the bundle" "$(names_of "$app" image runtime)" \
+    equals "the image and the runtime come from the bundle" "$(names_of "$app" image runtime)" \
         "registry.example/app:1 containerd"
-    equals "the source of its names is named" "$(names_of "$app" named_by unnamed)" "kubernetes -"
+    equals "the source of the names is reported" "$(names_of "$app" named_by unnamed)" "kubernetes -"
     id=$(id_of systemd-burstable-0 app)
     for label in 'namespace="shop"' 'pod="systemd-burstable-0"' 'container="app"' "container_id=\"$id\""; do
         contains "perf_cgroup_info has $label" "$(info_of "$app")" "$label"
@@ -91,13 +91,15 @@ test_layouts() {
     get /metrics >"$scratch/text"
     lacks "no label is empty" 'perf_cgroup_info\{.*=""' "$scratch/text"
 
-    # While it runs.
+    # Pods that start while the daemon runs.
     run_pod cgroupfs burstable late-k3s-0 jobs $k3s
-    is_named "k3s, started later" "$(cgroup_of cgroupfs burstable late-k3s-0)" "jobs late-k3s-0 app"
+    is_named "a k3s pod that started later has its names" \
+        "$(cgroup_of cgroupfs burstable late-k3s-0)" "jobs late-k3s-0 app"
     id=$(id_of crio-0 app)
     run_in "$(container_cgroup systemd burstable crio-0 crio "$id")"
     link_log crio-0 shop app "$id"
-    is_named "CRI-O, with the link alone, after the cgroup" "$(container_cgroup systemd burstable crio-0 crio "$id")" \
+    is_named "CRI-O: the names are found if only the link exists, and appears after the cgroup" \
+        "$(container_cgroup systemd burstable crio-0 crio "$id")" \
         "shop crio-0 app"
     check_restart
     check_by_name
@@ -105,7 +107,7 @@ test_layouts() {
     remove_pods
 }
 
-# A container that is started again in its pod has another id.
+# A restarted container has another id.
 check_restart() {
     local before after
     before=$(cgroup_of systemd guaranteed systemd-guaranteed-0)
@@ -113,26 +115,27 @@ check_restart() {
     end_in "$before"
     run_in "$after"
     link_log systemd-guaranteed-0 shop app "$(id_of again)"
-    is_named "started again, its new cgroup has the names" "$after" "shop systemd-guaranteed-0 app"
-    holds "and the old one has gone" eventually 60 has_names "$before" none
+    is_named "the new cgroup of a restarted container has the names" "$after" "shop systemd-guaranteed-0 app"
+    holds "the old cgroup is gone" eventually 60 has_names "$before" none
     rm "$machine/var/log/containers/systemd-guaranteed-0_shop_app-"*
     fault "$below$after" 100
-    compares "its counters go on without the link" "$(count "$after") >= 100"
+    compares "its counting continues without the link" "$(count "$after") >= 100"
 }
 
-# The API's parameters, with what Prometheus and a person would ask for.
+# The API's parameters for names.
 check_by_name() {
     local cgroup
     cgroup=$(cgroup_of cgroupfs burstable late-k3s-0)
-    equals "?namespace=GLOB" "$(get '/api/v1/counters?namespace=job?' | jq -r '[.counters[].cgroup] | unique | .[]')" \
+    equals "?namespace=GLOB selects cgroups" \
+        "$(get '/api/v1/counters?namespace=job?' | jq -r '[.counters[].cgroup] | unique | .[]')" \
         "$cgroup"
     equals "?pod= is repeatable" "$(get '/api/v1/counters?pod=late-k3s-0&pod=crio-*&event=minor_faults' |
         jq '.counters | length')" 2
-    equals "alternatives of one key, and of all keys" \
+    equals "values of one key are alternatives, all keys must match" \
         "$(get '/api/v1/counters?namespace=shop&pod=late-k3s-0' | jq '.counters | length')" 0
 }
 
-# remove_pods: all cgroups but that of the test itself.
+# remove_pods: removes all cgroups but that of the test itself.
 remove_pods() {
     local directory
     for directory in "$parent"/{kubepods*,system.slice}; do
@@ -141,9 +144,9 @@ remove_pods() {
     find "$machine/var/log/containers" "$machine/run" -mindepth 1 -delete
 }
 
-# --- what strangers write
+# --- files of other users
 
-# tests/unit/test-kubernetes.c has the names of links that are none.
+# tests/unit/test-kubernetes.c tests invalid names of links.
 test_hostile() {
     local id name cgroup directory=$machine/var/log/containers n_links=10000
     rm -rf "$directory"
@@ -162,17 +165,18 @@ PY
     id=$(printf %064x 9999)
     cgroup=$(container_cgroup cgroupfs besteffort many cri-containerd "$id")
     run_in "$cgroup"
-    is_named "the last of $n_links links" "$cgroup" "many pod-9999 app"
+    is_named "the last of $n_links links is found" "$cgroup" "many pod-9999 app"
     id=$(id_of long)
     name=$(printf 'p%.0s' $(seq 170))
     run_in "$(container_cgroup cgroupfs besteffort long cri-containerd "$id")"
     ln -s /nowhere "$directory/${name}_shop_app-$id.log"
-    is_named "a pod with a long name" "$(container_cgroup cgroupfs besteffort long cri-containerd "$id")" \
+    is_named "a pod with a long name has its names" \
+        "$(container_cgroup cgroupfs besteffort long cri-containerd "$id")" \
         "shop $name app"
 
     cgroup=$(container_cgroup cgroupfs besteffort none cri-containerd "$(id_of none)")
-    equals "a link that is no pod's names nothing" "$(names_of "$cgroup" namespace pod container)" "- - -"
-    matches "and the reason is there" "$(names_of "$cgroup" unnamed)" 'no link in /var/log/containers has its id'
+    equals "an invalid link gives no name" "$(names_of "$cgroup" namespace pod container)" "- - -"
+    matches "the reason is reported" "$(names_of "$cgroup" unnamed)" 'no link in /var/log/containers has its id'
     get /metrics >"$scratch/text"
     get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
     strictly_parsed "$scratch/text" "$scratch/openmetrics"
@@ -181,27 +185,27 @@ PY
     remove_pods
 }
 
-# A directory that everybody can write to is not believed.
+# Names from a directory that everybody can write to are ignored.
 check_strangers_directory() {
     local cgroup
     cgroup=$(container_cgroup cgroupfs besteffort many cri-containerd "$(printf %064x 9999)")
     rm -rf "$1"
-    holds "without the directory the names of links are gone" eventually 60 has_names "$cgroup" "- - -"
+    holds "without the directory the names from links are gone" eventually 60 has_names "$cgroup" "- - -"
     mkdir -m 1777 "$1"
     ln -s /nowhere "$1/root_shop_app-$(printf %064x 9999).log"
     read_names
-    equals "links in a directory that others can write to are not believed" \
+    equals "links in a directory that others can write to are ignored" \
         "$(names_of "$cgroup" namespace pod container)" "- - -"
-    matches "which is said, with the remedy" "$(names_of "$cgroup" unnamed)" 'writ'
+    matches "the reason is reported with the remedy" "$(names_of "$cgroup" unnamed)" 'writ'
     rm -rf "$1"
     mkdir "$1"
     ln -s /nowhere "$1/pod_shop_app-$(printf %064x 9999).log"
-    is_named "a directory of root's is, also later" "$cgroup" "shop pod app"
+    is_named "links in root's directory are read, even if it is made later" "$cgroup" "shop pod app"
 }
 
 # --- 1,000 pods that replace each other
 
-# figures: descriptors, watches, series that are not the daemon's own, cgroups that are known.
+# figures: prints the numbers of descriptors, watches, cgroup series and known cgroups.
 figures() {
     echo "$(open_files "$daemon_pid") descriptors, $(inotify_watches "$daemon_pid") watches," \
         "$(get /metrics | grep -c '^perf_cgroup_') series, $(get /api/v1/cgroups | jq '.cgroups | length') cgroups"
@@ -217,9 +221,9 @@ test_churn() {
     before=$(figures)
     /usr/bin/python3 "$here/kubernetes-churn.py" "$parent" "$machine/var/log/containers" "$url" >"$scratch/churn" ||
         fail "kubernetes-churn.py" "$(cat "$scratch/churn")"
-    equals "1,000 pods came and went, each with its own name while it was there" "$(cat "$scratch/churn")" \
+    equals "1,000 pods ran, and each had its own name meanwhile" "$(cat "$scratch/churn")" \
         "1000 pods, 1000 had their name, 0 another's"
-    holds "nothing of them is left" eventually 60 settles_at "$before"
+    holds "nothing is left of the pods" eventually 60 settles_at "$before"
     end_machine
     remove_pods
 }

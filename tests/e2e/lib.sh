@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # Shared by the end-to-end tests: runs a daemon on a port of its own, and provides checks that print what they expected.
 #
-# PERFCOUNTD is the path of the binary, by default one in build/. A script ends with `finish`, which exits with 0 if all checks passed and with 1
-# if not. A skipped script exits with 77.
+# PERFCOUNTD is the path of the binary, by default one in build/. A script ends with `finish`, which exits with 0 if all
+# checks passed and with 1 if not. A skipped script exits with 77.
 
 set -u
 export LC_ALL=C
@@ -18,7 +18,7 @@ PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin:$root/build/tools/usr/sbin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
 children=()   # killed when the script exits
 wrapper=()    # start_daemon puts this before the binary, such as valgrind
-client=()     # curl's options of TLS, such as --cacert
+client=()     # curl's TLS options, such as --cacert
 daemon_pid=0
 # A configuration without the collector cgroup and a history, for tests that do not need them: the daemon starts in half
 # the time, and sleeps between scrapes.
@@ -194,7 +194,7 @@ share() {
         END { printf "%.2f %d\n", (a + b > 0 ? 100 * a / (a + b) : 0), a + b }'
 }
 
-# Each prints lines "WEIGHT SYMBOL" of the functions of the process named $program, from a file of the format.
+# Each function prints lines "WEIGHT SYMBOL" of the functions of the process named $program, from a file of the format.
 # shellcheck disable=SC2154 # the test sets it
 script_weights() {
     perf script -i - -F comm,ip,sym -G <"$1" 2>"$scratch/complaints" |
@@ -244,7 +244,7 @@ clients_are_gone() {
 wait_for_answer() {
     exec {waiting}<>"/dev/tcp/127.0.0.1/${url##*:}"
     printf 'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' "$1" >&"$waiting"
-    holds "$1 is asked for" eventually 60 requests_are_read
+    holds "the daemon has read the request for $1" eventually 60 requests_are_read
 }
 
 # sum_of METRIC-REGEX: prints the sum of all series that match.

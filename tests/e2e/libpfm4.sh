@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# libpfm4 is loaded when a name asks for it, and not before: it costs 2 to 3 MB.
+# libpfm4 is loaded when an event name needs it, and not before: it takes 2 to 3 MB.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq
@@ -9,7 +9,7 @@ maps_libpfm() {
     grep -q 'libpfm\.so' "/proc/$daemon_pid/maps"
 }
 
-# with_event EVENT: a configuration that counts it, beside something that every machine has.
+# with_event EVENT: writes a configuration with this event and one that every machine has.
 with_event() {
     cat >"$scratch/perfcountd.yaml" <<EOF
 web: {min_interval: 0s, local_operators: true}
@@ -27,29 +27,29 @@ failure() {
 
 start_daemon
 built=$(get /metrics | sed -n 's/^perfcountd_build_info{.*libpfm4="\([a-z]*\)".*/\1/p')
-matches "the build says whether it has libpfm4" "$built" '^(yes|no)$'
-holds "the default configuration does not load it" not maps_libpfm
+matches "the build information says whether libpfm4 is built in" "$built" '^(yes|no)$'
+holds "the default configuration does not load libpfm4" not maps_libpfm
 stop_daemon
 
 with_event 'page-faults,sched:sched_switch,armv8_none/event=1/,cpu/event=0x3c/'
 start_daemon --config.file="$scratch/perfcountd.yaml"
 get /metrics >/dev/null
-holds "nor do events of sysfs, tracepoints and PMUs that are not there" not maps_libpfm
+holds "sysfs events, tracepoints and missing PMUs do not load it" not maps_libpfm
 
 with_event 'arm_none::L2D_CACHE_REFILL:u'
-equals "a name of libpfm4's for another machine is no error of the configuration" "$(status_of /-/reload -X POST)" 200
+equals "a libpfm4 name for another machine is not a configuration error" "$(status_of /-/reload -X POST)" 200
 holds "the other groups are served" test "$(sum_of perf_cpu_page_faults_total)" != 0
 if [ "$built" = yes ]; then
-    holds "its name loads it" maps_libpfm
+    holds "a libpfm4 name loads it" maps_libpfm
     matches "the error is explained" "$(failure)" '^libpfm4 has no PMU "arm_none" for this machine'
 else
-    matches "libpfm4 is named as missing" \
+    matches "the error says that libpfm4 is missing" \
         "$(failure)" 'libpfm4, which knows such names, is not built into this perfcountd'
 fi
 
 with_event 'page_fault'
-equals "a slip is one" "$(status_of /-/reload -X POST)" 400
-matches "and names the nearest name" "$(get /-/reload -X POST)" 'did you mean "page-faults"'
+equals "a misspelt event is a configuration error" "$(status_of /-/reload -X POST)" 400
+matches "the error suggests the nearest name" "$(get /-/reload -X POST)" 'did you mean "page-faults"'
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Start, reload, stop and kill of the daemon.
+# The daemon is started, reloaded, stopped and killed.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq
@@ -10,7 +10,7 @@ groups() {
     printf 'web: {min_interval: 0s, local_operators: true}\ncollectors:\n  cpu:\n    groups:\n'
     printf '      - {name: %s, events: "%s"}\n' "$@"
 }
-# value EVENT GROUP: the total over all CPUs.
+# value EVENT GROUP: prints the total over all CPUs.
 value() {
     get "/api/v1/counters?group=$2&event=$1" | jq '[.counters[].value] | add'
 }
@@ -20,7 +20,7 @@ has_group() {
 value_of_metric() {
     get /metrics | awk -v name="$1" '$1 == name { print $2 }'
 }
-# exit_status FLAGS...: of a daemon that is expected not to run.
+# exit_status FLAGS...: prints the exit status of a daemon that is expected to fail.
 exit_status() {
     local status=0
     timeout 60 "$PERFCOUNTD" "$@" >"$scratch/stdout" 2>"$scratch/stderr" || status=$?
@@ -37,7 +37,7 @@ exec {waiting}>&-
 start_daemon
 kill -INT "$daemon_pid"
 wait "$daemon_pid"
-equals "SIGINT ends it with exit status 0, too" "$?" 0
+equals "SIGINT ends the daemon with exit status 0, too" "$?" 0
 
 # --- a configuration whose path is not UTF-8
 
@@ -45,13 +45,13 @@ latin1=$scratch/$(printf 'p\344th').yaml
 groups named '{minor-faults}' >"$latin1"
 start_daemon --config.file="$latin1"
 replaced=$scratch/p$(printf '\357\277\275')th.yaml
-equals "the status names it as far as JSON can" "$(get /api/v1/status | jq -r .config_file)" "$replaced"
+equals "the status names the file with replacement characters" "$(get /api/v1/status | jq -r .config_file)" "$replaced"
 echo 'web: {no: thing}' >"$latin1"
-equals "a bad reload is refused" "$(status_of /-/reload -X POST)" 400
-matches "and the status says why" "$(get /api/v1/status | jq -r .config_last_reload_error)" 'unknown key "no"'
+equals "a bad configuration is rejected" "$(status_of /-/reload -X POST)" 400
+matches "the status says why" "$(get /api/v1/status | jq -r .config_last_reload_error)" 'unknown key "no"'
 stop_daemon
 
-# --- more messages of the kernel than their socket holds: any CPU may have come or gone, and nothing counted is lost
+# --- the uevent socket overflows: the daemon checks which CPUs are online, and no count is lost
 
 flood=/sys/class/mem/null/uevent
 if [ "$(id -u)" = 0 ] && [ -w "$flood" ]; then
@@ -63,9 +63,9 @@ if [ "$(id -u)" = 0 ] && [ -w "$flood" ]; then
     kill -STOP "$daemon_pid"
     for _ in $(seq 3000); do echo change >"$flood"; done
     kill -CONT "$daemon_pid"
-    holds "an overflow of the kernel's messages has the CPUs looked at" \
+    holds "after an overflow the daemon checks the CPUs" \
         eventually 60 log_has 'CPUs online'
-    compares "and counts of the reading before are kept" "$before > 0 && $(counted) > $before"
+    compares "the previous counts are kept" "$before > 0 && $(counted) > $before"
     stop_daemon
 fi
 
@@ -73,51 +73,52 @@ fi
 
 groups stays '{minor-faults,context-switches}' goes '{cpu-migrations}' >"$config"
 start_daemon --config.file="$config"
-equals "a fresh daemon has loaded its configuration" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
-# The faults of many processes make the total large, so that a total that starts again is seen.
+equals "a new daemon has loaded its configuration" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
+# The page faults of many processes make the total large, so that a total that restarts at 0 is noticed.
 for _ in $(seq 200); do /bin/true; done
 stays=$(value minor_faults stays)
 enabled=$(sum_of 'perf_cpu_group_enabled_seconds_total{.*group="stays".*}')
-compares "something was counted" "$stays > 1000"
+compares "minor faults are counted" "$stays > 1000"
 
 groups stays '{minor-faults,context-switches}' comes '{major-faults}' >"$config"
 kill -HUP "$daemon_pid"
-holds "SIGHUP brings the new group" eventually 60 has_group comes
-holds "and takes the old one away" not has_group goes
-compares "the totals of a group that did not change go on" "$(value minor_faults stays) >= $stays"
-compares "so do its enabled seconds" "$(sum_of 'perf_cpu_group_enabled_seconds_total{.*group="stays".*}') >= $enabled"
+holds "SIGHUP adds the new group" eventually 60 has_group comes
+holds "SIGHUP removes the old group" not has_group goes
+compares "the totals of an unchanged group continue" "$(value minor_faults stays) >= $stays"
+compares "the enabled seconds of an unchanged group continue" \
+    "$(sum_of 'perf_cpu_group_enabled_seconds_total{.*group="stays".*}') >= $enabled"
 
 stays=$(value minor_faults stays)
 groups before '{page-faults}' stays '{minor-faults,context-switches}' >"$config"
-equals "POST /-/reload" "$(status_of /-/reload -X POST)" 200
-compares "totals go on also where the order changes" "$(value minor_faults stays) >= $stays"
-compares "the new one counts" "$(value page_faults before) >= 0"
+equals "POST /-/reload succeeds" "$(status_of /-/reload -X POST)" 200
+compares "totals continue if the order of groups changes" "$(value minor_faults stays) >= $stays"
+compares "the new group is counted" "$(value page_faults before) >= 0"
 
 stays=$(value minor_faults stays)
 groups stays '{minor-faults' >"$config"
 echo 'nonsense: true' >>"$config"
-equals "a bad file is refused" "$(status_of /-/reload -X POST)" 400
-matches "with file, line and column" "$(get /-/reload -X POST)" "$config:[0-9]+:[0-9]+: "
-equals "the metric says so" "$(value_of_metric perfcountd_config_last_reload_successful)" 0
-holds "the old configuration runs" has_group before
+equals "an invalid file is rejected" "$(status_of /-/reload -X POST)" 400
+matches "the error has file, line and column" "$(get /-/reload -X POST)" "$config:[0-9]+:[0-9]+: "
+equals "the metric says that the reload failed" "$(value_of_metric perfcountd_config_last_reload_successful)" 0
+holds "the old configuration stays in effect" has_group before
 errors=$(grep -cE "$config:[0-9]+:[0-9]+: " "$daemon_log")
 kill -HUP "$daemon_pid"
-holds "a SIGHUP is refused as well, which the log has" eventually 60 log_has "$config:" $((errors + 1))
-holds "and the old configuration runs" has_group before
+holds "an invalid file is rejected on SIGHUP, and logged" eventually 60 log_has "$config:" $((errors + 1))
+holds "the old configuration stays in effect after SIGHUP" has_group before
 rm "$config"
-equals "a missing file is refused" "$(status_of /-/reload -X POST)" 400
+equals "a missing file is rejected" "$(status_of /-/reload -X POST)" 400
 : >"$config"
-equals "so is one that is empty, as it is while it is written" "$(status_of /-/reload -X POST)" 400
+equals "an empty file is rejected, as it may still be being written" "$(status_of /-/reload -X POST)" 400
 groups stays '{minor-faults,context-switches}' >"$config"
-equals "a good file is taken again" "$(status_of /-/reload -X POST)" 200
-equals "the metric says so" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
-compares "after all that the totals have gone on" "$(value minor_faults stays) >= $stays"
+equals "a valid file is accepted again" "$(status_of /-/reload -X POST)" 200
+equals "the metric says that the reload succeeded" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
+compares "the totals continue after all reloads" "$(value minor_faults stays) >= $stays"
 
-# Groups come and go.
+# Groups are added and removed repeatedly.
 descriptors_are() {
     [ "$(find "/proc/$daemon_pid/fd" | wc -l)" -eq "$1" ]
 }
-holds "all clients are gone" eventually 60 clients_are_gone
+holds "all connections are closed" eventually 60 clients_are_gone
 files=$(find "/proc/$daemon_pid/fd" | wc -l)
 for _ in 1 2 3 4 5 6 7 8 9 10; do
     groups a$_ '{minor-faults}' stays '{minor-faults,context-switches}' >"$config"
@@ -127,7 +128,7 @@ groups stays '{minor-faults,context-switches}' >"$config"
 get /-/reload -X POST -o /dev/null
 holds "ten reloads leave no descriptor behind" eventually 60 descriptors_are "$files"
 
-# Totals never fall while the configuration changes again and again.
+# Totals never decrease while the configuration changes again and again.
 fell=0
 last=0
 for i in $(seq 20); do
@@ -137,7 +138,7 @@ for i in $(seq 20); do
     [ "$now" -ge "$last" ] || fell=$((fell + 1))
     last=$now
 done
-equals "totals never fall across twenty SIGHUPs" "$fell" 0
+equals "totals never decrease across twenty SIGHUPs" "$fell" 0
 
 # --- kill -9, and again on the same port
 
@@ -147,14 +148,14 @@ wait "$daemon_pid" 2>/dev/null
 start_daemon --config.file="$config" --web.listen-address="127.0.0.1:$port"
 equals "after kill -9 it starts again on the same port" "$(status_of /metrics)" 200
 
-# --- what is said before anything is opened
+# --- errors before anything is opened
 
 equals "a port in use: exit status 2" "$(exit_status --web.listen-address="127.0.0.1:$port")" 2
-equals "in one sentence" "$(wc -l <"$scratch/stderr")" 1
-matches "that names the address" "$(cat "$scratch/stderr")" "127\.0\.0\.1:$port.*in use"
-equals "an address of somebody else: exit status 2" "$(exit_status --web.listen-address=192.0.2.1:9999)" 2
-equals "in one sentence, too" "$(wc -l <"$scratch/stderr")" 1
-matches "that names it" "$(cat "$scratch/stderr")" "192\.0\.2\.1"
+equals "a port in use: the error is one sentence" "$(wc -l <"$scratch/stderr")" 1
+matches "a port in use: the error names the address" "$(cat "$scratch/stderr")" "127\.0\.0\.1:$port.*in use"
+equals "an address of another machine: exit status 2" "$(exit_status --web.listen-address=192.0.2.1:9999)" 2
+equals "an address of another machine: the error is one sentence" "$(wc -l <"$scratch/stderr")" 1
+matches "an address of another machine: the error names it" "$(cat "$scratch/stderr")" "192\.0\.2\.1"
 stop_daemon
 
 socket=$scratch/http.sock
@@ -162,20 +163,20 @@ start_daemon --no-opener --web.listen-address="unix:$socket" --web.listen-addres
 kill -9 "$daemon_pid"
 wait "$daemon_pid" 2>/dev/null
 start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
-equals "a unix socket left by kill -9 is no obstacle" \
+equals "a unix socket left by kill -9 is replaced" \
     "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
-equals "one in use is" "$(exit_status --web.listen-address="unix:$socket")" 2
-equals "and stays in use" \
+equals "a unix socket in use is an error" "$(exit_status --web.listen-address="unix:$socket")" 2
+equals "the unix socket stays in use" \
     "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
 stop_daemon
-holds "its file is gone afterwards, also from a directory of root" not test -e "$socket"
+holds "the unix socket is removed at exit, even from a directory of root" not test -e "$socket"
 if [ "$(id -u)" = 0 ]; then
     start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
     opener=$(child_named perfcountd-open)
     kill -9 "$daemon_pid"
     wait "$daemon_pid" 2>/dev/null
-    holds "also after kill -9" eventually 60 not test -e "$socket"
-    holds "and so is the opener" eventually 60 not running "$opener"
+    holds "the unix socket is removed after kill -9" eventually 60 not test -e "$socket"
+    holds "the opener ends after kill -9" eventually 60 not running "$opener"
 else
     left_out "an opener, which only root has"
 fi

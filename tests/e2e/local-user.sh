@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The rights of users of the machine other than the daemon's, by loopback and by a unix socket: they read, and they
-# neither sample nor pause nor reload until the configuration or the socket's group says so.
+# The rights of local users other than the daemon's, over loopback and over a unix socket: they may read, but not
+# sample, pause or reload unless the configuration or the socket's group permits it.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq setpriv
-[ "$(id -u)" -eq 0 ] || skip "root, to play other users"
+[ "$(id -u)" -eq 0 ] || skip "root, to run as other users"
 chmod 755 "$scratch"
 
-# Numbers that no account has.
+# User ids that no account has.
 stranger=54001
 own=54002
 group=54003
 config=$scratch/perfcountd.yaml
 socket=$scratch/run/http.sock
 
-# as UID GROUPS COMMAND...: with these supplementary groups; "" for none.
+# as UID GROUPS COMMAND...: runs the command with these supplementary groups; "" for none.
 as() {
     if [ -n "$2" ]; then
         setpriv --reuid="$1" --regid="$1" --groups="$2" --inh-caps=-all "${@:3}"
@@ -23,7 +23,7 @@ as() {
         setpriv --reuid="$1" --regid="$1" --clear-groups --inh-caps=-all "${@:3}"
     fi
 }
-# ask UID GROUPS tcp|unix PATH [CURL-OPTIONS...]: the status code; the body is in $scratch/body.
+# ask UID GROUPS tcp|unix PATH [CURL-OPTIONS...]: prints the status code; the body is in $scratch/body.
 ask() {
     local way=("$url$4")
     [ "$3" = tcp ] || way=(--unix-socket "$socket" "http://localhost$4")
@@ -41,13 +41,13 @@ DELETE /api/v1/pause
 POST /api/v1/resume
 POST /-/reload'
 
-# answers EXPECTED UID GROUPS tcp|unix TITLE: of each line of the standard input.
+# answers EXPECTED UID GROUPS tcp|unix TITLE: checks the status of each request on standard input.
 answers() {
     local method path status
     while read -r method path; do
         status=$(ask "$2" "$3" "$4" "$path" -X "$method")
         equals "$5: $method $path" "$status" "$1"
-        [ "$1" = 200 ] || matches "with what to do" "$(<"$scratch/body")" \
+        [ "$1" = 200 ] || matches "the response says what to do" "$(<"$scratch/body")" \
             'curl --unix-socket.*(web[.]local_operators|sampler[.]allow)|(web[.]local_operators|sampler[.]allow)'
     done
 }
@@ -64,7 +64,7 @@ reload() {
 reloaded_since() {
     [ "$(grep -c 'configuration reloaded' "$daemon_log")" -gt "$1" ]
 }
-# configure WEB SAMPLER: what is added to both.
+# configure WEB SAMPLER: writes a configuration with these additions to the two sections.
 configure() {
     cat >"$config" <<END
 web: {min_interval: 0s$1}
@@ -72,61 +72,66 @@ sampler: {enabled: true, event: cpu-clock, frequency: 50$2}
 END
 }
 
-# --- as it comes
+# --- default configuration
 
-# A file takes the group of a directory of this mode.
+# A new file in a setgid directory gets the directory's group.
 mkdir "$scratch/run"
 chgrp $group "$scratch/run"
 chmod 2755 "$scratch/run"
 configure "" ""
 start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
 idle=$(perf_fds)
-equals "the socket is the group's" "$(stat -c '%a %g' "$socket")" "660 $group"
-equals "everybody reads" "$(ask $stranger "" tcp /metrics) $(ask $stranger "" tcp /api/v1/pause)" "200 200"
-answers 403 $stranger "" tcp "a stranger by loopback" <<<"$streams"$'\n'"$changes"
-answers 403 0 "" tcp "root by loopback, which may be anybody" <<<"$streams"$'\n'"$changes"
-equals "the unix socket is not for a stranger" "$(ask $stranger "" unix /metrics)" 000
+equals "the socket belongs to the group" "$(stat -c '%a %g' "$socket")" "660 $group"
+equals "everybody may read" "$(ask $stranger "" tcp /metrics) $(ask $stranger "" tcp /api/v1/pause)" "200 200"
+answers 403 $stranger "" tcp "another user over loopback" <<<"$streams"$'\n'"$changes"
+answers 403 0 "" tcp "root over loopback, where users cannot be told apart" <<<"$streams"$'\n'"$changes"
+equals "another user may not connect to the unix socket" "$(ask $stranger "" unix /metrics)" 000
 chmod 666 "$socket"
-equals "where its mode lets a stranger in, it reads" "$(ask $stranger "" unix /metrics)" 200
-answers 403 $stranger "" unix "a stranger by the unix socket" <<<"$streams"$'\n'"$changes"
-answers 403 $stranger 4,27 unix "and one of other groups" <<<"$changes"
+equals "another user may read if the socket's mode permits it" "$(ask $stranger "" unix /metrics)" 200
+answers 403 $stranger "" unix "another user over the unix socket" <<<"$streams"$'\n'"$changes"
+answers 403 $stranger 4,27 unix "a member of other groups over the unix socket" <<<"$changes"
 chgrp 27 "$socket"
-answers 403 $stranger 27 unix "the group counts that it had when it was bound" <<<"$changes"
-holds "nothing has happened" is_unchanged
-answers 200 $stranger 4,$group,27 unix "a member of that group" <<<"$streams"$'\n'"$changes"
-answers 200 $group "" unix "one whose first group it is" <<<"$changes"
-answers 200 0 "" unix "root by the unix socket" <<<"$streams"$'\n'"$changes"
-equals "but not for a page" "$(ask 0 "" unix /-/reload -X POST -H 'Origin: http://evil.test')" 403
-equals "nor for a proxy's client" "$(ask 0 "" unix /-/reload -X POST -H 'X-Forwarded-For: 192.0.2.1')" 403
+answers 403 $stranger 27 unix "a member of the group that the socket got later" <<<"$changes"
+holds "no request had an effect" is_unchanged
+answers 200 $stranger 4,$group,27 unix "a member of the socket's group" <<<"$streams"$'\n'"$changes"
+answers 200 $group "" unix "a user whose primary group is the socket's" <<<"$changes"
+answers 200 0 "" unix "root over the unix socket" <<<"$streams"$'\n'"$changes"
+equals "root's request from a web page is rejected" \
+    "$(ask 0 "" unix /-/reload -X POST -H 'Origin: http://evil.test')" 403
+equals "root's request through a proxy is rejected" \
+    "$(ask 0 "" unix /-/reload -X POST -H 'X-Forwarded-For: 192.0.2.1')" 403
 
-# --- as configured
+# --- other configurations
 
 configure "" ", allow: local"
 reload
-answers 200 $stranger "" tcp "allow: local, a stranger by loopback" <<<"$streams"
-answers 403 $stranger "" tcp "which lets it operate nothing" <<<"$changes"
+answers 200 $stranger "" tcp "allow: local, another user over loopback" <<<"$streams"
+answers 403 $stranger "" tcp "allow: local does not permit operations" <<<"$changes"
 short='/api/v1/samples?seconds=0.1'
-equals "not by a name that may be another's" "$(ask $stranger "" tcp "$short" -H 'Host: printer')" 403
-equals "nor through a proxy" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 403
+equals "a request with a Host that may be another machine's is rejected" \
+    "$(ask $stranger "" tcp "$short" -H 'Host: printer')" 403
+equals "a request through a proxy is rejected" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 403
 configure ", local_operators: true" ""
 reload
-answers 200 $stranger "" tcp "local_operators, a stranger by loopback" <<<"$streams"$'\n'"$changes"
-answers 200 $stranger "" unix "and by the unix socket" <<<"$changes"
+answers 200 $stranger "" tcp "local_operators, another user over loopback" <<<"$streams"$'\n'"$changes"
+answers 200 $stranger "" unix "local_operators, another user over the unix socket" <<<"$changes"
 for host in printer evil.test "$(hostname).evil.test" 127.0.0.1.evil.test; do
-    equals "not by a name that may be another's: $host" \
+    equals "a request with a Host that may be another machine's is rejected: $host" \
         "$(ask $stranger "" tcp /-/reload -X POST -H "Host: $host:1")" 403
 done
 for host in localhost a.localhost "$(hostname)" "$(hostname -s)." 192.0.2.1 '[::1]'; do
-    equals "but by this machine's: $host" "$(ask $stranger "" tcp /-/reload -X POST -H "Host: $host:1")" 200
+    equals "a request with this machine's name is accepted: $host" \
+        "$(ask $stranger "" tcp /-/reload -X POST -H "Host: $host:1")" 200
 done
 configure ", local_operators: true, hosts: [printer]" ""
 reload
-equals "and by one that is configured" "$(ask $stranger "" tcp /-/reload -X POST -H "Host: Printer:1")" 200
+equals "a request with a configured name is accepted" \
+    "$(ask $stranger "" tcp /-/reload -X POST -H "Host: Printer:1")" 200
 
-# A stream that is not allowed any more ends.
+# A stream that is no longer allowed ends.
 ask $stranger "" tcp '/api/v1/samples?seconds=80' >/dev/null &
 stream=$!
-holds "a stream runs" eventually 60 not fds_are "$idle"
+holds "a stream is running" eventually 60 not fds_are "$idle"
 configure "" ""
 reload
 wait $stream
@@ -135,15 +140,16 @@ equals "a stream that the configuration no longer allows ends" "$(tail -n 1 "$sc
 configure "" ", allow_remote: true"
 reload
 answers 200 $stranger "" tcp "allow_remote" <<<"$streams"
-equals "is for everybody" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 200
-equals "but pages" "$(ask $stranger "" tcp "$short" -H 'Origin: null')" 403
-equals "the log warns, once" "$(grep -c "$config:2:.*allow_remote is deprecated.*allow: everybody" "$daemon_log")" 1
-equals "check-config takes it" "$("$PERFCOUNTD" check-config "$config" 2>"$scratch/warning")" "$config: ok"
-matches "and warns as well" "$(<"$scratch/warning")" "^$config:2:[0-9]+: warning: sampler.allow_remote is deprecated"
+equals "allow_remote permits remote clients" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 200
+equals "allow_remote does not permit web pages" "$(ask $stranger "" tcp "$short" -H 'Origin: null')" 403
+equals "the log warns once" "$(grep -c "$config:2:.*allow_remote is deprecated.*allow: everybody" "$daemon_log")" 1
+equals "check-config accepts it" "$("$PERFCOUNTD" check-config "$config" 2>"$scratch/warning")" "$config: ok"
+matches "check-config warns as well" \
+    "$(<"$scratch/warning")" "^$config:2:[0-9]+: warning: sampler.allow_remote is deprecated"
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 
-# --- a daemon that is somebody's own
+# --- a daemon of an ordinary user
 
 chown $own:$own "$scratch/run"
 configure "" ""
@@ -151,18 +157,18 @@ wrapper=(setpriv "--reuid=$own" "--regid=$own" --clear-groups --inh-caps=-all)
 start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
 wrapper=()
 chmod 666 "$socket"
-answers 200 $own "" unix "the daemon's user by the unix socket" <<<"$changes"
-answers 200 0 "" unix "root by it" <<<"$changes"
-answers 403 $own "" tcp "the daemon's user by loopback" <<<"$changes"
-answers 403 $stranger "" unix "a stranger by the unix socket" <<<"$changes"
+answers 200 $own "" unix "the daemon's user over the unix socket" <<<"$changes"
+answers 200 0 "" unix "root over the unix socket of the daemon's user" <<<"$changes"
+answers 403 $own "" tcp "the daemon's user over loopback" <<<"$changes"
+answers 403 $stranger "" unix "another user over the unix socket" <<<"$changes"
 stop_daemon
 
-# Nobody's are the processes of strangers.
+# Processes of unrelated services run as nobody, so a daemon that runs as nobody does not trust its own user.
 chown 65534:65534 "$scratch/run"
 wrapper=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
 start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
 wrapper=()
-answers 403 65534 "" unix "nobody, of nobody's daemon" <<<"$changes"
-answers 200 0 "" unix "root" <<<"$changes"
+answers 403 65534 "" unix "nobody, if the daemon runs as nobody" <<<"$changes"
+answers 200 0 "" unix "root, if the daemon runs as nobody" <<<"$changes"
 stop_daemon
 finish

@@ -24,7 +24,7 @@ def count(pid, text):
                     memory.seek(at)
                     part = memory.read(min(CHUNK, end - at))
                 except OSError:
-                    break  # of a device, or beyond the end of a file
+                    break  # device memory, or beyond the end of a file
                 if not part:
                     break
                 found += (tail + part).count(text)

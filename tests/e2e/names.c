@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program whose functions have the names that compilers of C++ and of Rust give, for a sampler to make readable; and
- * which makes functions at run time, with a list of them in /tmp/perf-PID.map, the second after two seconds.
+ * A program whose functions have the mangled names of C++ and Rust, for a sampler to demangle. It also makes functions
+ * at run time and lists them in /tmp/perf-PID.map, the second one after two seconds.
  *
  * usage: names SECONDS
  *
@@ -20,7 +20,7 @@
 unsigned spin(unsigned seed) __asm__("_ZN3app5valueIiE4spinEj");
 unsigned turn(unsigned seed) __asm__("_ZN3app4turn17h0123456789abcdefE");
 
-/* Two functions that differ, or a compiler makes one of them. */
+/* The two functions must differ, or the compiler merges them. */
 __attribute__((noinline)) unsigned spin(unsigned seed)
 {
     for (volatile unsigned i = 0; i < 10000; i++)
@@ -35,7 +35,7 @@ __attribute__((noinline)) unsigned turn(unsigned seed)
     return seed;
 }
 
-/* Counts down from 65,535, wherever it lies. */
+/* Position-independent machine code that counts down from 65,535. */
 #if defined(__x86_64__)
 static const uint8_t code[] = {0xb9, 0xff, 0xff, 0x00, 0x00, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
 #elif defined(__aarch64__)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The names of functions in samples are those of their source: of C++ and Rust, and of functions that a program makes at
-# run time and lists in /tmp/perf-PID.map. Through the opener, where there is one, and without.
+# Samples have the function names of the source: of C++ and Rust, and of functions that a program makes at run time and
+# lists in /tmp/perf-PID.map, with an opener, if there is one, and without.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl gzip jq cc
@@ -9,7 +9,7 @@ program=names$$
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/names.c" || exit 1
 echo 'sampler: {enabled: true, allow: local, event: cpu-clock}' >"$scratch/config.yaml"
 
-# start_program: sets pid.
+# start_program: starts the program. Sets pid.
 start_program() {
     rm -f "$scratch/names.out"
     "$scratch/$program" 60 >"$scratch/names.out" &
@@ -24,7 +24,7 @@ end_program() {
     rm -f "/tmp/perf-$pid.map"
 }
 
-# sample SECONDS: into the files folded, samples and pprof.
+# sample SECONDS: samples into the files folded, samples and pprof.
 sample() {
     local query="seconds=$1&frequency=997&pid=$pid" folded samples
     get "/api/v1/folded?$query" -o "$scratch/folded" &
@@ -37,7 +37,7 @@ sample() {
 
 in_all() {
     holds "folded: $1" grep -qE "^$program;(.*;)?${1//;/:} [0-9]+\$" "$scratch/folded"
-    # shellcheck disable=SC2016 # jq's
+    # shellcheck disable=SC2016 # jq expands it
     holds "NDJSON: $1" jq -se --arg name "$1" 'any(.[]; .symbol == $name)' "$scratch/samples"
     holds "pprof: $1" sh -c "gzip -dc '$scratch/pprof' | grep -qaF '$1'"
 }
@@ -53,26 +53,26 @@ in_all 'app::value<int>::spin'
 in_all app::turn
 in_all 'early function:1'
 in_all 'late;function'
-lacks "none is as the compiler wrote it" _ZN3app "$scratch/folded" "$scratch/samples"
-holds "a name of C is unchanged" grep -qE "^$program;.*main;" "$scratch/folded"
-holds "memory without a file is that" \
+lacks "no name is mangled" _ZN3app "$scratch/folded" "$scratch/samples"
+holds "a C name is unchanged" grep -qE "^$program;.*main;" "$scratch/folded"
+holds "the module of anonymous memory is //anon" \
     jq -se 'any(.[]; .symbol == "early function:1" and .module == "//anon")' "$scratch/samples"
 end_program
 
-# Another's list, and a link, are not read.
+# A list that is a link, or that belongs to another user, is not read.
 start_program
 mv "/tmp/perf-$pid.map" "$scratch/map"
 ln -s "$scratch/map" "/tmp/perf-$pid.map"
 sample 1
 lacks "a link is not followed" 'early function' "$scratch/folded"
-holds "C++ has names all the same" grep -q 'app::value<int>::spin' "$scratch/folded"
+holds "C++ names are still found" grep -q 'app::value<int>::spin' "$scratch/folded"
 end_program
 if [ "$(id -u)" -eq 0 ]; then
     start_program
     chown 1 "/tmp/perf-$pid.map"
     sample 1
     lacks "another user's list is not read" 'early function' "$scratch/folded"
-    holds "C++ has names then, too" grep -q 'app::value<int>::spin' "$scratch/folded"
+    holds "C++ names are found without another user's list" grep -q 'app::value<int>::spin' "$scratch/folded"
     end_program
 fi
 stop_daemon

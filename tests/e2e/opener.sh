@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The opener: the rights of the two processes, the truth of counts through it, which of both outlives the other, and the
-# end of the BPF programs that it loads. tests/e2e/impostor.sh has its refusals, bench/times.py its cost.
+# The opener: the rights of the two processes, correct counts through it, what happens when one of the two ends, and the
+# removal of its BPF programs. tests/e2e/impostor.sh tests its refusals, bench/times.py measures its cost.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl jq objdump pgrep prlimit python3 setpriv
-[ "$(id -u)" -eq 0 ] || skip "root, to part with privileges"
+[ "$(id -u)" -eq 0 ] || skip "root, to drop privileges"
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 chmod 755 "$scratch"
 
-# field PID NAME: of /proc/PID/status. fields PID: the sets of capabilities and NoNewPrivs, on one line.
+# field PID NAME: prints a field of /proc/PID/status. fields PID: prints its capability sets and NoNewPrivs on one line.
 field() {
     awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status"
 }
@@ -20,7 +20,7 @@ fields() {
 opener_of() {
     pgrep -P "$1"
 }
-# set_opener TITLE: the opener of the daemon at hand.
+# set_opener TITLE: sets opener, the process id of the current daemon's opener.
 set_opener() {
     opener=$(opener_of "$daemon_pid")
     equals "$1 has one child" "$(wc -w <<<"$opener")" 1
@@ -28,7 +28,7 @@ set_opener() {
 }
 none=0000000000000000
 no_capabilities() {
-    equals "the daemon, $1: it has no capability, and gets none" "$(fields "$daemon_pid")" \
+    equals "the daemon, $1: it has no capability and can get none" "$(fields "$daemon_pid")" \
         "$none $none $none $none $none 1 "
 }
 status_field() {
@@ -88,11 +88,11 @@ of_probe=()
 start_daemon --config.file="$config"
 set_opener "root's daemon"
 no_capabilities "of root"
-# The capabilities by their names in setpriv(1), which in Debian 11 knows the younger ones by their numbers alone.
+# setpriv(1) of Debian 11 knows the newer capabilities by number only.
 perfmon=cap_38 bpf=cap_39 checkpoint_restore=cap_40
 declare -A bits=([dac_read_search]=2 [sys_ptrace]=19 [sys_admin]=21 [syslog]=34 [$perfmon]=38 [$bpf]=39
     [$checkpoint_restore]=40)
-# mask NAME...: as /proc/PID/status has it.
+# mask NAME...: prints the capabilities as a mask, as in /proc/PID/status.
 mask() {
     local sum=0 name
     for name in "$@"; do
@@ -101,42 +101,43 @@ mask() {
     printf '%016x' $sum
 }
 needed=("$perfmon" dac_read_search)
-# A kernel that wants CAP_SYS_ADMIN beside CAP_PERFMON: see opener/rules.h.
+# Some kernels require CAP_SYS_ADMIN beside CAP_PERFMON: see opener/rules.h.
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || needed+=(sys_admin)
 all=$(mask "${needed[@]}" "${of_probe[@]}")
 equals "the opener: its capabilities, and NoNewPrivs" "$(fields "$opener")" "$none $all $all $all $none 1 "
 equals "the opener: its real user is the daemon's, its effective one root" \
     "$(awk '$1 == "Uid:" { print ($2 > 0) ($3 == 0) ($4 == 0) }' "/proc/$opener/status")" 111
-equals "the daemon: not uid 0 in any way, nor of a group of root's" "$(awk '
+equals "the daemon: no user or group id is root's" "$(awk '
     $1 == "Uid:" || $1 == "Gid:" { print ($2 > 0) ($3 > 0) ($4 > 0) ($5 > 0) }
     $1 == "Groups:" { print NF }' "/proc/$daemon_pid/status" | xargs)" "1111 1111 1"
 for process in "$daemon_pid" "$opener"; do
-    equals "process $process is not dumpable: what it has is root's" "$(stat -c %u "/proc/$process/environ")" 0
+    equals "process $process is not dumpable: its files in /proc belong to root" \
+        "$(stat -c %u "/proc/$process/environ")" 0
     equals "process $process: its system calls are filtered" "$(field "$process" Seccomp)" 2
 done
 equals "the opener: its name" "$(tr -d '\0' <"/proc/$opener/cmdline")" perfcountd-opener
-matches "the opener: it has a socket, standard error, what counts the events that it opened, and nothing else" \
+matches "the opener has only a socket, standard error, the pipe for counting its events, and its fdinfo directory" \
     "$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sed 's/:\[.*//; s,\(/fdinfo\)/.*,\1,' | sort -u | tr '\n' ' ')" \
     "^/dev/null /proc/$opener/fdinfo ([^ ]*\.log )?anon_inode (pipe )?socket $"
-equals "it has no event" "$(find "/proc/$opener/fd" -lname 'anon_inode:*perf*' | wc -l)" 0
-equals "the status names it" "$(status_field .opener.state,.opener.pid | paste -sd ' ')" "running $opener"
-contains "with its capabilities" "$(status_field '.opener.capabilities | join(" ")')" cap_perfmon
+equals "the opener has no event open" "$(find "/proc/$opener/fd" -lname 'anon_inode:*perf*' | wc -l)" 0
+equals "the status names the opener" "$(status_field .opener.state,.opener.pid | paste -sd ' ')" "running $opener"
+contains "the status has the opener's capabilities" "$(status_field '.opener.capabilities | join(" ")')" cap_perfmon
 
-# --- what each process takes: as /proc has it
+# --- the resources of each process, compared with /proc
 
-# stat_field PID N: of /proc/PID/stat, whose name has no blanks here.
+# stat_field PID N: prints a field of /proc/PID/stat. The process name must not contain blanks.
 stat_field() {
     awk -v n="$2" '{ print $n }' "/proc/$1/stat"
 }
-# process_value NAME PROCESS: of perfcountd_process_NAME.
+# process_value NAME PROCESS: prints perfcountd_process_NAME of the process.
 process_value() {
     get /metrics | awk -v series="perfcountd_process_$1{process=\"$2\"}" '$1 == series { print $2 }'
 }
-# A reading may be a second old.
+# A value may be a second old.
 value_is() {
     [ "$(process_value "$1" "$2")" = "$3" ]
 }
-# process_is PROCESS PID
+# process_is PROCESS PID: checks the metrics of the process.
 process_is() {
     local pid=$2 ticks boot
     ticks=$(getconf CLK_TCK)
@@ -145,54 +146,56 @@ process_is() {
         $(($(stat_field "$pid" 24) * $(getconf PAGESIZE)))
     equals "$1: virtual memory" "$(process_value virtual_memory_bytes "$1")" "$(stat_field "$pid" 23)"
     equals "$1: threads" "$(process_value threads "$1")" "$(field "$pid" Threads)"
-    compares "$1: CPU time is no more than what it and its children have had" \
+    compares "$1: CPU time is at most that of the process and its children" \
         "$(process_value cpu_seconds_total "$1") <= $(
             awk -v t="$ticks" '{ print ($14 + $15 + $16 + $17) / t }' "/proc/$pid/stat")"
-    # Both with two digits behind the point: the metric leaves a last 0 out.
+    # The metric omits trailing zeros, so both are printed with two decimals.
     equals "$1: start" "$(process_value start_time_seconds "$1" | awk '{ printf "%.2f", $1 }')" \
         "$(awk -v t="$ticks" -v boot="$boot" '{ printf "%.2f", boot + $22 / t }' "/proc/$pid/stat")"
-    equals "$1: the status has it" "$(status_field ".processes[] | select(.process == \"$1\") |
+    equals "$1: the status has the process" "$(status_field ".processes[] | select(.process == \"$1\") |
         \"\(.pid) \(.virtual_bytes)\"")" "$pid $(stat_field "$pid" 23)"
 }
 own_value() {
     get /metrics | awk -v name="$1" '$1 == name { print $2 }'
 }
 process_is opener "$opener"
-equals "no symboliser runs, so it is not there" "$(get /metrics | grep -c 'process="symboliser"')" 0
-equals "nor in the status, where the users are" \
+equals "no symboliser is running, so it has no series" "$(get /metrics | grep -c 'process="symboliser"')" 0
+equals "the status has no symboliser, but the user ids" \
     "$(get /api/v1/status | jq -c '[.processes[] | [.process, .uid]]')" \
     "[[\"daemon\",$(field "$daemon_pid" Uid)],[\"opener\",0]]"
-equals "its jail leaves it the idle time of each CPU" \
+equals "the sandboxed daemon can still read the idle time of each CPU" \
     "$(get /api/v1/status | jq -c '[.machine.cpu_idle_seconds[] | select(.seconds > 0) | .cpu]')" \
     "$(grep -o '^cpu[0-9]*' /proc/stat | jq -Rc '[., inputs] | map(ltrimstr("cpu") | select(. != "") | tonumber)')"
 uptime=$(cut -d' ' -f1 /proc/uptime)
-equals "and the uptime, and what is known of the board" "$(get /api/v1/status | jq -c --argjson up "$uptime" \
+equals "the sandboxed daemon can still read the uptime and the board's description" \
+    "$(get /api/v1/status | jq -c --argjson up "$uptime" \
     '.machine | [.uptime_seconds >= $up, has("model"), has("soc")]')" '[true,true,true]'
 equals "the daemon: threads, and virtual memory" \
     "$(own_value process_threads) $(own_value process_virtual_memory_bytes)" \
     "$(field "$daemon_pid" Threads) $(stat_field "$daemon_pid" 23)"
-equals "the daemon: no limit of it, 2^64 - 1" "$(own_value process_virtual_memory_max_bytes)" 18446744073709551615
+equals "the daemon: unlimited virtual memory is shown as 2^64 - 1" \
+    "$(own_value process_virtual_memory_max_bytes)" 18446744073709551615
 
-# --- counts through it
+# --- counts through the opener
 
-# counts_starts N: N processes are in the counts of faults and, by a tracepoint, of forks.
+# counts_starts N: starts N processes, and checks that their page faults and, by a tracepoint, their forks are counted.
 counts_starts() {
     local faults forks _
     faults=$(value minor_faults software)
     forks=$(value sched_sched_process_fork trace)
     for _ in $(seq "$1"); do "$probed"; done
-    compares "minor faults of $1 processes" "$(value minor_faults software) - $faults > 20 * $1"
-    compares "$1 forks, by a tracepoint" "$(value sched_sched_process_fork trace) - $forks >= $1"
+    compares "minor faults of $1 processes are counted" "$(value minor_faults software) - $faults > 20 * $1"
+    compares "$1 forks are counted by a tracepoint" "$(value sched_sched_process_fork trace) - $forks >= $1"
 }
 tracepoints() {
     get /api/v1/events | jq '[.[] | select(.kind == "tracepoint")] | length'
 }
 counts_starts 100
-[ $probes = no ] || equals "100 starts, by a uprobe whose path went through the opener" "$(value starts probe)" 100
+[ $probes = no ] || equals "a uprobe through the opener counts 100 starts" "$(value starts probe)" 100
 mkdir "$parent/a"
 holds "a new cgroup is counted" eventually 60 has_cgroup "$below/a"
 fault "$below/a" 5000
-compares "5,000 faults in it" "$(count "$below/a") >= 5000 && $(count "$below/a") < 6000"
+compares "5,000 page faults are counted in it" "$(count "$below/a") >= 5000 && $(count "$below/a") < 6000"
 n_tracepoints=$(tracepoints)
 compares "tracepoints are listed" "$n_tracepoints > 100"
 write_config "$later" ""
@@ -202,55 +205,56 @@ for signal in HUP INT TERM QUIT; do
     kill -$signal "$opener"
 done
 mkdir "$parent/signalled"
-holds "the opener does not end by signals that all get" eventually 60 has_cgroup "$below/signalled"
+holds "the opener ignores signals that a terminal or service manager sends to the whole group" \
+    eventually 60 has_cgroup "$below/signalled"
 equals "it is the same opener" "$(opener_of "$daemon_pid")" "$opener"
 
 # --- an opener that is stopped
 
 kill -STOP "$opener"
 mkdir "$parent/late"
-holds "one that is stopped: the status says that it is late" eventually 60 opener_is late
-equals "20 scrapes are answered while it is" "$(for _ in $(seq 20); do status_of /metrics; done)" \
+holds "a stopped opener: the status says that it is late" eventually 60 opener_is late
+equals "a stopped opener: 20 scrapes are answered" "$(for _ in $(seq 20); do status_of /metrics; done)" \
     "$(printf '200%.0s' $(seq 20))"
-contains "an event that could not be opened is missing, with the reason" \
+contains "a stopped opener: an event that could not be opened has the reason" \
     "$(failure_of 'collector == "cgroup"')" "the opener does not answer"
-matches "a reload is refused, since nothing could be opened" "$(get /-/reload -X POST -w ' %{http_code}')" \
+matches "a stopped opener: a reload is rejected" "$(get /-/reload -X POST -w ' %{http_code}')" \
     'the opener does not answer.* 503$'
-compares "open counters go on counting" "$(value minor_faults software) > 0"
+compares "a stopped opener: open counters are still counted" "$(value minor_faults software) > 0"
 kill -CONT "$opener"
-holds "it goes on: the new cgroup is counted" eventually 60 has_cgroup "$below/late"
-holds "it is not late any more" opener_is running
+holds "after SIGCONT the new cgroup is counted" eventually 60 has_cgroup "$below/late"
+holds "the opener is not late any more" opener_is running
 all_are_there() {
     [[ $(status_field .failures[].message) != *"does not answer"* ]]
 }
-holds "nothing is missing for that reason" eventually 60 all_are_there
+holds "no event is missing for that reason" eventually 60 all_are_there
 rmdir "$parent/late" "$parent/signalled"
 
 # --- the daemon outlives its opener
 
 kill -9 "$opener"
 holds "after kill -9 of the opener the status says so" eventually 60 opener_is lost
-equals "so does the log, once, with the reason" \
+equals "the log says so once, with the reason" \
     "$(grep -c "the opener is gone.*process $opener was ended by signal 9 (Killed);" "$daemon_log")" 1
 holds "no zombie is left" eventually 60 not opener_of "$daemon_pid"
 faults=$(value minor_faults software)
 for _ in $(seq 20); do "$probed"; done
-compares "open counters go on counting" "$(value minor_faults software) > $faults"
+compares "open counters are still counted" "$(value minor_faults software) > $faults"
 mkdir "$parent/b"
 cgroup_is_reported() {
     [[ $(failure_of 'collector == "cgroup"') == *"the opener is gone"* ]]
 }
-holds "a new cgroup is not counted, with the reason" eventually 60 cgroup_is_reported
+holds "a new cgroup is not counted, and the reason is reported" eventually 60 cgroup_is_reported
 write_config '      - {name: never, events: "{page-faults}"}' ""
-equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
+equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
 matches "its new groups are missing, with the reason and the remedy" "$(failure_of 'group == "never"')" \
     "the opener is gone.*restart perfcountd"
-compares "unchanged groups go on" "$(value minor_faults software) > $faults"
+compares "unchanged groups are still counted" "$(value minor_faults software) > $faults"
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 rmdir "$parent/b"
 
-# --- with the engine bpf nothing is known of cgroups without the opener
+# --- with the engine bpf, cgroups are not counted without the opener
 
 engine=bpf
 write_config "" ""
@@ -259,18 +263,18 @@ if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine ==
     set_opener "a daemon that counts by bpf"
     holds "a cgroup is counted" eventually 60 has_cgroup "$below/a"
     fault "$below/a" 1000
-    compares "with its faults" "$(count "$below/a") >= 1000"
+    compares "its page faults are counted" "$(count "$below/a") >= 1000"
     kill -9 "$opener"
     holds "its opener is killed" eventually 60 opener_is lost
-    # no_old_numbers WHEN
+    # no_old_numbers WHEN: checks that no stale number of cgroups is served.
     no_old_numbers() {
-        equals "$1: no series of cgroups is there" "$(get /metrics | grep -cE '^perf_cgroup|^perfcountd_cgroup')" 0
+        equals "$1: there are no cgroup series" "$(get /metrics | grep -cE '^perf_cgroup|^perfcountd_cgroup')" 0
         equals "$1: the collector fails" "$(own_value 'perfcountd_collector_success{collector="cgroup"}')" 0
-        equals "$1: no counter has a number" \
+        equals "$1: no counter has a value" \
             "$(get '/api/v1/counters?collector=cgroup' | jq '[.counters[] | .value, .raw | numbers] | length')" 0
-        equals "$1: no rate and no ratio" "$(get '/api/v1/rates?collector=cgroup&seconds=0.1&totals=pmu' |
+        equals "$1: there is no rate and no ratio" "$(get '/api/v1/rates?collector=cgroup&seconds=0.1&totals=pmu' |
             jq '[(.rates, .totals)[] | .events[], .ratios[] | numbers] | length')" 0
-        equals "$1: no time is unknown to the engine" "$(status_field '.cgroups.unknown_seconds | numbers')" ""
+        equals "$1: the engine reports no unknown time" "$(status_field '.cgroups.unknown_seconds | numbers')" ""
         equals "$1: no derived metric is available" \
             "$(get /api/v1/metrics | jq '[.metrics[].available[] | select(.collector == "cgroup")] | length')" 0
         equals "$1: no cgroup is watched" "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.state == "watched")] | length')" 0
@@ -278,19 +282,19 @@ if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine ==
             'the opener is gone.*restart perfcountd'
     }
     no_old_numbers "at once"
-    equals "the counters have a state, and stay" \
+    equals "the counters are listed in state failed" \
         "$(get "/api/v1/counters?cgroup=$below/a" | jq -r '[.counters[].state] | unique[]')" failed
-    equals "so have the rates" \
+    equals "the rates are in state failed" \
         "$(get "/api/v1/rates?cgroup=$below/a&seconds=0.1" | jq -r '[.rates[].state] | unique[]')" failed
-    equals "and the cgroups" "$(state_of "$below/a")" failed
+    equals "the cgroups are in state failed" "$(state_of "$below/a")" failed
     equals "the log says why, once" "$(grep -c 'collector cgroup: the opener is gone' "$daemon_log")" 1
     faults=$(value minor_faults software)
     for _ in $(seq 20); do "$probed"; done
-    compares "open counters of CPUs go on" "$(value minor_faults software) > $faults"
-    equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
+    compares "open counters of CPUs are still counted" "$(value minor_faults software) > $faults"
+    equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
     no_old_numbers "after a reload"
     stop_daemon
-    equals "it ends well" "$daemon_status" 0
+    equals "the daemon exits cleanly" "$daemon_status" 0
 else
     left_out "the engine bpf"
 fi
@@ -298,7 +302,7 @@ engine=perf
 
 # --- under a service manager the daemon ends with its opener, and is started again
 
-# The manager's part: its socket, whose messages go to $scratch/notified, and the variables by which the process knows.
+# Simulates the service manager: its socket, whose messages go to $scratch/notified, and its environment variables.
 python3 - "$scratch/notify.sock" >"$scratch/notified" <<'END' &
 import socket
 import sys
@@ -309,19 +313,20 @@ while True:
     print(receiver.recv(4096).decode(), flush=True)
 END
 children+=("$!")
-holds "the socket of messages is there" eventually 60 test -S "$scratch/notify.sock"
+holds "the notification socket exists" eventually 60 test -S "$scratch/notify.sock"
 chmod 777 "$scratch/notify.sock"
-# start_managed PID: by its variables the manager started the process PID; "own" is its own.
+# start_managed PID: starts a daemon with the variables that say that the manager started the process PID, or "own" for
+# its own.
 start_managed() {
-    # shellcheck disable=SC2016 # the shell in there expands it
+    # shellcheck disable=SC2016 # the inner shell expands it
     wrapper=(sh -c 'pid=$1; [ "$pid" != own ] || pid=$$; shift
         SYSTEMD_EXEC_PID=$pid NOTIFY_SOCKET='"$scratch/notify.sock"' exec "$@"' sh "$1")
     start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$scratch/http.sock"
     wrapper=()
     set_opener "a daemon that a manager started"
 }
-# slow_client PID: has read the head of an answer that is longer than a unix socket holds (net.core.wmem_default) when
-# it kills the opener, and reads the rest once the daemon knows. Prints how many bytes there were, and are missing.
+# slow_client PID: reads only the head of a response that is longer than a unix socket buffer (net.core.wmem_default),
+# kills the opener, and reads the rest once the daemon has noticed. Prints the length and how many bytes are missing.
 slow_client() {
     python3 - "$scratch/http.sock" "$1" "$daemon_log" <<'END'
 import os
@@ -348,22 +353,22 @@ print(length, length - len(body))
 END
 }
 start_managed own
-get /api/v1/events >/dev/null # the next time it is answered at once
+get /api/v1/events >/dev/null # so that the list of events is cached
 read -r bytes missing < <(slow_client "$opener")
-compares "an answer is longer than a socket holds" "$bytes > $(cat /proc/sys/net/core/wmem_default)"
-equals "a client that was getting it gets all of it" "$missing" 0
+compares "the response is longer than a socket buffer" "$bytes > $(cat /proc/sys/net/core/wmem_default)"
+equals "a client in the middle of a response receives all of it" "$missing" 0
 holds "the daemon ends" eventually 60 not running "$daemon_pid"
 wait "$daemon_pid"
-equals "with a failure" "$?" 1
-matches "the log says why, and what comes" "$(grep 'the opener is gone' "$daemon_log")" \
+equals "its exit status is 1" "$?" 1
+matches "the log says why, and what happens next" "$(grep 'the opener is gone' "$daemon_log")" \
     "process $opener was ended by signal 9 \(Killed\); perfcountd ends with exit status 1.*starts it again"
 stopping() {
     [ "$(tail -n 1 "$scratch/notified")" = STOPPING=1 ]
 }
-holds "the manager hears that it stops" eventually 60 stopping
-matches "and why" "$(grep '^STATUS=' "$scratch/notified" | tail -n 1)" \
+holds "the manager is told that the daemon stops" eventually 60 stopping
+matches "the manager is told why" "$(grep '^STATUS=' "$scratch/notified" | tail -n 1)" \
     '^STATUS=the opener is gone, perfcountd ends so that it is started again; counting'
-# One that waits for rates gets them over the time that they have had.
+# A client that waits for rates gets them over the shorter time.
 start_managed own
 wait_for_answer '/api/v1/rates?collector=cpu&seconds=60'
 kill -9 "$opener"
@@ -373,25 +378,25 @@ compares "a client that waits for the rates of a minute gets those of a shorter 
     "$(sed '1,/^\r$/d' "$scratch/rates" | jq .seconds) < 60"
 holds "the daemon ends" eventually 60 not running "$daemon_pid"
 wait "$daemon_pid"
-equals "with a failure" "$?" 1
-# Variables that were inherited from a shell or script that a manager started.
+equals "its exit status is 1" "$?" 1
+# The variables may be inherited from a shell or script that a manager started.
 start_managed 1
 kill -9 "$opener"
-holds "the variables of another process: it is lost" eventually 60 opener_is lost
-equals "and the daemon goes on" "$(status_of /metrics)" 200
+holds "with the variables of another process: the opener is lost" eventually 60 opener_is lost
+equals "with the variables of another process: the daemon keeps running" "$(status_of /metrics)" 200
 stop_daemon
-equals "until it is stopped" "$daemon_status" 0
+equals "it exits cleanly" "$daemon_status" 0
 
-# --- probes are set only where the configuration had one at the start
+# --- the opener accepts only probes of the configuration at the start
 
 if [ $probes = yes ]; then
     write_config "" ""
     start_daemon --config.file="$config"
     write_config "$probe" ""
-    equals "a probe is added later" "$(status_of /-/reload -X POST)" 200
-    contains "it is missing, with the reason" "$(failure_of 'group == "probe"')" \
+    equals "a probe is added by a reload" "$(status_of /-/reload -X POST)" 200
+    contains "the probe is missing, with the reason" "$(failure_of 'group == "probe"')" \
         "the configuration did not have this event when perfcountd started"
-    holds "the opener lives" opener_is running
+    holds "the opener is still running" opener_is running
     stop_daemon
 fi
 
@@ -399,17 +404,17 @@ fi
 
 write_config "      - {name: wrong, events: \"{sched:sched_process_frok}\"}" ""
 start_daemon --config.file="$config"
-contains "a tracepoint that there is not: the nearest name" "$(failure_of 'group == "wrong"')" \
+contains "a misspelt tracepoint: the message suggests the nearest name" "$(failure_of 'group == "wrong"')" \
     'there is no tracepoint event "sched_process_frok"; did you mean "sched_process_fork"'
 write_config "      - {name: wrong, events: \"{shced:sched_process_fork}\"}" ""
-equals "another is configured" "$(status_of /-/reload -X POST)" 200
-contains "a system that there is not: the nearest one" "$(failure_of 'group == "wrong"')" \
+equals "another tracepoint is configured" "$(status_of /-/reload -X POST)" 200
+contains "a misspelt tracepoint system: the message suggests the nearest one" "$(failure_of 'group == "wrong"')" \
     'there is no tracepoint system "shced"; did you mean "sched"'
 stop_daemon
 
-# --- no more events on a CPU than the configuration at the start can need
+# --- the number of events on a CPU is limited by the configuration at the start
 
-# write_groups NUMBER: a configuration with as many groups of two events.
+# write_groups NUMBER: writes a configuration with this many groups of two events.
 write_groups() {
     printf '%s\n' "web: {min_interval: 0s, local_operators: true}" "collectors:" "  cgroup: {enabled: false}" \
         "  pmu: {enabled: false}" "  cpu:" "    groups:" >"$config"
@@ -420,25 +425,25 @@ nothing_is_refused() {
 }
 write_groups 5
 start_daemon --config.file="$config"
-for _ in 1 2 3 4 5 6 7 8 9 10; do # each opens all groups again, or 4 of them
+for _ in 1 2 3 4 5 6 7 8 9 10; do # each reload opens all groups again, or 4 of them
     write_groups 9
     get /-/reload -X POST >/dev/null
-    holds "more events, for which there is room, are counted" nothing_is_refused
+    holds "more events within the limit are counted" nothing_is_refused
     write_groups 5
     get /-/reload -X POST >/dev/null
 done
 write_groups 60
-equals "too many are configured" "$(status_of /-/reload -X POST)" 200
-matches "they are missing, with the reason" "$(failure_of 'reason == "EDQUOT"' | head -n 1)" \
+equals "a reload with too many events succeeds" "$(status_of /-/reload -X POST)" 200
+matches "events beyond the limit are missing, with the reason" "$(failure_of 'reason == "EDQUOT"' | head -n 1)" \
     "the opener opens no more events there.*restart perfcountd"
-holds "the first of them are counted" has_group group1 page-faults
+holds "the first groups are counted" has_group group1 page-faults
 write_groups 5
-equals "fewer are configured" "$(status_of /-/reload -X POST)" 200
+equals "a reload with fewer events succeeds" "$(status_of /-/reload -X POST)" 200
 holds "no event is refused any more" nothing_is_refused
 stop_daemon
 write_groups 60
 start_daemon --config.file="$config"
-holds "a restart counts all" nothing_is_refused
+holds "after a restart all events are counted" nothing_is_refused
 stop_daemon
 
 # --- the opener does not outlive its daemon
@@ -449,17 +454,17 @@ for signal in KILL TERM; do
     set_opener "a daemon that ends"
     kill "-$signal" "$daemon_pid"
     holds "the daemon ends by $signal" eventually 60 not running "$daemon_pid"
-    holds "so does the opener" eventually 60 not running "$opener"
+    holds "the opener ends too" eventually 60 not running "$opener"
     wait "$daemon_pid" 2>/dev/null
 done
 start_daemon --config.file="$config"
 set_opener "a daemon that ends"
 kill -STOP "$opener"
 stop_daemon
-equals "a daemon whose opener was stopped ends" "$daemon_status" 0
-holds "so does the opener" eventually 60 not running "$opener"
+equals "a daemon whose opener is stopped exits cleanly" "$daemon_status" 0
+holds "the opener ends too" eventually 60 not running "$opener"
 
-# --- the user that it becomes
+# --- the user that the daemon changes to
 
 echo 'user: games' >"$config"
 start_daemon --config.file="$config"
@@ -471,63 +476,64 @@ for name in root 0 no-such-user; do
         # shellcheck disable=SC2086 # words
         "$PERFCOUNTD" $arguments >"$scratch/refused" 2>&1
         equals "user: $name is refused: exit status" "$?" 2
-        contains "with a sentence" "$(cat "$scratch/refused")" "user: "
+        contains "the message names the key" "$(cat "$scratch/refused")" "user: "
     done
 done
 write_config "" ""
 
-# --- without
+# --- without an opener
 
 wrapper=(prlimit --as=$((1 << 50)) --)
 start_daemon --config.file="$config" --no-opener
-equals "--no-opener: one process" "$(opener_of "$daemon_pid")" ""
-equals "nothing is said of another" "$(get /metrics | grep -c '^perfcountd_process_')" 0
-equals "a limit of its virtual memory" "$(own_value process_virtual_memory_max_bytes)" $((1 << 50))
-holds "which the status says" opener_is none
-compares "and which counts" "$(value minor_faults software) >= 0"
+equals "--no-opener: there is one process" "$(opener_of "$daemon_pid")" ""
+equals "--no-opener: there are no metrics of other processes" "$(get /metrics | grep -c '^perfcountd_process_')" 0
+equals "--no-opener: the limit of virtual memory is shown" "$(own_value process_virtual_memory_max_bytes)" $((1 << 50))
+holds "--no-opener: the status says so" opener_is none
+compares "--no-opener: events are counted" "$(value minor_faults software) >= 0"
 stop_daemon
 
-# --- nobody
+# --- the user nobody
 
 nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
 wrapper=("${nobody[@]}" --bounding-set=-all --inh-caps=-all)
 chmod 644 "$config"
 start_daemon --config.file="$config"
-equals "nobody without capabilities: one process" "$(opener_of "$daemon_pid")" ""
-holds "which the status says" opener_is none
+equals "nobody without capabilities: there is one process" "$(opener_of "$daemon_pid")" ""
+holds "nobody without capabilities: the status says so" opener_is none
 stop_daemon
 
-# split_as CAPABILITIES: nobody with these. cap_38 is CAP_PERFMON, which setpriv of Debian 11 knows by number alone.
+# split_as CAPABILITIES: starts the daemon as nobody with these. cap_38 is CAP_PERFMON, which setpriv of Debian 11 knows
+# by number only.
 split_as() {
     wrapper=("${nobody[@]}" --inh-caps="$1" --ambient-caps="$1")
     start_daemon --config.file="$config"
     set_opener "nobody's daemon with $1"
 }
-# joined NAME...: as setpriv wants them.
+# joined NAME...: prints a list for setpriv.
 joined() {
     (IFS=, && echo "${*/#/+}")
 }
 split_as "$(joined "${needed[@]}" setpcap)"
 no_capabilities "of nobody"
-equals "nobody's opener keeps the capabilities that it needs, and its bounding set is no larger" \
+equals "nobody's opener keeps the capabilities that it needs, and its bounding set has no others" \
     "$(field "$opener" CapEff) $(field "$opener" CapBnd)" "$(mask "${needed[@]}") $(mask "${needed[@]}")"
 counts_starts 50
-equals "and the list of tracepoints is the same" "$(tracepoints)" "$n_tracepoints"
+equals "nobody's list of tracepoints is the same" "$(tracepoints)" "$n_tracepoints"
 stop_daemon
 split_as "$(joined "${needed[@]:0:1}" sys_admin)"
-equals "without CAP_SETPCAP the daemon's CapEff and CapPrm are 0 all the same" \
+equals "without CAP_SETPCAP the daemon's CapEff and CapPrm are still 0" \
     "$(field "$daemon_pid" CapEff) $(field "$daemon_pid" CapPrm)" "$none $none"
-contains "a tracepoint that is root's is missing, with the reason" "$(failure_of 'group == "trace"')" \
+contains "a tracepoint that only root may read is missing, with the reason" "$(failure_of 'group == "trace"')" \
     "grant CAP_DAC_READ_SEARCH"
 stop_daemon
 wrapper=()
 
 # --- samples
 
-# A program of a stranger's that only root can read; and who may see the kernel's symbols.
+# Only root can read this program of another user.
 cc -O1 -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c" || fail "hot.c compiles"
 chmod 711 "$scratch/hot"
-# start_hot NAME
+# start_hot NAME: starts the program as the user games.
 start_hot() {
     setpriv --reuid=games --regid=games --clear-groups "$scratch/$1" 600 >/dev/null &
     children+=("$!")
@@ -537,22 +543,22 @@ hot=$!
 shows_kernel() {
     "$@" grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
 }
-# sample: until the program has 100 samples. All are in $scratch/samples, and those of the program in hot-samples.
+# sample: samples until the program has 100 samples. All are in $scratch/samples, those of the program in hot-samples.
 sample() {
     : >"$scratch/samples"
-    get "/api/v1/folded?seconds=0.3" >/dev/null # which ends when the tables of symbols are made
+    get "/api/v1/folded?seconds=0.3" >/dev/null # ends when the symbol tables are loaded
     curl -sN "$url/api/v1/samples?frequency=500" >"$scratch/samples" &
     children+=("$!")
-    holds "a stranger's program has samples" eventually 60 has_hot
+    holds "another user's program has samples" eventually 60 has_hot
     kill "${children[-1]}"
-    sed -i '$d' "$scratch/samples" # it may be half a line
+    sed -i '$d' "$scratch/samples" # the last line may be incomplete
     jq -c 'select(.type == "sample" and .comm == "hot")' "$scratch/samples" |
         jq -s . >"$scratch/hot-samples"
 }
 has_hot() {
     [ "$(grep '"type":"sample"' "$scratch/samples" | grep -c '"comm":"hot"')" -ge 100 ]
 }
-# How many of hot's samples have a symbol of its own: none until its table is made.
+# Prints how many of the program's samples have its symbols: 0 until its table is loaded.
 hot_symbols() {
     jq '[.[] | select(.symbol | type == "string" and test("^hot_"))] | length' "$scratch/hot-samples"
 }
@@ -574,82 +580,86 @@ write_config "" "sampler: {enabled: true}"
 start_daemon --config.file="$config"
 set_opener "a daemon that samples"
 no_capabilities "which samples"
-equals "its opener" "$(fields "$opener")" "$none $all $all $all $none 1 "
-holds "with the symbols of a file that only root can read" eventually 60 has_symbols
+equals "the opener of a daemon that samples has these capabilities" \
+    "$(fields "$opener")" "$none $all $all $all $none 1 "
+holds "symbols of a file that only root can read are found" eventually 60 has_symbols
 if shows_kernel env; then
-    compares "the kernel's symbols as well" "$(kernel_symbols) > 0"
+    compares "kernel symbols are found" "$(kernel_symbols) > 0"
     # Other programs of this machine may be large.
-    equals "the header misses nothing" "$(note | grep -v '^of large programs only the largest functions')" ""
+    equals "the header has no note about missing symbols" \
+        "$(note | grep -v '^of large programs only the largest functions')" ""
 fi
 symboliser=$(child_named perfcountd-symb)
-holds "one process reads the files of strangers" test -n "$symboliser"
-equals "it has no capabilities" "$(field "$symboliser" CapEff) $(field "$symboliser" CapPrm)" "$none $none"
-equals "its system calls are filtered" "$(field "$symboliser" Seccomp)" 2
+holds "a symboliser process is running" test -n "$symboliser"
+equals "the symboliser has no capabilities" "$(field "$symboliser" CapEff) $(field "$symboliser" CapPrm)" "$none $none"
+equals "the symboliser's system calls are filtered" "$(field "$symboliser" Seccomp)" 2
 process_is symboliser "$symboliser"
 spent=$(process_value cpu_seconds_total symboliser)
 kill -9 "$symboliser"
-holds "it ends, and has no memory then" eventually 60 value_is resident_memory_bytes symboliser ""
-compares "but keeps its time" "$(process_value cpu_seconds_total symboliser) - $spent >= 0"
-# Another program, which has no table yet.
+holds "after it ended it has no memory" eventually 60 value_is resident_memory_bytes symboliser ""
+compares "its CPU time is kept" "$(process_value cpu_seconds_total symboliser) - $spent >= 0"
+# This program has no symbol table yet.
 cp "$scratch/hot" "$scratch/hot2"
 start_hot hot2
 sample
 again=$(child_named perfcountd-symb)
-holds "the next request starts another" test -n "$again" -a "$again" != "$symboliser"
-holds "whose memory is there" eventually 60 value_is resident_memory_bytes symboliser \
+holds "the next request starts another symboliser" test -n "$again" -a "$again" != "$symboliser"
+holds "its memory is reported" eventually 60 value_is resident_memory_bytes symboliser \
     $(($(stat_field "$again" 24) * $(getconf PAGESIZE)))
-compares "its time goes on from there" "$(process_value cpu_seconds_total symboliser) - $spent > 0"
+compares "its CPU time continues from there" "$(process_value cpu_seconds_total symboliser) - $spent > 0"
 stop_daemon
 
 write_config "" ""
 start_daemon --config.file="$config"
 set_opener "a daemon that does not sample"
-equals "its opener keeps no more than it needs" "$(field "$opener" CapEff)" "$(mask "${needed[@]}")"
-equals "samples are refused" "$(status_of /api/v1/samples?seconds=1)" 403
+equals "the opener keeps only the capabilities that it needs" "$(field "$opener" CapEff)" "$(mask "${needed[@]}")"
+equals "sampling is refused" "$(status_of /api/v1/samples?seconds=1)" 403
 write_config "" "sampler: {enabled: true}"
-equals "the sampler is enabled later" "$(status_of /-/reload -X POST)" 200
-equals "samples are refused" "$(status_of /api/v1/samples?seconds=1)" 403
-equals "with the reason and the remedy" "$(get /api/v1/samples?seconds=1 | jq -r .error)" \
+equals "the sampler is enabled by a reload" "$(status_of /-/reload -X POST)" 200
+equals "sampling is still refused" "$(status_of /api/v1/samples?seconds=1)" 403
+equals "the reason and the remedy are reported" "$(get /api/v1/samples?seconds=1 | jq -r .error)" \
     "the sampler was enabled after perfcountd had started; restart perfcountd"
 stop_daemon
 
 split_as "$(joined "${sampling[@]}" setpcap)"
-equals "nobody's opener for samples" "$(field "$opener" CapEff)" "$(mask "${sampling[@]}")"
-holds "nobody's daemon has a stranger's symbols" eventually 60 has_symbols
+equals "nobody's opener for sampling has these capabilities" "$(field "$opener" CapEff)" "$(mask "${sampling[@]}")"
+holds "nobody's daemon finds symbols of another user's program" eventually 60 has_symbols
 stop_daemon
 older=("${needed[@]}" sys_ptrace syslog sys_admin)
 split_as "$(joined "${older[@]}" setpcap)"
 equals "CAP_SYS_ADMIN in place of CAP_CHECKPOINT_RESTORE" "$(field "$opener" CapEff)" "$(mask "${older[@]}")"
-holds "nobody's daemon has them again" eventually 60 has_symbols
+holds "nobody's daemon finds the symbols again" eventually 60 has_symbols
 stop_daemon
 split_as "$(joined "${needed[@]}" setpcap)"
-equals "without CAP_SYS_PTRACE and CAP_SYSLOG" "$(field "$opener" CapEff)" "$(mask "${needed[@]}")"
+equals "without CAP_SYS_PTRACE and CAP_SYSLOG the opener has only these capabilities" \
+    "$(field "$opener" CapEff)" "$(mask "${needed[@]}")"
 sample
 # Newer kernels show mappings to CAP_PERFMON as well.
 if ! "${nobody[@]}" --inh-caps=+cap_38 --ambient-caps=+cap_38 cat "/proc/$hot/maps" >/dev/null 2>&1; then
-    contains "and says which capability is missing" "$(note)" "grant CAP_SYS_PTRACE"
+    contains "a note says which capability is missing" "$(note)" "grant CAP_SYS_PTRACE"
 fi
 if shows_kernel env && ! shows_kernel "${nobody[@]}"; then
-    contains "and that the kernel hides itself" "$(note)" "grant CAP_SYSLOG"
+    contains "a note says that the kernel hides its symbols" "$(note)" "grant CAP_SYSLOG"
 fi
 stop_daemon
 wrapper=()
 
-# --- the BPF programs that count cgroups: no process has them but the opener, and they end with it
+# --- the BPF programs that count cgroups: only the opener has them, and they are unloaded with it
 
-# program_ids PID: those of the programs that it has. are_gone ID...: none is in the kernel.
+# program_ids PID: prints the ids of the process's BPF programs. are_gone ID...: succeeds if none of them is loaded.
 program_ids() {
     awk '$1 == "prog_id:" { print $2 }' "/proc/$1/fdinfo/"* 2>/dev/null | sort -un | tr '\n' ' '
 }
 are_gone() {
     [ -z "$(python3 "$here/bpf-programs.py" "$@")" ]
 }
-# programs_of PID: sets programs, those that this process has.
+# programs_of PID: sets programs, the ids of the process's BPF programs.
 programs_of() {
     read -ra programs <<<"$(program_ids "$1")"
-    equals "the three programs are there" "$(python3 "$here/bpf-programs.py" "${programs[@]}" | wc -l)" 3
+    equals "the three programs are loaded" "$(python3 "$here/bpf-programs.py" "${programs[@]}" | wc -l)" 3
 }
-# start_bpf TITLE FLAGS...: sets holder, the process with the programs, and programs.
+# start_bpf TITLE FLAGS...: starts a daemon. Sets holder, the process that has the BPF programs, and programs, their
+# ids.
 start_bpf() {
     echo "-- $1"
     start_daemon --config.file="$config" "${@:2}"
@@ -658,32 +668,34 @@ start_bpf() {
     programs_of "$holder"
 }
 all_are_gone() {
-    holds "$1 leaves none" eventually 60 are_gone "${programs[@]}"
+    holds "$1 leaves no BPF program loaded" eventually 60 are_gone "${programs[@]}"
 }
 engine=auto write_config "" ""
 start_daemon --config.file="$config"
 set_opener "the daemon with the engine auto"
-equals "the opener: CAP_BPF as well" "$(field "$opener" CapEff)" "$(mask "${needed[@]}" $bpf)"
+equals "the opener also has CAP_BPF" "$(field "$opener" CapEff)" "$(mask "${needed[@]}" $bpf)"
 if [ "$(status_field .cgroups.engine)" != bpf ]; then
     left_out "the engine bpf"
     finish
 fi
-matches "and what bpf(2) gave it" "$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sort -u | tr '\n' ' ')" \
+matches "the opener also has BPF maps and programs open" \
+    "$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sort -u | tr '\n' ' ')" \
     "anon_inode:bpf-map anon_inode:bpf-prog "
 kill -STOP "$opener"
 mkdir "$parent/waiting"
 is_explained() {
     [[ $(failure_of 'collector == "cgroup"') == *"are not watched"*"the opener does not answer"* ]]
 }
-holds "a cgroup that comes while it is stopped is not watched, with the reason" eventually 60 is_explained
+holds "a cgroup that is made while the opener is stopped is not watched, and the reason is reported" \
+    eventually 60 is_explained
 kill -CONT "$opener"
-holds "and is counted once it answers" eventually 60 has_cgroup "$below/waiting"
+holds "it is counted once the opener answers" eventually 60 has_cgroup "$below/waiting"
 rmdir "$parent/waiting"
 programs_of "$opener"
 engine=perf write_config "" ""
-equals "a reload to the engine perf" "$(status_of /-/reload -X POST)" 200
-all_are_gone "which"
-equals "the same opener goes on" "$(opener_of "$daemon_pid")" "$opener"
+equals "a reload switches to the engine perf" "$(status_of /-/reload -X POST)" 200
+all_are_gone "the switch to perf"
+equals "the same opener is still running" "$(opener_of "$daemon_pid")" "$opener"
 stop_daemon
 
 engine=bpf write_config "" ""
@@ -691,12 +703,12 @@ start_bpf "one process" --no-opener
 kill -9 "$daemon_pid"
 all_are_gone "one process that is killed"
 start_bpf "an opener"
-equals "the daemon beside it has none" "$(program_ids "$daemon_pid")" ""
+equals "the daemon beside the opener has no BPF program" "$(program_ids "$daemon_pid")" ""
 kill -9 "$daemon_pid"
 all_are_gone "a daemon that is killed"
 start_bpf "an opener again"
 kill -9 "$holder"
 all_are_gone "an opener that is killed"
-holds "and the daemon outlives it" running "$daemon_pid"
+holds "the daemon keeps running without its opener" running "$daemon_pid"
 stop_daemon
 finish

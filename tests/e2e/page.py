@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The server of a hostile page: it gives PAGE at /attack, takes what the page reports, and passes everything else on.
+"""The server of a hostile page: serves PAGE at /attack, stores the page's reports, and forwards everything else.
 
 usage: page.py ADDRESS:PORT BEHIND PAGE REPORTS
 
-What is passed on goes to BEHIND byte for byte, as a browser sends it there once the name of this server leads to it
-(DNS rebinding). A line "listening on PORT" says that it is there; reports, one a line, go to the file REPORTS.
+Other requests are forwarded to BEHIND unchanged, as if the name of this server had been resolved to BEHIND's address
+(DNS rebinding). Prints "listening on PORT" when it is ready. Reports go to the file REPORTS, one a line.
 """
 import socket
 import socketserver

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A hostile page in a real browser on the machine, by each way that a page has to send requests, towards a daemon that
-# gives samples to everybody and lets local clients operate: nothing is started and nothing changed.
+# A hostile page in a real browser on the machine sends every kind of request that a page can send to a daemon that
+# permits sampling to everybody and operations to local clients. No request starts or changes anything.
 # set: all
 
-# A network of its own, whose addresses and ports are nobody else's.
+# Runs in a network namespace, so that the addresses and ports are not used otherwise.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
@@ -23,12 +23,12 @@ cat >"$config" <<'END'
 web: {min_interval: 0s, local_operators: true, limits: {connections_per_address: 500}}
 sampler: {enabled: true, event: cpu-clock, frequency: 50, max_clients: 64, allow: everybody}
 END
-# At the port of the daemon, on an address of its own, is the page's server: its name leads to the daemon then.
+# The page's server uses the daemon's port on another address, and forwards to the daemon (DNS rebinding).
 port=10298
 start_daemon --config.file="$config" --web.listen-address=127.0.0.1:$port --web.listen-address=192.0.2.1:$port
 
 idle=$(perf_fds)
-# The most that were ever open, a line each time; streams run for two seconds.
+# Prints the number of open events every 0.1 s; streams run for two seconds.
 watch_fds() {
     while running "$daemon_pid"; do
         perf_fds
@@ -38,7 +38,7 @@ watch_fds() {
 names="MAP evil.test 127.0.0.2, MAP other.test 127.0.0.2, MAP reports.test 127.0.0.2, MAP board.test 127.0.0.1"
 chromium_flags=(--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync "--host-resolver-rules=$names")
-# browse NAME URL [FLAGS...]: starts the browser in a session of its own, which ends with end_browser.
+# browse NAME URL [FLAGS...]: starts the browser in its own session, which end_browser ends.
 browse() {
     HOME=$scratch setsid "$browser" "${chromium_flags[@]}" "${@:3}" --user-data-dir="$scratch/$1" "$2" \
         >"$scratch/$1.out" 2>"$scratch/$1.err" </dev/null &
@@ -60,30 +60,30 @@ has_ended() {
 }
 reports=$scratch/reports
 : >"$reports"
-# serve ADDRESS BEHIND: a server of the page.
+# serve ADDRESS BEHIND: starts a server of the page.
 serve() {
     python3 "$here/page.py" "$1" "$2" "$here/page.html" "$reports" >"$scratch/server-$1" 2>&1 &
     children+=($!)
     eventually 60 grep -q listening "$scratch/server-$1"
 }
 
-# --- a browser may show a page whose address somebody has typed
+# --- an address that a user typed into the browser is served
 
 browse typed "http://127.0.0.1:$port/api/v1/folded?seconds=0.5" --dump-dom
 eventually 60 has_ended
 end_browser
-matches "stacks of an address that was typed are shown" "$(<"$scratch/typed.out")" ' [0-9]+.?</pre>'
+matches "stacks of a typed address are shown" "$(<"$scratch/typed.out")" ' [0-9]+.?</pre>'
 has_rested() {
     [ "$(perf_fds)" -le "$idle" ]
 }
-holds "and their events are closed" eventually 60 has_rested
+holds "their events are closed afterwards" eventually 60 has_rested
 
 # --- the page
 
 is_done() {
     grep -q "^$1 done$" "$reports"
 }
-# attack HOST TARGET...: opens the page of that host and port, and waits until it is through.
+# attack HOST TARGET...: opens the page of that host and port, and waits until it is done.
 attack() {
     local name=${1//:/-} target
     watch_fds >"$scratch/$name.fds" &
@@ -94,14 +94,14 @@ attack() {
     end_browser
     kill "$watching"
     wait "$watching" 2>/dev/null
-    holds "the page of $1 is through" is_done "$1"
+    holds "the page of $1 has finished" is_done "$1"
     for target in "${@:2}"; do
-        # Nobody has to answer the leave that a page asks for to send a header of its own elsewhere.
-        matches "its requests came to ${target:-its own origin}" "$(grep "^$1 ${target:-own}: get" "$reports")" \
+        # A CORS preflight, which a page needs to send its own header to another origin, may stay unanswered.
+        matches "its requests reached ${target:-its own origin}" "$(grep "^$1 ${target:-own}: get" "$reports")" \
             "get post$([ -n "$target" ] || echo ' own')\$"
     done
-    equals "no capture was started" "$(sort -n "$scratch/$name.fds" | tail -n 1)" "$idle"
-    equals "nothing is paused, or was" "$(get /api/v1/pause | jq -c .paused) $(grep -c 'is paused' "$daemon_log")" \
+    equals "no event was opened" "$(sort -n "$scratch/$name.fds" | tail -n 1)" "$idle"
+    equals "nothing is or was paused" "$(get /api/v1/pause | jq -c .paused) $(grep -c 'is paused' "$daemon_log")" \
         "false 0"
     equals "nothing was reloaded" "$(grep -c 'configuration reloaded' "$daemon_log")" 0
 }
@@ -109,13 +109,13 @@ attack() {
 serve 127.0.0.2:8000 127.0.0.1:$port
 attack evil.test:8000 "http://127.0.0.1:$port" "http://localhost:$port" "http://192.0.2.1:$port" \
     "http://board.test:$port"
-# Its name leads to the daemon, by loopback and by another address.
+# The host name of the page is resolved to the daemon, over loopback and over another address.
 serve 127.0.0.2:$port 127.0.0.1:$port
 attack evil.test:$port ""
 serve 127.0.0.2:8001 192.0.2.1:$port
 attack other.test:8001 ""
 
-equals "the daemon answers" "$(status_of /-/ready)" 200
+equals "the daemon still answers" "$(status_of /-/ready)" 200
 stop_daemon
-equals "and ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -51,8 +51,8 @@ start_daemon --config.file="$config"
 eventually 60 has_cgroup "$below/a"
 work
 equals "perfcountd_paused is 0" "$(paused)" 0
-equals "GET says so" "$(get /api/v1/pause | jq -c .)" '{"paused":false}'
-compares "it counts" "$(count "$below/a") >= 20000 - $unknown_faults"
+equals "GET says that nothing is paused" "$(get /api/v1/pause | jq -c .)" '{"paused":false}'
+compares "page faults are counted" "$(count "$below/a") >= 20000 - $unknown_faults"
 states=$(states)
 
 # --- during a pause
@@ -60,50 +60,52 @@ states=$(states)
 begin=$(date +%s)
 answer=$(pause 30)
 end=$(date +%s)
-equals "the answer" "$(jq -c '[.paused, .seconds]' <<<"$answer")" '[true,30]'
-compares "says until when" "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
+equals "the response has the state and the time" "$(jq -c '[.paused, .seconds]' <<<"$answer")" '[true,30]'
+compares "the response says when the pause ends" \
+    "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
 equals "perfcountd_paused is 1 at once" "$(paused)" 1
-equals "status says so" "$(get /api/v1/status | jq -c '[.paused, (.paused_until > 0)]')" '[true,true]'
+equals "the status says so" "$(get /api/v1/status | jq -c '[.paused, (.paused_until > 0)]')" '[true,true]'
 before=$(totals)
-compares "there is something to hold still" "$(wc -l <<<"$before") > 8"
+compares "there are totals to compare" "$(wc -l <<<"$before") > 8"
 work
-equals "totals and times stand still while the machine works" "$(totals)" "$before"
-equals "no state changes" "$(states)" "$states"
-equals "rates are not known" "$(get '/api/v1/rates?seconds=0.2&collector=cpu' |
+equals "totals and times do not change while the machine works" "$(totals)" "$before"
+equals "states do not change" "$(states)" "$states"
+equals "rates are null" "$(get '/api/v1/rates?seconds=0.2&collector=cpu' |
     jq -c '[.rates[].events[]] | unique')" '[null]'
-equals "HEAD and GET are for all" "$(status_of /api/v1/pause -I) $(status_of /api/v1/pause)" "200 200"
-holds "the log has it" grep -q 'paused for 30 seconds' "$daemon_log"
+equals "HEAD and GET are always allowed" "$(status_of /api/v1/pause -I) $(status_of /api/v1/pause)" "200 200"
+holds "the log says so" grep -q 'paused for 30 seconds' "$daemon_log"
 
 # --- events that are opened during the pause
 
 mkdir "$parent/b"
-holds "a cgroup that is made meanwhile has a series" eventually 60 has_cgroup "$below/b"
+holds "a cgroup that is made during the pause has a series" eventually 60 has_cgroup "$below/b"
 fault "$below/b" 20000
-equals "and does not count" "$(count "$below/b")" 0
+equals "it is not counted" "$(count "$below/b")" 0
 sed -i '/^  cpu:/s/name: f, events: .*/name: g, events: "minor-faults"}]}/' "$config"
-equals "a reload goes well" "$(status_of /-/reload -X POST)" 200
-equals "and keeps the pause" "$(paused)" 1
+equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
+equals "the reload does not end the pause" "$(paused)" 1
 work
-equals "its new groups do not count" "$(get '/api/v1/counters?collector=cpu&group=g' |
+equals "groups that the reload added are not counted" "$(get '/api/v1/counters?collector=cpu&group=g' |
     jq -c '[.counters[] | .value, .enabled_ns] | unique')" '[0]'
-equals "nothing fell" "$(fallen "$(grep cgroup_ <<<"$before")" "$(totals)")" ""
+equals "no total decreased" "$(fallen "$(grep cgroup_ <<<"$before")" "$(totals)")" ""
 
 # --- after the pause
 
 before=$(totals)
-equals "DELETE ends it" "$(resume | jq -c .)" '{"paused":false}'
+equals "DELETE ends the pause" "$(resume | jq -c .)" '{"paused":false}'
 equals "perfcountd_paused is 0 again" "$(paused)" 0
 fault "$below/b" 20000
 after_b=$(count "$below/b")
-compares "a cgroup that was made meanwhile counts from now on" "$after_b >= 20000 - $unknown_faults && $after_b < 20500"
+compares "a cgroup that was made during the pause is counted from now on" \
+    "$after_b >= 20000 - $unknown_faults && $after_b < 20500"
 work
 after=$(totals)
-equals "nothing fell" "$(fallen "$before" "$after")" ""
-compares "the groups from before go on" \
+equals "no total decreased" "$(fallen "$before" "$after")" ""
+compares "existing cgroups continue from their totals" \
     "$(count "$below/a") >= 40000 - $unknown_faults && $(count "$below/a") < 41000"
-compares "and so do all CPUs" \
+compares "all CPUs are counted again" \
     "$(get '/api/v1/counters?collector=cpu&group=g' | jq '[.counters[].enabled_ns] | min') > 0"
-equals "a second DELETE does no harm" "$(resume | jq -c .)" '{"paused":false}'
+equals "a second DELETE has no effect" "$(resume | jq -c .)" '{"paused":false}'
 
 # --- streams stay open during a pause but get no samples
 
@@ -115,26 +117,28 @@ pause 60 >/dev/null
 curl -sN "$url/api/v1/samples?seconds=1000" >"$scratch/late" &
 late=$!
 children+=("$late")
-holds "a stream that comes in a pause begins with it" eventually 60 has_line "$scratch/late" '"type":"pause"'
+holds "a stream that starts during a pause begins with a pause record" \
+    eventually 60 has_line "$scratch/late" '"type":"pause"'
 resume >/dev/null
-holds "and samples when it is over" eventually 60 has_line "$scratch/late" '"type":"sample"'
+holds "it has samples when the pause is over" eventually 60 has_line "$scratch/late" '"type":"sample"'
 kill "$late"
-equals "its lines" "$(jq -r .type "$scratch/late" 2>/dev/null | grep -xE 'header|pause|resume|sample' | uniq |
+equals "its records are in this order" \
+    "$(jq -r .type "$scratch/late" 2>/dev/null | grep -xE 'header|pause|resume|sample' | uniq |
     head -n 4 | xargs)" "header pause resume sample"
 curl -sN "$url/api/v1/samples?seconds=1000" >"$scratch/stream" &
 stream=$!
 children+=("$stream")
 holds "a stream runs" eventually 60 has_line "$scratch/stream" '"type":"sample"'
 pause 600 >/dev/null
-holds "and has a record of the pause" eventually 60 has_line "$scratch/stream" '"type":"pause"'
+holds "it has a record of the pause" eventually 60 has_line "$scratch/stream" '"type":"pause"'
 before=$(samples_in "$scratch/stream")
 cp "$(command -v bash)" "$scratch/newcomer"
 "$scratch/newcomer" -c 'while :; do :; done' &
 newcomer=$!
 children+=("$newcomer")
-equals "the seconds of a stream go on in a pause" \
+equals "the seconds of a stream continue during a pause" \
     "$(get '/api/v1/samples?seconds=2' | tail -n 1 | jq -c '[.reason, .records <= 1]')" '["seconds",true]'
-equals "nothing is sampled" "$(samples_in "$scratch/stream")" "$before"
+equals "no sample is taken" "$(samples_in "$scratch/stream")" "$before"
 resume >/dev/null
 # named_newcomer: succeeds if samples of the new process contain its name and its program.
 named_newcomer() {
@@ -142,10 +146,10 @@ named_newcomer() {
         jq -r 'select(.type == "sample") | "\(.comm) \(.module)"' 2>/dev/null |
         grep -q '^newcomer .*/newcomer$'
 }
-holds "a process that began in the pause has its name, and its program is known" eventually 60 named_newcomer
+holds "a process that started during the pause has its name and its program" eventually 60 named_newcomer
 kill "$newcomer" "$stream"
 wait "$stream"
-equals "there is no sample of within the pause" "$(sed '$d' "$scratch/stream" |
+equals "no sample has a time within the pause" "$(sed '$d' "$scratch/stream" |
     jq -s '(map(select(.type == "pause")) | first.time) as $from |
     (map(select(.type == "resume")) | first.time) as $to |
     [$to > $from, (map(select(.type == "sample" and .time > $from and .time < $to)) | length)] | join(" ")')" '"true 0"'
@@ -154,30 +158,31 @@ equals "there is no sample of within the pause" "$(sed '$d' "$scratch/stream" |
 
 pause 3600 >/dev/null
 begin=${EPOCHREALTIME/[.,]/}
-equals "another POST replaces the time" "$(pause 2 | jq -c '[.paused, .seconds]')" '[true,2]'
+equals "a second POST replaces the time" "$(pause 2 | jq -c '[.paused, .seconds]')" '[true,2]'
 before=$(totals)
-equals "POST to resume ends it too" "$(pause 1 >/dev/null && get /api/v1/resume -X POST | jq -c .)" '{"paused":false}'
-holds "one second is logged as one" grep -qw 'paused for 1 second' "$daemon_log"
+equals "POST to resume ends the pause" \
+    "$(pause 1 >/dev/null && get /api/v1/resume -X POST | jq -c .)" '{"paused":false}'
+holds "the log uses the singular for one second" grep -qw 'paused for 1 second' "$daemon_log"
 equals "a time may have a unit" "$(pause 2s | jq -c '[.paused, .seconds]')" '[true,2]'
-holds "it ends by itself" eventually 60 not is_paused
-compares "and not before its time, in us" "${EPOCHREALTIME/[.,]/} - $begin >= 2000000"
-holds "which is logged" grep -q 'the pause is over' "$daemon_log"
+holds "the pause ends by itself" eventually 60 not is_paused
+compares "it does not end too early (us)" "${EPOCHREALTIME/[.,]/} - $begin >= 2000000"
+holds "the end of the pause is logged" grep -q 'the pause is over' "$daemon_log"
 work
-compares "and counts" "$(count "$below/a") >= 60000 - $unknown_faults"
-equals "nothing fell" "$(fallen "$before" "$(totals)")" ""
-equals "without a time it is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
+compares "page faults are counted again" "$(count "$below/a") >= 60000 - $unknown_faults"
+equals "no total decreased" "$(fallen "$before" "$(totals)")" ""
+equals "the default time is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
 
-# tests/unit/test-server.c covers the other refused requests.
+# tests/unit/test-server.c tests the other errors.
 equals "400: more than an hour" "$(status_of '/api/v1/pause?seconds=3601' -X POST)" 400
 equals "400: an unknown parameter" "$(status_of '/api/v1/pause?minutes=1' -X POST)" 400
 equals "400: a time in the body" "$(status_of /api/v1/pause -d seconds=5)" 400
-contains "which says where it goes" "$(get /api/v1/pause -d seconds=5)" '/api/v1/pause?seconds=60'
-equals "a page in a browser may not" "$(status_of /api/v1/pause -X POST -H 'Origin: http://evil.example')" 403
-equals "nor resume" "$(status_of /api/v1/pause -X DELETE -H 'Origin: http://evil.example')" 403
-equals "neither changed anything" "$(paused)" 1
+contains "the message says where the time belongs" "$(get /api/v1/pause -d seconds=5)" '/api/v1/pause?seconds=60'
+equals "a web page may not pause" "$(status_of /api/v1/pause -X POST -H 'Origin: http://evil.example')" 403
+equals "a web page may not resume" "$(status_of /api/v1/pause -X DELETE -H 'Origin: http://evil.example')" 403
+equals "these requests changed nothing" "$(paused)" 1
 resume >/dev/null
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 
 # --- requests from another machine, which is simulated by a network namespace behind a pair of veth devices
 
@@ -197,11 +202,11 @@ test_elsewhere() {
     fi
     start_daemon --config.file="$config" --web.listen-address=$near:0
     equals "another machine may scrape" "$("${elsewhere[@]}" curl -s -o /dev/null -w '%{http_code}' "$url/metrics")" 200
-    equals "and see whether it is paused, and who may pause" \
+    equals "another machine may see whether it is paused, and who may pause" \
         "$("${elsewhere[@]}" curl -s "$url/api/v1/pause" | jq -c '[.paused, .refusal[:14]]')" \
         '[false,"only operators"]'
     for method in POST DELETE; do
-        equals "but 403: $method" \
+        equals "another machine may not $method" \
             "$("${elsewhere[@]}" curl -s -o /dev/null -w '%{http_code}' -X $method "$url/api/v1/pause")" 403
     done
     equals "nothing is paused" "$("${elsewhere[@]}" curl -s "$url/api/v1/pause" | jq -c .paused)" false

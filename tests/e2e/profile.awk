@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# The output of protoc for a pprof profile, with its numbers replaced by what they refer to. A line each: "sample_type
-# TYPE/UNIT", "mapping FILE BUILD-ID functions", "leaf COMM SAMPLES FUNCTION" and "stack STATE SECOND-VALUE
-# FUNCTION;..." for each sample, "label KEY TEXT" for each that samples have, "dangling WHAT" where
-# nothing is referred to, and "FIELD VALUE" for the rest.
+# Reads a pprof profile as protoc prints it, and replaces numbers by what they refer to. Prints one line each:
+# "sample_type TYPE/UNIT", "mapping FILE BUILD-ID functions"; "leaf COMM SAMPLES FUNCTION" and "stack STATE SECOND-VALUE
+# FUNCTION;..." for each sample; "label KEY TEXT" for each label; "dangling WHAT" for an invalid reference; "FIELD
+# VALUE" for all other fields.
 function text(number) {
     if (number + 0 >= n_texts)
         dangling[++n_dangling] = "text " number
     return texts[number + 0]
 }
 
-$2 == "{" { # a message in a message: "line" of "location"
+$2 == "{" { # a nested message, such as "line" in "location"
     depth++
     name[depth] = $1
     if (depth == 1) {

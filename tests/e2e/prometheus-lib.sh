@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # what lib.sh sets
-# A Prometheus of the test's own. Sourced after lib.sh.
+# Starts a Prometheus for the test. Source it after lib.sh.
 
-# start_prometheus CONFIGURATION [PORT]: until it is ready. Sets prometheus_pid and prometheus_url.
+# start_prometheus CONFIGURATION [PORT]: starts it and waits until it is ready. Sets prometheus_pid and prometheus_url.
 start_prometheus() {
     local port=${2:-}
     [ -n "$port" ] || port=$(/usr/bin/python3 -c \
@@ -19,12 +19,12 @@ start_prometheus() {
     fi
 }
 
-# query PROMQL: the result, a line of JSON.
+# query PROMQL: prints the result as a line of JSON.
 query() {
     curl -sS --data-urlencode "query=$1" "$prometheus_url/api/v1/query" | jq -c '.data.result'
 }
 
-# value PROMQL: of the one series of the answer.
+# value PROMQL: prints the value of the only series in the result.
 value() {
     query "$1" | jq -r 'if length == 1 then .[0].value[1] else "\(length) series" end'
 }

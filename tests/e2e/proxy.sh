@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The rights of clients of a real proxy on the machine, nginx or haproxy, where every client of the machine is an
-# operator: they read. tests/unit/test-request.c has the headers of other proxies.
+# Clients of a real proxy on the machine, nginx or haproxy, may only read, even if local clients may operate.
+# tests/unit/test-request.c tests the headers of other proxies.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl haproxy jq nginx python3
@@ -22,19 +22,19 @@ sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]
 print(*(s.getsockname()[1] for s in sockets))
 END
 }
-# end PID: of a proxy.
+# end PID: stops a proxy.
 end() {
     kill -TERM "$1"
     wait "$1" 2>/dev/null
 }
-# at PORT METHOD PATH [CURL-OPTIONS...]: the status code.
+# at PORT METHOD PATH [CURL-OPTIONS...]: prints the status code.
 at() {
     curl -sS --globoff --max-time 90 -o /dev/null -w '%{http_code}' -X "$2" "${@:4}" "http://127.0.0.1:$1$3"
 }
 answers_at() {
     [ "$(at "$1" GET /metrics)" != 000 ]
 }
-# operates PORT STATUS TITLE [CURL-OPTIONS...]
+# operates PORT STATUS TITLE [CURL-OPTIONS...]: checks the status of requests that need an operator.
 operates() {
     local method path
     while read -r method path; do
@@ -46,16 +46,16 @@ DELETE /api/v1/pause
 GET /api/v1/samples?seconds=0.1
 END
 }
-# is_no_operator PORT TITLE [CURL-OPTIONS...]: may read, and no more.
+# is_no_operator PORT TITLE [CURL-OPTIONS...]: checks that the client may read, but not operate.
 is_no_operator() {
-    equals "$2: reads" "$(at "$1" GET /metrics "${@:3}")" 200
+    equals "$2: may read" "$(at "$1" GET /metrics "${@:3}")" 200
     operates "$1" 403 "$2" "${@:3}"
 }
 
 operates "$port" 200 "without a proxy"
 reloads=$(grep -c 'configuration reloaded' "$daemon_log")
 
-# --- nginx: a server for each way to say whom it speaks for
+# --- nginx: one server for each header that names the client
 
 test_nginx() {
     local ports i=0 name headers target nginx
@@ -94,10 +94,11 @@ END
     is_no_operator "${ports[1]}" "nginx, X-Real-IP"
     is_no_operator "${ports[2]}" "nginx, Forwarded"
     is_no_operator "${ports[3]}" "nginx, X-Forwarded-Proto alone"
-    is_no_operator "${ports[4]}" "nginx, by the unix socket"
-    # One that says nothing is a local client itself, as the manual has it; the name that it was asked for may be not.
-    is_no_operator "${ports[5]}" "nginx, nothing but the Host of its client" -H 'Host: board.example'
-    operates "${ports[6]}" 200 "nginx, nothing at all"
+    is_no_operator "${ports[4]}" "nginx, over the unix socket"
+    # A proxy that sends no such header looks like a local client, as the manual says, unless the Host is another
+    # machine's.
+    is_no_operator "${ports[5]}" "nginx, only the Host of its client" -H 'Host: board.example'
+    operates "${ports[6]}" 200 "nginx, no header"
     end "$nginx"
 }
 
@@ -128,7 +129,7 @@ END
         return
     fi
     is_no_operator "${ports[0]}" "haproxy"
-    is_no_operator "${ports[1]}" "haproxy, by the unix socket"
+    is_no_operator "${ports[1]}" "haproxy, over the unix socket"
     end "$haproxy"
 }
 
@@ -137,7 +138,7 @@ by_nginx=$(grep -c 'configuration reloaded' "$daemon_log")
 test_haproxy
 compares "refused requests changed nothing" "$by_nginx - $reloads <= 1 && \
     $(grep -c 'configuration reloaded' "$daemon_log") == $by_nginx"
-equals "and nothing is paused" "$(get /api/v1/pause | jq -c .paused)" false
+equals "nothing is paused" "$(get /api/v1/pause | jq -c .paused)" false
 stop_daemon
-equals "the daemon ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

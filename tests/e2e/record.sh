@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `perfcountd record`: a program with a known profile has it in each format, as root and as an ordinary user; how a
-# recording ends, what it says, and that a file is there only when it is whole; of a running daemon.
+# `perfcountd record` finds the known profile of a program in each format, as root and as an ordinary user; how a
+# recording ends, what it prints, and that a file exists only when it is complete; recordings by a running daemon.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl gzip perf pgrep protoc python3 setpriv strip xmllint
@@ -9,29 +9,30 @@ need cc curl gzip perf pgrep protoc python3 setpriv strip xmllint
 chmod 755 "$scratch"
 program=record-hot
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/hot.c"
-# For `record`: no configuration of this machine, and the event that every machine has.
+# `record` uses no configuration of this machine, and an event that every machine has.
 echo 'sampler: {event: cpu-clock}' >"$scratch/config.yaml"
 mkdir -m 777 "$scratch/files"
 cd "$scratch/files" || exit 1
 
-# record ARGUMENTS...: sets status, and said: what was printed on standard error.
+# record ARGUMENTS...: sets status, and said, which is standard error.
 user=()
 record() {
     "${user[@]}" "$PERFCOUNTD" record --config.file="$scratch/config.yaml" "$@" >"$scratch/out" 2>"$scratch/err"
     status=$?
     said=$(<"$scratch/err")
 }
-# nothing_is_left TITLE: neither a file nor a part of one.
+# nothing_is_left TITLE: checks that there is neither a complete nor a partial file.
 nothing_is_left() {
     equals "$1: there is no file" "$(ls -A)" ""
 }
-# record_hot FORMAT WEIGHTS: sets truth, and checks the share. Runs until there are $enough samples, if the program gets
-# half of a CPU; with fewer, the bound of within_points() is wider.
+# record_hot FORMAT WEIGHTS: records the program, sets truth, and checks the share. It runs long enough for $enough
+# samples if the program gets half of a CPU; with fewer samples, the bound of within_points() is wider.
 seconds=$((2 * enough / 1999))
 record_hot() {
     record --frequency=1999 -o "hot.$1" -- "$scratch/$program" "$seconds"
-    equals "$1: the status of the program" "$status" 0
-    matches "$1: how many samples there are, and where" "$said" "[0-9]+ samples of cpu-clock in [0-9.]+ s: hot.$1"
+    equals "$1: the exit status is the program's" "$status" 0
+    matches "$1: the message has the number of samples and the file" \
+        "$said" "[0-9]+ samples of cpu-clock in [0-9.]+ s: hot.$1"
     truth=$(awk '/hot_/' "$scratch/out" | share)
     truth=${truth% *}
     "$2" "hot.$1" >"$scratch/weights"
@@ -47,51 +48,53 @@ samples_said() {
 # --- a command, in each format
 
 record_hot svg svg_weights
-holds "the picture is XML" xmllint --noout --nonet hot.svg
-equals "its samples" "$(sed -n 's|.*<title>all: \([0-9]*\) samples.*|\1|p' hot.svg)" "$(samples_said)"
+holds "the flame graph is valid XML" xmllint --noout --nonet hot.svg
+equals "the flame graph has all samples" \
+    "$(sed -n 's|.*<title>all: \([0-9]*\) samples.*|\1|p' hot.svg)" "$(samples_said)"
 contains "its title has the command" "$(grep -m 1 '<title>' hot.svg)" "/$program $seconds on $(uname -n): cpu-clock, "
-lacks "it asks for nothing" 'https?://[^w]|href=|src=|@import|url[(]' hot.svg
+lacks "it refers to no other resource" 'https?://[^w]|href=|src=|@import|url[(]' hot.svg
 record_hot folded folded_weights
-equals "the sum of the stacks" "$(awk '{ n += $NF } END { print n }' hot.folded)" "$(samples_said)"
+equals "the stacks have all samples" "$(awk '{ n += $NF } END { print n }' hot.folded)" "$(samples_said)"
 record_hot pb.gz protoc_weights
 record_hot perf.data script_weights
 rm -f hot.*
 
 record -o a.folded -- sh -c "$scratch/$program 1 & $scratch/$program 1; wait; exit 3"
-equals "its exit status is that of the command" "$status" 3
-compares "what it starts is sampled, too" "$(awk -v name="$program" 'index($0, name) == 1 { n += $NF }
+equals "the exit status is the command's" "$status" 3
+compares "processes that the command starts are sampled" "$(awk -v name="$program" 'index($0, name) == 1 { n += $NF }
     END { print n + 0 }' a.folded) > 0"
 record -o a.folded -- sh -c "$scratch/$program 1; kill -TERM \$\$"
-equals "or 128 and the signal" "$status" $((128 + 15))
+equals "the exit status is 128 and the signal" "$status" $((128 + 15))
 rm -f a.folded
 
 strip -o "$scratch/bare-hot" "$scratch/$program"
 record -o a.folded -- "$scratch/bare-hot" 1
-matches "functions of a stripped program have no names, and why" "$said" \
+matches "for a stripped program, the message says why functions have no names" "$said" \
     '[0-9]+ samples? without a name for the innermost function: [0-9]+ in bare-hot: the file has no symbols for them; '
 rm -f a.folded
 
 # --- how it ends
 
 record -o a.svg -- /no/such/command
-equals "no such command" "$status" 127
-contains "says so" "$said" "/no/such/command: cannot be run: No such file"
+equals "no such command: exit status" "$status" 127
+contains "no such command: the message" "$said" "/no/such/command: cannot be run: No such file"
 nothing_is_left "no such command"
 record -o a.svg --event=alignment-faults -- true
-equals "no samples" "$status" 1
-contains "says so, and why" "$said" "no sample of alignment-faults, so a.svg is not written: the command had only"
+equals "no samples: exit status" "$status" 1
+contains "no samples: the message" \
+    "$said" "no sample of alignment-faults, so a.svg is not written: the command had only"
 nothing_is_left "no samples"
 record -o a.svg --seconds=10m -- "$scratch/$program" 1
-equals "the command ends before the time" "$status" 0
+equals "the command ends before the time: exit status" "$status" 0
 record -o b.svg --seconds=500ms -- "$scratch/$program" 2
-equals "the time ends before the command, which is waited for" "$status $(grep -c hot_ "$scratch/out")" "0 2"
-matches "and its first half second is there" "$said" "samples of cpu-clock in 0[.][0-9] s: b.svg"
+equals "the time ends before the command: record waits for the command" "$status $(grep -c hot_ "$scratch/out")" "0 2"
+matches "only the first half second is recorded" "$said" "samples of cpu-clock in 0[.][0-9] s: b.svg"
 rm -f a.svg b.svg
 
 runs_hot() {
     pgrep -x "$program" >/dev/null
 }
-# What is sampled is written as it comes.
+# Samples are written while the recording is running.
 writes() {
     [ -n "$(find . -name "$1.*" -size +0)" ]
 }
@@ -106,10 +109,10 @@ has_cpu_time() {
 start_record -o a.folded -- "$scratch/$program" 600
 holds "a command runs" eventually 60 runs_hot
 hot=$(pgrep -x "$program")
-holds "for a while" eventually 60 has_cpu_time "$hot" 20
+holds "it has used some CPU time" eventually 60 has_cpu_time "$hot" 20
 kill -TERM "$recorder"
 wait "$recorder"
-equals "a signal is for the command" "$? $(grep -c hot_ "$scratch/out")" "0 2"
+equals "a signal is passed to the command" "$? $(grep -c hot_ "$scratch/out")" "0 2"
 compares "what was recorded until then is kept" "$(folded_weights a.folded | share | cut -d' ' -f2) > 30"
 "$scratch/$program" 600 >/dev/null &
 hot=$!
@@ -117,13 +120,13 @@ children+=("$hot")
 start_record -o b.perf.data --pid="$hot" --seconds=600
 holds "a process is sampled" eventually 60 writes b.perf.data
 ticks=$(awk '{ print $14 }' "/proc/$hot/stat")
-holds "for a while" eventually 60 has_cpu_time "$hot" $((ticks + 20))
+holds "the process uses some CPU time meanwhile" eventually 60 has_cpu_time "$hot" $((ticks + 20))
 kill -INT "$recorder"
 wait "$recorder"
-equals "a signal ends it well" $? 0
-compares "and what was recorded is kept" "$(script_weights b.perf.data | share | cut -d' ' -f2) > 0"
+equals "SIGINT ends the recording with exit status 0" $? 0
+compares "what was recorded until then is kept" "$(script_weights b.perf.data | share | cut -d' ' -f2) > 0"
 rm -f ./*
-# A signal that waits when it starts comes before the recording can begin.
+# A signal that is already pending at the start arrives before the recording can begin.
 python3 -c 'import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 os.kill(os.getpid(), signal.SIGINT)
@@ -135,11 +138,11 @@ nothing_is_left "interrupted before it begins"
 
 # --- usage
 
-# refused STATUS TEXT ARGUMENTS...
+# refused STATUS TEXT ARGUMENTS...: checks that these arguments are rejected.
 refused() {
     record "${@:3}"
     equals "refused: ${*:3}" "$status" "$1"
-    contains "says why" "$said" "$2"
+    contains "the message says why" "$said" "$2"
     nothing_is_left "${*:3}"
 }
 refused 2 'ends in .svg (a flame graph), .folded (stacks), .pb.gz (pprof) or .perf.data (perf)' -o a.txt
@@ -157,29 +160,29 @@ refused 2 'there is no PMU "nopmu"' --event=nopmu/x/ -o a.svg -- touch "$scratch
 equals "the command has not run" "$(ls "$scratch/ran" 2>&1)" "ls: cannot access '$scratch/ran': No such file or directory"
 mkdir a.svg
 record -o a.svg -- true
-equals "a directory" "$status" 1
-contains "says why" "$said" 'a.svg: cannot be written: Is a directory'
+equals "the output is a directory: exit status" "$status" 1
+contains "the output is a directory: the message" "$said" 'a.svg: cannot be written: Is a directory'
 rmdir a.svg
 mkdir "$scratch/small"
 if mount -t tmpfs -o size=8k tmpfs "$scratch/small" 2>/dev/null; then
     record --frequency=999 -o "$scratch/small/a.perf.data" -- "$scratch/$program" 1
-    equals "a file system that is full" "$status" 1
-    contains "says so" "$said" "cannot be written: No space left"
-    equals "nothing is left" "$(ls -A "$scratch/small")" ""
+    equals "a full file system: exit status" "$status" 1
+    contains "a full file system: the message" "$said" "cannot be written: No space left"
+    equals "a full file system: no file is left" "$(ls -A "$scratch/small")" ""
     umount "$scratch/small"
 else
-    left_out "a file system that is full"
+    left_out "a small file system to fill"
 fi
-# A file that is there stays as it was until another one is whole, and keeps its mode.
+# An existing file is replaced only when the new one is complete, and keeps its mode.
 echo old >old.folded
 chmod 640 old.folded
 record -o old.folded --event=alignment-faults -- true
-equals "an old file is kept where there is no new one" "$(<old.folded)" old
+equals "an existing file is kept if there is no new one" "$(<old.folded)" old
 record -o old.folded -- "$scratch/$program" 1
-equals "and is replaced by one" "$(stat -c %a old.folded) $(grep -c old old.folded)" "640 0"
+equals "an existing file is replaced, and keeps its mode" "$(stat -c %a old.folded) $(grep -c old old.folded)" "640 0"
 rm -f old.folded
 
-# --- a program without frame pointers, in which each stack is one function: it has no caller at all
+# --- a program without frame pointers, whose stacks are all one function long
 
 cc -O1 -nostdlib -static -fomit-frame-pointer -x c -o "$scratch/bare" - <<'END'
 void _start(void)
@@ -193,56 +196,60 @@ bare=$!
 children+=("$bare")
 for format in svg folded pb.gz; do
     record --pid="$bare" --seconds=2s --frequency=999 -o "a.$format"
-    matches "$format: where stacks end early" "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples[)]:'
+    matches "$format: the message says where stacks end early" \
+        "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples[)]:'
 done
-matches "a comment of pprof" "$(protoc_weights a.pb.gz >/dev/null; grep '^comment' "$scratch/fields")" \
+matches "pprof has it as a comment" "$(protoc_weights a.pb.gz >/dev/null; grep '^comment' "$scratch/fields")" \
     'stacks end after one function in bare'
 record --frequency=999 -o a.folded -- "$scratch/$program" 1
-lacks "not where callers are known" "in $program" "$scratch/err"
+lacks "there is no message if callers are known" "in $program" "$scratch/err"
 rm -f a.*
 
 # --- an ordinary user
 
 paranoid=$(</proc/sys/kernel/perf_event_paranoid)
 install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
-# The limit of locked memory is a user's: of one that no other test is.
+# The limit of locked memory is per user, so the test uses a user id that no other test uses.
 user=(setpriv "--reuid=$((50000 + $$ % 10000))" --regid=65534 --clear-groups --inh-caps=-all)
 if [ "$paranoid" = 2 ]; then
     PERFCOUNTD=$scratch/perfcountd record_hot svg svg_weights
-    contains "what an ordinary user lacks is said" "$said" "the kernel's functions are missing"
-    equals "and is not there" "$(grep -c 'class="kernel"' hot.svg)" 0
+    contains "an ordinary user is told what is missing" "$said" "the kernel's functions are missing"
+    equals "the flame graph has no kernel function" "$(grep -c 'class="kernel"' hot.svg)" 0
     rm -f hot.svg
     PERFCOUNTD=$scratch/perfcountd record --url=unix:/no/such/socket --seconds=1 -o a.svg
-    matches "without a daemon" "$status $said" '^1 .*no daemon answers on unix:/no/such/socket'
+    matches "without a daemon: exit status and message" "$status $said" '^1 .*no daemon answers on unix:/no/such/socket'
     nothing_is_left "without a daemon"
     if [ ! -e /run/perfcountd.sock ]; then
         PERFCOUNTD=$scratch/perfcountd record --seconds=1 -o a.svg
-        matches "all of the machine is for a daemon" "$status $said" \
+        matches "an ordinary user needs a daemon to record the whole machine" "$status $said" \
             '^1 perfcountd: this process may not sample: cpu 0 cpu-clock: permission denied .*perf_event_paranoid is 2; .*perfcountd: so a daemon was asked: no daemon answers on unix:/run/perfcountd.sock'
     fi
 else
     left_out "kernel.perf_event_paranoid of 2"
 fi
 
-# --- of a running daemon
+# --- recordings by a running daemon
 
 echo 'sampler: {enabled: true, event: cpu-clock, allow: everybody}' >"$scratch/daemon.yaml"
 start_daemon --config.file="$scratch/daemon.yaml"
 idle=$(perf_fds)
 for format in svg folded pb.gz perf.data; do
     record --url="$url" --pid="$hot" --seconds=2s --frequency=999 -o "a.$format"
-    equals "$format of a daemon" "$status" 0
-    matches "how many, and where they are" "$said" "[1-9][0-9]* samples in 2.0 s: a.$format"
+    equals "$format from a daemon: exit status" "$status" 0
+    matches "$format from a daemon: the message" "$said" "[1-9][0-9]* samples in 2.0 s: a.$format"
 done
-compares "the picture has the process" "$(svg_weights a.svg | share | cut -d' ' -f2) > 0"
-holds "it is XML" xmllint --noout --nonet a.svg
-compares "so have the stacks" "$(folded_weights a.folded | share | cut -d' ' -f2) > 0"
-compares "and pprof" "$(protoc_weights a.pb.gz | share | cut -d' ' -f2) > 0"
-compares "and perf" "$(script_weights a.perf.data | share | cut -d' ' -f2) > 0"
+compares "the flame graph has the process" "$(svg_weights a.svg | share | cut -d' ' -f2) > 0"
+holds "the flame graph is valid XML" xmllint --noout --nonet a.svg
+compares "the stacks have the process" "$(folded_weights a.folded | share | cut -d' ' -f2) > 0"
+compares "pprof has the process" "$(protoc_weights a.pb.gz | share | cut -d' ' -f2) > 0"
+compares "perf.data has the process" "$(script_weights a.perf.data | share | cut -d' ' -f2) > 0"
 record --url="$url" --pid="$bare" --seconds=2s --frequency=999 -o a.folded
-matches "a daemon says where stacks end early" "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples'
-matches "and so do the stacks" "$(tail -n 1 a.folded)" '^# stacks end after one function in bare .*[a-z]$'
-matches "and JSON" "$(get "/api/v1/samples?pid=$bare&seconds=2&frequency=999" | jq -r 'select(.type == "end") | .notes[]')" \
+matches "the message says where stacks end early" \
+    "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples'
+matches "the file of stacks says where stacks end early" \
+    "$(tail -n 1 a.folded)" '^# stacks end after one function in bare .*[a-z]$'
+matches "the JSON end record says where stacks end early" \
+    "$(get "/api/v1/samples?pid=$bare&seconds=2&frequency=999" | jq -r 'select(.type == "end") | .notes[]')" \
     'stacks end after one function in bare'
 rm -f ./*
 sleep 600 &
@@ -250,13 +257,14 @@ children+=("$!")
 for format in svg folded pb.gz perf.data; do
     refused 1 'no sample of the event in 1.0 s' --url="$url" --pid=$! --seconds=1 -o "a.$format"
 done
-holds "a daemon that is not asked samples nothing" eventually 60 fds_are "$idle"
+holds "a daemon without a request samples nothing" eventually 60 fds_are "$idle"
 start_record --url="$url" --pid="$hot" --seconds=60 -o a.svg
-holds "one that is asked samples" eventually 60 not fds_are "$idle"
+holds "the daemon samples on request" eventually 60 not fds_are "$idle"
 kill -INT "$recorder"
 wait "$recorder"
-equals "a signal ends the question" $? 1
-contains "says what becomes of it" "$(<"$scratch/err")" "interrupted: what a daemon has recorded until then is not kept"
+equals "SIGINT ends the recording with exit status 1" $? 1
+contains "the message says that nothing is kept" \
+    "$(<"$scratch/err")" "interrupted: what a daemon has recorded until then is not kept"
 nothing_is_left "a signal"
 refused 1 'it answered 404: there is no process 4194304' --url="$url" --pid=4194304 -o a.svg
 refused 2 'it answered 400' --url="$url" --event=nopmu/x/ -o a.svg

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Streams of the daemon, read by clients that others wrote (perf, jq, protoc, pprof): a program with a known profile has
-# it in each format, at the same time in all of them and in what perf records itself; on a CPU, in a cgroup, as a
-# process.
+# Streams of the daemon, read by other programs (perf, jq, protoc, pprof): the known profile of a program is found in
+# each format, in all of them at once, and in what perf records itself; for one CPU, one cgroup and one process.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl jq perf gzip pprof protoc readelf taskset cc
@@ -14,14 +13,14 @@ perf record -q -e cpu-clock -F 100 -a -o "$scratch/probe" sleep 0.1 >"$scratch/p
     skip "a perf that samples"
 
 cpu=$((cpus - 1))
-# The program has a name of its own: others may run it too.
+# The program has a unique name, since other tests may run it too.
 program=hot$$
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/hot.c" || exit 1
-# It has its CPU, whatever else runs, and those who read samples have another one.
+# It has a CPU for itself, and the readers of samples use another one.
 first=(chrt --fifo 1 taskset -c "$cpu")
 [ "$cpus" -gt 1 ] || first=(nice -n -10)
 
-# hot SECONDS [WRAPPER...]: runs the program, sets hot_pid.
+# hot SECONDS [WRAPPER...]: runs the program. Sets hot_pid.
 hot() {
     : >"$scratch/hot.out"
     "${first[@]}" "${@:2}" "$scratch/$program" "$1" >"$scratch/hot.out" &
@@ -30,16 +29,16 @@ hot() {
     eventually 60 test -s "$scratch/hot.out"
 }
 
-# end_hot: ends it, sets truth: the share that it had in the one function by its own clock.
+# end_hot: ends the program. Sets truth, the share of the first function by the program's own clock.
 end_hot() {
     kill "$hot_pid" 2>/dev/null
     wait "$hot_pid"
     truth=$(share <"$scratch/hot.out")
     truth=${truth% *}
-    compares "the program had 70 % there, by its own clock" "$truth > 68 && $truth < 72"
+    compares "by its own clock the program spent 70 % in the first function" "$truth > 68 && $truth < 72"
 }
 
-# stream PATH FILE: in the background; wait_all waits for them.
+# stream PATH FILE: reads a stream in the background; wait_all waits for all of them.
 streams=()
 stream() {
     curl -sS --globoff -N -o "$2" "$url$1" &
@@ -50,17 +49,18 @@ wait_all() {
     wait "${streams[@]}"
     streams=()
 }
-# seconds_for SAMPLES FREQUENCY: with more than half as many again, as the host of this machine may take some.
+# seconds_for SAMPLES FREQUENCY: prints a time that is long enough even if the host of this machine takes 40 % of it.
 seconds_for() {
     echo $(($1 * 17 / 10 / $2 + 1))
 }
 
-# Of perf, but that samples were lost: that is right where the CPUs were busy.
+# Prints perf's complaints except those about lost samples, which are expected on busy CPUs.
 complaints() {
     sed -E '/^(Warning:|Processed .* lost .*|Check IO\/CPU overload!|)$/d' "$scratch/complaints"
 }
 
-# Each prints lines "WEIGHT SYMBOL", as the functions of lib.sh, of the program's own functions, from a file of the format.
+# Each function prints lines "WEIGHT SYMBOL" of the program's own functions from a file of the format, like those of
+# lib.sh.
 report_weights() {
     perf report -i - --stdio --comm "$program" --sort symbol -g none --no-children -F sample,sym <"$1" \
         2>"$scratch/complaints" | awk '$2 == "[.]" { print $1, $3 }'
@@ -73,7 +73,7 @@ pprof_weights() {
         2>"$scratch/pprof.err" | tee "$scratch/top" | awk '$6 ~ /^hot_/ { print $1, $6 }'
 }
 
-# samples FILE EXPRESSION: what jq makes of each sample.
+# samples FILE EXPRESSION: prints the jq expression of each sample.
 samples() {
     jq -r "select(.type == \"sample\") | $2" "$1"
 }
@@ -99,7 +99,7 @@ end_hot
 script_weights "$scratch/perf-record" >"$scratch/weights"
 recorded=$(share <"$scratch/weights")
 within_points "perf record -a" "$recorded"
-# The program is hidden, or pprof would look for the symbols itself.
+# The program is hidden, since pprof would look for the symbols itself.
 build_id=$(readelf -n "$scratch/$program" | awk '/Build ID/ { print $3 }')
 for format in script:perf.data report:perf.data ndjson:ndjson folded:folded protoc:pprof pprof:pprof; do
     [ $format != pprof:pprof ] || mv "$scratch/$program" "$scratch/hidden"
@@ -119,48 +119,48 @@ equals "the end is last" "$(end_of "$scratch/ndjson" reason)" seconds
 
 perf script -i - -F comm,ip,sym <"$scratch/perf.data" >"$scratch/script" 2>/dev/null
 holds "perf script shows the callers" grep -A 2 -m 1 -w hot_seventy "$scratch/script"
-holds "perf script has symbols of the kernel" grep -qE '^\s+ffff[0-9a-f]+ [a-z_]' "$scratch/script"
+holds "perf script finds kernel symbols" grep -qE '^\s+ffff[0-9a-f]+ [a-z_]' "$scratch/script"
 perf report -i - --stdio --header-only <"$scratch/perf.data" >"$scratch/header" 2>&1
-holds "perf knows the event" grep -q 'event : name = cpu-clock' "$scratch/header"
-holds "perf knows the kernel" grep -q "os release : $(uname -r)" "$scratch/header"
-holds "the pipe of the manual works as it stands there" sh -c \
+holds "perf finds the event" grep -q 'event : name = cpu-clock' "$scratch/header"
+holds "perf finds the kernel release" grep -q "os release : $(uname -r)" "$scratch/header"
+holds "the pipeline of the manual works unchanged" sh -c \
     "curl -sN '$url/api/v1/perf.data?seconds=1' | perf report -i - --stdio 2>/dev/null | grep -q cpu-clock"
 
 equals "folded: each line is a stack and a count" "$(grep -vE '^[^ ;]+(;[^;]+)* [1-9][0-9]*$' "$scratch/folded")" ""
-# Stacks that found no room come last.
-holds "folded: no line is there twice, and they are sorted" \
+# Truncated stacks come last.
+holds "folded: lines are unique and sorted" \
     sh -c "grep -v '^\[truncated\] ' '$scratch/folded' | sed 's/ [0-9]*\$//' | sort -cu"
-holds "folded: callers are outside" grep -qE "^$program;.*main;hot_seventy [0-9]+\$" "$scratch/folded"
+holds "folded: callers come before callees" grep -qE "^$program;.*main;hot_seventy [0-9]+\$" "$scratch/folded"
 if [ "$(awk '$3 == "_text" { print $1; exit }' /proc/kallsyms)" != 0000000000000000 ]; then
-    holds "folded: the kernel's functions are marked" grep -qE ';[a-z_][A-Za-z0-9_.]*_\[k\]' "$scratch/folded"
+    holds "folded: kernel functions are marked" grep -qE ';[a-z_][A-Za-z0-9_.]*_\[k\]' "$scratch/folded"
 fi
 
-# TITLE|LINE of what profile.awk makes of the text of protoc
+# Columns: title, and the line that profile.awk must print.
 lacks "protoc knows each field" '^ *[0-9]+[:{ ]' "$scratch/profile"
 while IFS='|' read -r title line; do
     holds "protoc: $title" grep -qE "^$line\$" "$scratch/fields"
 done <<END
-samples are counted|sample_type samples/count
-the clock is in nanoseconds|sample_type cpu-clock/nanoseconds
-so is the period|period_type cpu-clock/nanoseconds
-the default is the event|default_sample_type cpu-clock
+the first value is the number of samples|sample_type samples/count
+the second value is in nanoseconds|sample_type cpu-clock/nanoseconds
+the period is in nanoseconds|period_type cpu-clock/nanoseconds
+the default value is the event|default_sample_type cpu-clock
 the period is that of 1999 Hz|period 500[0-9]{3}
-it took $long s or a little more|duration_nanos [0-9]{10,}
-it was today|time_nanos $(date +%s | cut -c 1-6)[0-9]{13}
-it has a comment|comment perfcountd: [0-9]+ samples
-the program's file and build id are there|mapping $scratch/$program ${build_id:?} functions
+the duration is at least 10 s|duration_nanos [0-9]{10,}
+the time is today|time_nanos $(date +%s | cut -c 1-6)[0-9]{13}
+there is a comment|comment perfcountd: [0-9]+ samples
+there is a mapping with the program's file and build id|mapping $scratch/$program ${build_id:?} functions
 END
-equals "protoc: every reference leads somewhere" "$(grep '^dangling' "$scratch/fields")" ""
-holds "pprof knows the event" grep -qx 'Type: samples' "$scratch/top"
+equals "protoc: every reference is valid" "$(grep '^dangling' "$scratch/fields")" ""
+holds "pprof finds the sample type" grep -qx 'Type: samples' "$scratch/top"
 HOME=$scratch pprof -symbolize=none -tagfocus=comm="$program" -traces "$scratch/pprof" >"$scratch/traces" 2>/dev/null
-holds "pprof's default is the event" grep -qx 'Type: cpu-clock' "$scratch/traces"
+holds "pprof's default sample type is the event" grep -qx 'Type: cpu-clock' "$scratch/traces"
 holds "pprof finds the callers" sh -c "grep -A1 hot_seventy '$scratch/traces' | grep -qw main"
 
 # --- a CPU, a cgroup, a process, a period, a group
 
 long=$(seconds_for $enough 1423)
 mkdir "$parent/hot"
-# shellcheck disable=SC2016 # that shell's
+# shellcheck disable=SC2016 # the inner shell expands it
 hot $((2 * long + 60)) sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$parent/hot"
 stream "/api/v1/samples?seconds=$long&frequency=1999&cpu=$cpu" "$scratch/cpu"
 [ "$cpu" -eq 0 ] || stream "/api/v1/samples?seconds=$long&frequency=1999&cpu=0" "$scratch/other"
@@ -177,49 +177,49 @@ watched_pid=$hot_pid
 end_hot
 for variant in cpu cgroup pid period group; do
     within_points "$variant=" "$(ndjson_weights "$scratch/$variant" | share)"
-    matches "$variant=: the end says how many were lost" "$(end_of "$scratch/$variant" lost)" '^[0-9]+$'
+    matches "$variant=: the end record has the number of lost samples" "$(end_of "$scratch/$variant" lost)" '^[0-9]+$'
 done
 for variant in cgroup pid group; do
     within_points "$variant=, for perf" "$(script_weights "$scratch/$variant-perf" | share)"
     equals "$variant=, for perf: no complaint" "$(complaints)" ""
 done
 for variant in cpu period group; do
-    equals "$variant=: samples of that CPU alone" "$(samples "$scratch/$variant" .cpu | sort -u)" "$cpu"
+    equals "$variant=: only samples of that CPU" "$(samples "$scratch/$variant" .cpu | sort -u)" "$cpu"
 done
 for variant in cgroup pid; do
-    equals "$variant=: samples of its processes alone" "$(samples "$scratch/$variant" .pid | sort -u)" "$watched_pid"
+    equals "$variant=: only samples of its processes" "$(samples "$scratch/$variant" .pid | sort -u)" "$watched_pid"
 done
-# cpu-clock samples a CPU also while it is idle.
-equals "period=: each sample has it" "$(samples "$scratch/period" .period | sort -u)" 700001
-compares "period=: one every 0.7 ms at most" \
+# cpu-clock also samples an idle CPU.
+equals "period=: each sample has the period" "$(samples "$scratch/period" .period | sort -u)" 700001
+compares "period=: at most one sample every 0.7 ms" \
     "$(samples "$scratch/period" .pid | wc -l) <= 1440 * $(end_of "$scratch/period" seconds)"
 perf script -i - -F event <"$scratch/group-perf" >"$scratch/script" 2>/dev/null
 holds "perf has samples of the group's other event" grep -q context-switches "$scratch/script"
-# shellcheck disable=SC2016 # jq's
-holds "read=1: the counts of a group grow, and never fall" jq -se '
+# shellcheck disable=SC2016 # jq expands it
+holds "read=1: the counts of a group increase and never decrease" jq -se '
     (map(.["cpu-clock"]) | . == sort and .[-1] - .[0] > 1e9) and
     (map(.["context-switches"]) | . == sort and .[-1] > .[0])' <(samples "$scratch/group" '.counts | tojson')
 
-# A thread that begins on one CPU, under another name, and goes on on the other.
+# The thread starts on one CPU under another name, and moves to the other CPU.
 if [ "$cpu" -ne 0 ]; then
-    equals "another CPU has samples, and none of the program" "$(samples "$scratch/other" .cpu | sort -u) $(
+    equals "the other CPU has samples, but none of the program" "$(samples "$scratch/other" .cpu | sort -u) $(
         ndjson_weights "$scratch/other" | wc -l)" "0 0"
     stream "/api/v1/samples?seconds=$long&frequency=1999&cpu=0" "$scratch/moved"
     stream "/api/v1/perf.data?seconds=$long&frequency=1499&cpu=0" "$scratch/moved-perf"
     first=(nice -n -10 taskset -c "$cpu")
-    # shellcheck disable=SC2016 # that shell's
+    # shellcheck disable=SC2016 # the inner shell expands it
     hot $((2 * long + 60)) sh -c 'exec "$@"' sh
     taskset -cp 0 "$hot_pid" >/dev/null
     wait_all
     end_hot
     moved=$(ndjson_weights "$scratch/moved" | share)
-    compares "a program that came from another CPU is known there" "${moved#* } > 0"
-    compares "and has its share, within 5 standard deviations" \
+    compares "a program that moved from another CPU is found by name" "${moved#* } > 0"
+    compares "it has its share, within 5 standard deviations" \
         "(${moved% *} - $truth)^2 < 25 * 45.8^2 / ${moved#* }"
-    compares "for perf as well" "$(script_weights "$scratch/moved-perf" | wc -l) > 0"
+    compares "perf finds it as well" "$(script_weights "$scratch/moved-perf" | wc -l) > 0"
 else
     left_out "a second CPU"
 fi
 stop_daemon
-equals "ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A minute after the sampler's last client its tables are gone, and their memory is the system's again.
+# A minute after the sampler's last client its symbol tables are freed, and their memory is returned to the system.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl pgrep
 
 anonymous() {
-    get /metrics >/dev/null # an answer is no longer than this one
+    get /metrics >/dev/null # the next response is not longer than this one
     awk '$1 == "Anonymous:" { print $2 }' "/proc/$daemon_pid/smaps_rollup"
 }
 symboliser() {
@@ -25,15 +25,15 @@ for path in /api/v1/samples /api/v1/folded /debug/pprof/profile /api/v1/perf.dat
     get "$path?seconds=2" >"$scratch/answer-${path##*/}" &
     clients+=("$!")
 done
-holds "samples have a symboliser" eventually 60 symboliser
+holds "sampling starts a symboliser" eventually 60 symboliser
 wait "${clients[@]}"
 most=$(anonymous)
 compares "samples take memory: $before kB without, $most kB with" "$most > $before"
-holds "it ends after half a minute without work" eventually 120 not symboliser
+holds "the symboliser ends after half a minute without work" eventually 120 not symboliser
 given_back() {
     [ $((2 * ($(anonymous) - before))) -le $((most - before)) ]
 }
-holds "a minute later, what they took is given back, at least half of it" eventually 120 given_back
+holds "a minute later at least half of the memory is returned" eventually 120 given_back
 stop_daemon
-equals "it ends" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -1,40 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Streams of samples: the clients that get them, the events that they may name, slow clients, reloads, the end of the
-# daemon, other rights and other clocks; and nothing is open while nobody listens.
+# Streams of samples: permitted clients, permitted events, slow clients, reloads, the end of the daemon, missing
+# permissions and time namespaces. While there is no client, no event is open.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq cc objdump pgrep unshare
 [ "$(id -u)" -eq 0 ] || skip "root, to sample all CPUs and set probes"
 
-# write_config LINES...
+# write_config LINES...: writes a configuration with these lines.
 write_config() {
     printf '%s\n' 'web: {min_interval: 0s, local_operators: true}' "$@" >"$scratch/config.yaml"
 }
-# reload LINES...
+# reload LINES...: writes such a configuration and reloads.
 reload() {
     write_config "$@"
-    equals "a reload" "$(status_of /-/reload -X POST)" 200
+    equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
 }
-# stream FILE PATH: a client in the background. Sets stream.
+# stream FILE PATH: starts a client in the background. Sets stream.
 stream() {
     : >"$1"
     curl -sN "$url$2" >"$1" &
     stream=$!
     children+=("$stream")
 }
-# ends_by FILE REASON
+# ends_by FILE REASON: succeeds if the stream has ended for this reason.
 ends_by() {
     tail -n 1 "$1" | grep -qF "\"reason\":\"$2\""
 }
-# records_in FILE: lines without a time are about processes that run already, but the kernel gives ksymbol none.
+# records_in FILE: prints the number of records. Lines without a time describe processes that were already running,
+# except for ksymbol, which never has a time.
 records_in() {
     jq -r 'select((.time and .type != "header") or .type == "ksymbol") | .type' "$1" | wc -l
 }
-# refuses STATUS QUERY TEXT: of /api/v1/samples.
+# refuses STATUS QUERY TEXT: checks that /api/v1/samples rejects the query with this status and text.
 refuses() {
     equals "$1: $2" "$(status_of "/api/v1/samples?$2")" "$1"
-    contains "says why: $2" "$(get "/api/v1/samples?$2" | jq -r .error)" "$3"
+    contains "the message says why: $2" "$(get "/api/v1/samples?$2" | jq -r .error)" "$3"
 }
 cpus=$(getconf _NPROCESSORS_ONLN)
 chmod 755 "$scratch"
@@ -42,17 +43,17 @@ chmod 755 "$scratch"
 write_config
 start_daemon --config.file="$scratch/config.yaml"
 for path in /api/v1/samples /api/v1/perf.data /api/v1/folded /debug/pprof/profile; do
-    equals "$path is off" "$(status_of "$path")" 403
-    contains "says which key" "$(get "$path")" 'sampler.enabled'
+    equals "$path is disabled" "$(status_of "$path")" 403
+    contains "the message names the key" "$(get "$path")" 'sampler.enabled'
 done
 stop_daemon
 
 write_config 'sampler: {enabled: true, event: cpu-clock, max_clients: 3, max_seconds: 1000}'
 start_daemon --config.file="$scratch/config.yaml"
 idle=$(perf_fds)
-equals "HEAD" "$(status_of /api/v1/samples -I)" 200
-holds "opens nothing" fds_are "$idle"
-equals "a page of another site" "$(status_of '/api/v1/samples?max=1' -H 'Origin: http://example.com')" 403
+equals "HEAD succeeds" "$(status_of /api/v1/samples -I)" 200
+holds "HEAD opens no event" fds_are "$idle"
+equals "a page of another site is rejected" "$(status_of '/api/v1/samples?max=1' -H 'Origin: http://example.com')" 403
 while read -r status query text; do
     refuses "$status" "$query" "$text"
 done <<'END'
@@ -64,48 +65,48 @@ done <<'END'
 404 pid=4194304 no process 4194304
 404 cgroup=/no/such/cgroup no cgroup /no/such/cgroup
 END
-holds "errors leave nothing open" fds_are "$idle"
+holds "after errors no event is open" fds_are "$idle"
 
 # --- streams
 
 get '/api/v1/samples?max=100&frequency=1000' >"$scratch/max"
 holds "each line is JSON" jq -e . "$scratch/max"
 equals "max is exact" "$(records_in "$scratch/max")" 100
-equals "and says so" "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 100"
+equals "the end record says so" "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 100"
 get '/api/v1/samples?max=100&event=cpu-clock/period=700001/' >"$scratch/period"
-equals "the event's term is the period" \
+equals "the period in the event's name is used" \
     "$(jq -r 'select(.type == "header" or .type == "sample") | .period' "$scratch/period" | sort -u)" 700001
 get '/api/v1/samples?seconds=0.5&cpu=0' >"$scratch/seconds"
-equals "ends by seconds" "$(end_of "$scratch/seconds" reason)" seconds
-equals "of one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/seconds" | sort -u)" 0
+equals "seconds= ends the stream" "$(end_of "$scratch/seconds" reason)" seconds
+equals "cpu= selects one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/seconds" | sort -u)" 0
 jq -r 'select(.type == "sample") | .time' "$scratch/seconds" >"$scratch/times"
-holds "in the order of time" sort -n -c "$scratch/times"
+holds "samples are in the order of time" sort -n -c "$scratch/times"
 sample_until 5 "$scratch/read" '/api/v1/samples?event=%7Bcpu-clock,context-switches%7D&read=1&frequency=1000'
-contains "read=1 gives the group's values" "$(grep -m 1 '"type":"sample"' "$scratch/read")" 'context-switches'
-contains "a clock that is only read with it is refused" \
+contains "read=1 adds the counts of the group" "$(grep -m 1 '"type":"sample"' "$scratch/read")" 'context-switches'
+contains "read=1 is rejected with a clock that ignores the modifier" \
     "$(get '/api/v1/samples?event=%7Bcpu-clock,task-clock%7D:u&read=1' | jq -r .error)" 'task-clock counts time'
 
-# --- clients share rings, and leave each its own
+# --- ring buffers are shared by clients with equal parameters
 
 stream "$scratch/one" '/api/v1/samples?frequency=100'
 one=$stream
 stream "$scratch/two" '/api/v1/samples?frequency=100'
 two=$stream
-holds "two clients share rings" eventually 60 fds_are $((idle + cpus))
+holds "two equal clients share ring buffers" eventually 60 fds_are $((idle + cpus))
 stream "$scratch/three" '/api/v1/samples?frequency=101'
-holds "others have their own" eventually 60 fds_are $((idle + 2 * cpus))
+holds "another client has its own ring buffers" eventually 60 fds_are $((idle + 2 * cpus))
 refuses 503 max=1 max_clients
 kill "$stream"
-holds "a client that goes frees its rings" eventually 60 fds_are $((idle + cpus))
+holds "the ring buffers of a client are closed when it leaves" eventually 60 fds_are $((idle + cpus))
 kill "$one"
 n=$(samples_in "$scratch/two")
-holds "and the other goes on" eventually 60 has_samples "$scratch/two" $((n + 10))
+holds "the other client still receives samples" eventually 60 has_samples "$scratch/two" $((n + 10))
 kill "$two"
-holds "nothing is open when nobody listens" eventually 60 fds_are "$idle"
+holds "without a client no event is open" eventually 60 fds_are "$idle"
 stream "$scratch/quiet" '/api/v1/samples?event=alignment-faults&period=1000000'
-holds "a stream that has nothing to send" eventually 60 fds_are $((idle + cpus))
+holds "a stream without samples is open" eventually 60 fds_are $((idle + cpus))
 kill "$stream"
-holds "notices that its client is gone" eventually 60 fds_are "$idle"
+holds "its events are closed when the client leaves" eventually 60 fds_are "$idle"
 
 # --- what is sampled
 
@@ -128,13 +129,13 @@ int main(int argc, char **argv)
 }
 END
 cc -O1 -pthread -o "$scratch/spin" "$scratch/spin.c"
-# start PROGRAM...: in the background. Sets started.
+# start PROGRAM...: runs a program in the background. Sets started.
 start() {
     "$@" >/dev/null &
     started=$!
     children+=("$started")
 }
-# samples_of SPACE FILE: how many samples a stream has of the kernel, or of user space.
+# samples_of SPACE FILE: prints how many samples of a stream are in the kernel, or in user space.
 samples_of() {
     jq -c --argjson kernel "$([ "$1" = kernel ] && echo true || echo false)" \
         'select(.type == "sample" and (.module == "[kernel.kallsyms]") == $kernel)' "$2" | wc -l
@@ -157,25 +158,26 @@ stream "$scratch/process" "/api/v1/samples?pid=$started&seconds=1000"
 has_thread() {
     grep '"type":"sample"' "$scratch/process" | grep -qv "\"tid\":$started,"
 }
-holds "a stream of a process has all its threads" eventually 60 has_thread
+holds "pid= samples all threads of the process" eventually 60 has_thread
 kill "$started"
 wait "$stream"
-equals "it ends with the process" "$(end_of "$scratch/process" reason)" 'the process has ended'
-equals "and has only its samples" "$(jq -r 'select(.type == "sample") | .pid' "$scratch/process" | sort -u)" "$started"
+equals "the stream ends with the process" "$(end_of "$scratch/process" reason)" 'the process has ended'
+equals "it has only samples of the process" \
+    "$(jq -r 'select(.type == "sample") | .pid' "$scratch/process" | sort -u)" "$started"
 
-# The first sample of a program asks for the table of its symbols.
+# The symbol table of a program is requested at its first sample.
 cp "$scratch/spin" "$scratch/fresh"
 start "$scratch/fresh"
 get "/api/v1/samples?pid=$started&max=50" >"$scratch/early"
 kill "$started"
 early=$(end_of "$scratch/early" awaiting_symbols)
-compares "addresses that had no symbol yet are counted" "$early >= $(jq -r --arg file "$scratch/fresh" \
+compares "addresses without a symbol so far are counted" "$early >= $(jq -r --arg file "$scratch/fresh" \
     'select(.type == "sample") | .callchain[]?, . | select(.module == $file and .symbol == "[unknown]") | 1' \
     "$scratch/early" | wc -l) && $early > 0"
-contains "and a note says so" "$(jq -r 'select(.type == "end") | .notes[]' "$scratch/early")" \
+contains "a note in the end record says so" "$(jq -r 'select(.type == "end") | .notes[]' "$scratch/early")" \
     "$early addresses have no symbol, since the tables"
 
-# --- the events that a client may name: none ends the daemon, or changes what a program does
+# --- events that clients may name: none ends the daemon or affects a program
 
 probed=$scratch/probed
 cp "$(command -v sleep)" "$probed"
@@ -184,28 +186,28 @@ offset=$(objdump -h "$probed" 2>/dev/null | awk '$2 == ".init" { print "0x" $6 }
 answers() {
     equals "$2: $1" "$(status_of /api/v1/samples -G --data-urlencode max=1 --data-urlencode "event=$1")" "$2"
 }
-# A number where the kernel would read a pointer.
+# The kernel would interpret these numbers as pointers.
 for event in uprobe/config1=0x41414141/ kprobe/config1=0x41414141/ uprobe/config=1,config1=0x10000/ \
     uprobe/path=/bin/sh,config1=0x41414141/; do
     answers "$event" 400
     printf 'collectors: {cpu: {groups: [{name: a, events: "%s"}]}}\n' "$event" >"$scratch/bad.yaml"
     "$PERFCOUNTD" check-config "$scratch/bad.yaml" >/dev/null 2>&1
-    equals "check-config refuses it" $? 2
+    equals "check-config rejects it" $? 2
     "$PERFCOUNTD" --config.file="$scratch/bad.yaml" --web.listen-address=127.0.0.1:0 >/dev/null 2>&1
-    equals "so does a start" $? 2
+    equals "the daemon rejects it at the start" $? 2
 done
 for event in "uprobe/path=$probed,offset=$offset/" "uprobe/path=$probed,offset=0x1/" kprobe/func=vfs_read/ \
     kprobe/addr=0x1000/ mem:0x1000:w mem:0xffffffff81000000:w breakpoint/config1=0x1000,config2=8/ \
     syscalls:sys_enter_openat tracepoint/config=1/ '{cpu-clock,mem:0x1000:w}' '{cpu-clock,sched:sched_process_fork}'; do
     answers "$event" 403
 done
-contains "with the reason" "$(get '/api/v1/samples?event=mem:0x1000:w' | jq -r .error)" "is not for clients"
-holds "the program goes on" running "$started"
-equals "and the daemon answers" "$(status_of /-/healthy)" 200
+contains "the message has the reason" "$(get '/api/v1/samples?event=mem:0x1000:w' | jq -r .error)" "is not for clients"
+holds "the program is still running" running "$started"
+equals "the daemon still answers" "$(status_of /-/healthy)" 200
 stop_daemon
-equals "the daemon ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 
-# One probe of the configuration is no permission for others.
+# A probe in the configuration does not permit other probes.
 write_config "collectors: {cpu: {groups: [{name: probe, events: 'uprobe/path=$probed,offset=$offset,name=starts/'}]}}" \
     'sampler: {enabled: true, event: cpu-clock, tracepoints: ["sched:sched_switch"]}'
 start_daemon --config.file="$scratch/config.yaml"
@@ -225,8 +227,8 @@ if [ "$(starts)" != null ]; then
     before=$(starts)
     "$probed" 0
     "$probed" 0
-    equals "the configured one counts" "$(($(starts) - before))" 2
-    holds "the program that runs goes on" running "$started"
+    equals "the configured probe is counted" "$(($(starts) - before))" 2
+    holds "the probed program is still running" running "$started"
 elif [ -e /sys/bus/event_source/devices/uprobe ]; then
     fail "a uprobe can be set" "$(get /api/v1/status | jq -r '.failures[].message')"
 else
@@ -234,16 +236,16 @@ else
 fi
 stop_daemon
 
-# --- a slow client loses records and learns how many; others and scrapes are untouched
+# --- a slow client loses records and is told how many; other clients and scrapes are not affected
 
-# queued: what the daemon's sockets could not send.
+# queued: prints the length of the daemon's TCP send queues.
 queued() {
     awk -v port="$(printf ':%04X$' "${url##*:}")" '$2 ~ port && $4 == "01" { print $5 }' /proc/net/tcp
 }
 has_run() {
     [ "$(threads_do | awk 'NR == 1 { print $2 }')" -ge "$1" ]
 }
-# is_stuck: the sockets hold no more, however often the daemon runs.
+# is_stuck: succeeds if the send queues do not change, although the daemon runs.
 is_stuck() {
     local before
     before=$(queued)
@@ -253,46 +255,47 @@ is_stuck() {
 
 write_config 'sampler: {enabled: true, event: cpu-clock, max_clients: 3, max_seconds: 1000}'
 start_daemon --config.file="$scratch/config.yaml"
-# A CPU that is idle gives next to nothing to stream.
+# An idle CPU has almost no samples.
 for _ in $(seq "$cpus"); do
     start nice -n 10 "$scratch/spin"
     spinners+=("$started")
 done
 stream "$scratch/slow" '/api/v1/samples?frequency=4000'
 slow=$stream
-holds "a stream runs" eventually 60 has_samples "$scratch/slow" 5
+holds "a stream is running" eventually 60 has_samples "$scratch/slow" 5
 kill -STOP "$slow"
 holds "its client does not read" eventually 60 is_stuck
 nice -n -10 curl -sN "$url/api/v1/samples?frequency=4000" >"$scratch/fast" &
 fast=$!
 children+=("$fast")
-# has_bytes FILE NUMBER
+# has_bytes FILE NUMBER: succeeds if the file has at least this many bytes.
 has_bytes() {
     [ "$(stat -c %s "$1")" -ge "$2" ]
 }
-# grows FILE NUMBER: by so many bytes, each million of them within a minute.
+# grows FILE NUMBER: FILE grows by NUMBER bytes, each million of them within a minute.
 grows() {
     local end=$(($(stat -c %s "$1") + $2))
     until has_bytes "$1" "$end"; do
         eventually 60 has_bytes "$1" $(($(stat -c %s "$1") + 1000000)) || return
     done
 }
-# More than the daemon keeps for a client.
-holds "another one goes on" grows "$scratch/fast" 16000000
-equals "scrapes are answered meanwhile" "$(for _ in $(seq 20); do status_of /metrics; done)" \
+# This is more than the daemon buffers for a client.
+holds "another client still receives samples" grows "$scratch/fast" 16000000
+equals "meanwhile scrapes are answered" "$(for _ in $(seq 20); do status_of /metrics; done)" \
     "$(printf '200%.0s' $(seq 20))"
 kill -CONT "$slow"
-holds "the slow one goes on" eventually 60 grep -q '"type":"dropped"' "$scratch/slow"
+holds "the slow client continues, and is told that records were dropped" \
+    eventually 60 grep -q '"type":"dropped"' "$scratch/slow"
 reload 'sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 1000}'
 wait "$slow" "$fast"
 reload 'sampler: {enabled: true, event: cpu-clock, max_clients: 3, max_seconds: 1000}'
 dropped=$(end_of "$scratch/slow" dropped)
-compares "its loss is reported" "$dropped > 0"
-equals "exactly" "$(jq -s '[.[] | select(.type == "dropped") | .dropped] | add' "$scratch/slow")" "$dropped"
-# One that has no CPU for a second itself is slow, too.
-compares "the other one has lost nothing by it" "4 * $(end_of "$scratch/fast" dropped) < $dropped"
+compares "the end record has the number of dropped records" "$dropped > 0"
+equals "the number is exact" "$(jq -s '[.[] | select(.type == "dropped") | .dropped] | add' "$scratch/slow")" "$dropped"
+# A client without CPU time for a second is slow, too.
+compares "the other client has lost much less" "4 * $(end_of "$scratch/fast" dropped) < $dropped"
 
-# A daemon that did not run for a while: what the rings have by then is more than it keeps for a client. How much of it
+# After the daemon was stopped for a while, the ring buffers contain more than it buffers for a client. How much of that
 # is dropped depends on when the clients run.
 ticks_of() {
     awk '{ print $14 + $15 }' "/proc/$1/stat"
@@ -306,7 +309,7 @@ burst() {
         stream "$scratch/burst$i" '/api/v1/samples?frequency=4000&seconds=3'
         clients+=("$stream")
     done
-    holds "three streams run" eventually 60 has_samples "$scratch/burst3" 100
+    holds "three streams are running" eventually 60 has_samples "$scratch/burst3" 100
     kill -STOP "$daemon_pid"
     eventually 60 has_spun $(($(ticks_of "${spinners[0]}") + 70))
     kill -CONT "$daemon_pid"
@@ -314,7 +317,7 @@ burst() {
 }
 burst
 for i in 1 2 3; do
-    equals "client $i of a burst has the records that it should" "$(end_of "$scratch/burst$i" records)" \
+    equals "client $i of a burst has as many records as the end record says" "$(end_of "$scratch/burst$i" records)" \
         "$(records_in "$scratch/burst$i")"
 done
 kill "${spinners[@]}"
@@ -323,25 +326,27 @@ kill "${spinners[@]}"
 
 stream "$scratch/reloaded" '/api/v1/samples?frequency=100'
 stream "$scratch/event" '/api/v1/samples?event=task-clock'
-holds "streams run" eventually 60 has_samples "$scratch/event" 5
+holds "streams are running" eventually 60 has_samples "$scratch/event" 5
 reload 'sampler: {enabled: true, event: cpu-clock, max_clients: 3, max_seconds: 1000}'
 n=$(samples_in "$scratch/reloaded")
-holds "leaves them alone" eventually 60 has_samples "$scratch/reloaded" $((n + 10))
+holds "a reload without a change does not end a stream" eventually 60 has_samples "$scratch/reloaded" $((n + 10))
 reload 'sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 1000, frequency: 50}'
 for name in reloaded event; do
-    holds "that has another event and frequency ends those that used them" eventually 60 ends_by "$scratch/$name" reload
+    holds "a reload with another default event and frequency ends a stream that uses them" \
+        eventually 60 ends_by "$scratch/$name" reload
 done
 stream "$scratch/reloaded" '/api/v1/samples?frequency=100&event=cpu-clock'
-holds "a stream that named both runs" eventually 60 has_samples "$scratch/reloaded" 5
+holds "a stream with its own event and frequency is running" eventually 60 has_samples "$scratch/reloaded" 5
 reload 'sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 1000, frequency: 60}'
 n=$(samples_in "$scratch/reloaded")
-holds "of a key that it does not use leaves it alone" eventually 60 has_samples "$scratch/reloaded" $((n + 10))
+holds "a reload that changes a key it does not use does not end it" \
+    eventually 60 has_samples "$scratch/reloaded" $((n + 10))
 reload
-holds "that turns the sampler off ends it" eventually 60 ends_by "$scratch/reloaded" reload
-holds "closes its rings" eventually 60 fds_are "$idle"
-equals "and it is off" "$(status_of /api/v1/samples)" 403
+holds "a reload that disables the sampler ends it" eventually 60 ends_by "$scratch/reloaded" reload
+holds "its ring buffers are closed" eventually 60 fds_are "$idle"
+equals "sampling is disabled" "$(status_of /api/v1/samples)" 403
 
-# --- the end of the daemon; bench/times.py has how long it takes
+# --- the end of the daemon; bench/times.py measures how long it takes
 
 reload 'sampler: {enabled: true, event: cpu-clock}'
 paths=(/api/v1/folded /api/v1/samples /api/v1/perf.data /debug/pprof/profile)
@@ -349,36 +354,36 @@ clients=()
 for path in "${paths[@]}"; do
     stream "$scratch/last-${path##*/}" "$path?frequency=100"
     clients+=("$stream")
-    holds "their rings are open" eventually 60 fds_are $((idle + cpus)) # by the graph, which is shown at its end
+    holds "the ring buffers are open" eventually 60 fds_are $((idle + cpus)) # opened by the first stream
 done
-holds "streams run" eventually 60 has_samples "$scratch/last-samples" 50
+holds "streams are running" eventually 60 has_samples "$scratch/last-samples" 50
 stop_daemon
-equals "the daemon ends beside streams" "$daemon_status" 0
+equals "the daemon exits cleanly with open streams" "$daemon_status" 0
 for i in "${!paths[@]}"; do
     wait "${clients[i]}"
-    equals "${paths[i]} is whole" "$?" 0
+    equals "the response of ${paths[i]} is complete" "$?" 0
 done
-equals "and says why it ended" "$(end_of "$scratch/last-samples" reason)" shutdown
-equals "with all its records" "$(end_of "$scratch/last-samples" records)" \
+equals "the end record has the reason" "$(end_of "$scratch/last-samples" reason)" shutdown
+equals "the end record has the number of records" "$(end_of "$scratch/last-samples" records)" \
     "$(records_in "$scratch/last-samples")"
-compares "a graph has the samples until then" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last-folded") > 0"
-holds "a profile, too" gzip -t "$scratch/last-profile"
-compares "and records for perf" "$(wc -c <"$scratch/last-perf.data") > 1000"
+compares "the stacks have the samples until then" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last-folded") > 0"
+holds "the profile is complete" gzip -t "$scratch/last-profile"
+compares "perf.data has records" "$(wc -c <"$scratch/last-perf.data") > 1000"
 
 start_daemon --config.file="$scratch/config.yaml"
 stream "$scratch/stuck" '/api/v1/samples?frequency=4000'
-holds "a stream runs" eventually 60 has_samples "$scratch/stuck" 50
+holds "a stream is running" eventually 60 has_samples "$scratch/stuck" 50
 kill -STOP "$stream"
-holds "whose client does not read" eventually 60 is_stuck
+holds "its client does not read" eventually 60 is_stuck
 stop_daemon
-equals "the daemon ends all the same" "$daemon_status" 0
+equals "the daemon exits cleanly nevertheless" "$daemon_status" 0
 kill -CONT "$stream"
 wait "$stream"
-compares "and the client can see that there was more" "$? > 0"
+compares "curl reports an incomplete response" "$? > 0"
 
-# --- in a time namespace records have the clock of the machine, and the daemon that of the namespace
+# --- in a time namespace the kernel's records have the machine's clock, and the daemon has the namespace's
 
-# in_time_namespace OFFSET: seconds of both clocks.
+# in_time_namespace OFFSET: samples in a namespace whose clocks differ by OFFSET seconds.
 in_time_namespace() {
     local begin
     wrapper=(unshare --time "--monotonic=$1" "--boottime=$1" --fork --kill-child)
@@ -387,11 +392,11 @@ in_time_namespace() {
     begin=$(date +%s)
     echo "-- clocks that are $1 s off"
     sample_until 30 "$scratch/shifted" '/api/v1/samples?frequency=100'
-    equals "each with the time of day" "$(jq -s "[.[] | select(.type == \"sample\" and
+    equals "each sample has the time of day" "$(jq -s "[.[] | select(.type == \"sample\" and
         (.time < $begin - 1 or .time > $(date +%s) + 1))] | length" "$scratch/shifted")" 0
     kill -TERM "$(pgrep -P "$daemon_pid")"
     wait "$daemon_pid"
-    equals "it ends well" $? 0
+    equals "the daemon exits cleanly" $? 0
 }
 read -r uptime _ </proc/uptime
 if unshare --time --monotonic=1 --fork true 2>"$scratch/refused"; then
@@ -401,14 +406,14 @@ else
     left_out "time namespaces"
 fi
 
-# --- without privileges a refusal of the kernel is the answer, before anything is sent
+# --- without privileges the response has the kernel's error
 
 paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
 if [ "$paranoid" -lt 1 ] || [ "$paranoid" -gt 2 ]; then
     left_out "kernel.perf_event_paranoid of 1 or 2"
     finish
 fi
-# The limit of locked memory is a user's: of one that no other test is.
+# The limit of locked memory is per user, so the test uses a user id that no other test uses.
 user=$((50000 + $$ % 10000))
 nobody=(setpriv "--reuid=$user" --regid=65534 --clear-groups --inh-caps=-all)
 install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
@@ -419,14 +424,14 @@ wrapper=("${nobody[@]}")
 start_daemon --config.file="$scratch/config.yaml"
 start "${nobody[@]}" "$scratch/spin"
 spin=$started
-equals "all of the machine" "$(status_of '/api/v1/samples?seconds=1')" 403
-matches "says why" "$(get '/api/v1/samples?seconds=1' | jq -r .error)" 'EACCES.*perf_event_paranoid'
-equals "too much locked memory" "$(status_of "/api/v1/samples?seconds=1&pid=$spin")" 403
-matches "names the key to set" "$(get "/api/v1/samples?seconds=1&pid=$spin" | jq -r .error)" \
+equals "sampling the whole machine is refused" "$(status_of '/api/v1/samples?seconds=1')" 403
+matches "the message says why" "$(get '/api/v1/samples?seconds=1' | jq -r .error)" 'EACCES.*perf_event_paranoid'
+equals "too much locked memory is refused" "$(status_of "/api/v1/samples?seconds=1&pid=$spin")" 403
+matches "the message names the key to set" "$(get "/api/v1/samples?seconds=1&pid=$spin" | jq -r .error)" \
     'perf_event_mlock_kb.*sampler.ring_pages'
 stop_daemon
 write_config 'sampler: {enabled: true, event: cpu-clock, ring_pages: 8}'
 start_daemon --config.file="$scratch/config.yaml"
-contains "a process of its own user" "$(get "/api/v1/samples?max=5&pid=$spin")" '"type":"sample"'
+contains "a process of the same user can be sampled" "$(get "/api/v1/samples?max=5&pid=$spin")" '"type":"sample"'
 stop_daemon
 finish

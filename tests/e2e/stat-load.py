@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A load of known size on one CPU: PAGES page faults, then ROUNDS bytes to and fro between two processes.
+"""A load of known size on one CPU: PAGES page faults, then ROUNDS bytes back and forth between two processes.
 
 usage: stat-load.py CPU PAGES ROUNDS [FILE]
 
@@ -25,7 +25,7 @@ def fault(pages):
 
 
 def fault_below(pages, generations):
-    """In a descendant; all wait for their child."""
+    """Causes the faults in a descendant, while its ancestors wait."""
     if os.fork() == 0:
         if generations > 1:
             fault_below(pages, generations - 1)
@@ -49,7 +49,7 @@ def write_usage(file):
 
 
 def play(rounds):
-    """On one CPU, each byte is a context switch."""
+    """Sends bytes back and forth; on one CPU, each byte is a context switch."""
     there, back = os.pipe(), os.pipe()
     if os.fork() == 0:
         for _ in range(rounds):

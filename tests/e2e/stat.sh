@@ -1,23 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `perfcountd stat` for people, against perf stat: what it counts, what it runs, and what it prints.
+# The text output of `perfcountd stat`, compared with perf stat: what it counts, what it runs, and what it prints.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need jq perf pgrep python3 setpriv
 
 # --- the same work counted three times
 
-# Whether this process may count CPUs, by perf's word.
+# Succeeds if perf may count CPUs.
 may_count() {
     perf stat -a -e context-switches true >/dev/null 2>&1
 }
 
-# as_metrics: names of events as metrics have them.
+# as_metrics: converts names of events to those in metrics.
 as_metrics() {
     tr 'A-Z:-' 'a-z__'
 }
 
-# both_have: the software and generic hardware events of both, and tracepoints of subsystems that any kernel has.
+# both_have: prints software and generic hardware events that both programs have, and tracepoints that every kernel has.
 both_have() {
     printf '%s\n' cycles instructions
     comm -12 <("$PERFCOUNTD" list-events --json | jq -r '.[] | .name' | sort -u) \
@@ -26,7 +26,7 @@ both_have() {
         grep -E '^(sched|raw_syscalls|exceptions|signal|irq):' | sort -u
 }
 
-# write_config FILE: a group for each event in $events, on CPU 0.
+# write_config FILE: writes a configuration with a group for each event in $events, on CPU 0.
 write_config() {
     {
         printf 'collectors:\n  self: {enabled: false}\n  pmu: {enabled: false}\n  cgroup: {enabled: false}\n'
@@ -35,7 +35,8 @@ write_config() {
     } >"$1"
 }
 
-# counts_of_stat FILE: lines EVENT COUNT, of the text for people; <not-supported>, and <estimate> where a count is one.
+# counts_of_stat FILE: reads the text output and prints lines EVENT COUNT, with <not-supported>, or <estimate> for an
+# estimated count.
 counts_of_stat() {
     sed 's/<not /<not-/' "$1" | awk '$1 ~ /^[0-9][0-9,.]*$/ && $2 != "seconds" || $1 ~ /^<not/ {
             count = /%\)$/ ? "<estimate>" : $1
@@ -44,14 +45,14 @@ counts_of_stat() {
         }' | sort
 }
 
-# counts_of_perf FILE: the same, of perf stat -x\;
+# counts_of_perf FILE: prints the same from the output of perf stat -x\;
 counts_of_perf() {
     sed 's/<not /<not-/' "$1" | awk -F';' 'NF > 3 {
             print tolower($3), $1 !~ /</ && $5 < 100 ? "<estimate>" : $1
         }' | tr ':-' '__' | sed 's/<not_/<not-/' | sort
 }
 
-# Each reading is inside the next: perfcountd runs perf stat, which runs perfcountd, which runs the load.
+# The three counts are nested: perfcountd runs perf stat, which runs perfcountd, which runs the load.
 count_three_times() {
     "$PERFCOUNTD" stat -a --config.file="$scratch/stat.yaml" --output="$scratch/outer" -- \
         perf stat -a -C 0 -x\; -o "$scratch/perf" -e "$(paste -sd, <<<"$events")" -- \
@@ -59,18 +60,18 @@ count_three_times() {
         python3 "$here/stat-load.py" 0 "$faults" "$rounds" 2>"$scratch/err"
 }
 
-# joined: lines EVENT INNER PERF OUTER
+# joined: prints lines EVENT INNER PERF OUTER.
 joined() {
     join <(counts_of_stat "$scratch/inner") <(counts_of_perf "$scratch/perf") |
         join - <(counts_of_stat "$scratch/outer")
 }
 
-# not_nested: events that perf did not count between the two.
+# not_nested: prints events whose count by perf is not between the two others.
 not_nested() {
     joined | grep -v '<' | awk '$2 > $3 + 0.01 || $3 > $4 + 0.01'
 }
 
-# count_of EVENT COLUMN
+# count_of EVENT COLUMN: prints one count of `joined`.
 count_of() {
     joined | awk -v event="$1" -v column="$2" '$1 == event { print $column }'
 }
@@ -79,23 +80,24 @@ compare_with_perf() {
     local event faults=200000 rounds=20000 events
     events=$(both_have)
     write_config "$scratch/stat.yaml"
-    count_three_times || fail "the load runs, counted three times" "$(tail -n 5 "$scratch/err")"
-    equals "all have the same events" "$(joined | cut -d' ' -f1)" "$(as_metrics <<<"$events" | sort)"
-    equals "what perf counts is between what is counted within and around it" "$(not_nested)" ""
+    count_three_times || fail "the load runs and is counted three times" "$(tail -n 5 "$scratch/err")"
+    equals "all three have the same events" "$(joined | cut -d' ' -f1)" "$(as_metrics <<<"$events" | sort)"
+    equals "perf's counts are between the inner and the outer ones" "$(not_nested)" ""
     for event in page_faults minor_faults; do
-        compares "$event of a load that makes $faults" "$(count_of $event 2) >= $faults"
+        compares "$event includes the $faults faults of the load" "$(count_of $event 2) >= $faults"
     done
     for event in context_switches sched_sched_switch; do
         [ -z "$(count_of $event 2)" ] ||
-            compares "$event of a load that makes $((2 * rounds))" "$(count_of $event 2) >= 2 * $rounds"
+            compares "$event includes the $((2 * rounds)) switches of the load" "$(count_of $event 2) >= 2 * $rounds"
     done
     echo "$(joined | grep -vc '<') events are compared, $(joined | grep -v '<' | grep -vc ' 0 ') of them not 0"
-    equals "what is not supported here is so for perf too" "$(joined | awk '/<not-/ && ($2 != $3 || $2 != $4)')" ""
+    equals "events that are not supported here are not supported by perf either" \
+        "$(joined | awk '/<not-/ && ($2 != $3 || $2 != $4)')" ""
     ! joined | grep -q '^cycles <not-supported>' ||
         left_out "a hardware PMU"
 }
 
-# The one metric that perf has under a name of its own on most machines, of the same second.
+# IPC is the only metric that perf has under its own name on most machines. Both count during the same second.
 compare_ipc() {
     local perf_ipc ipc
     perf_ipc=$(perf stat -a -C 0 -x\; -M IPC -o "$scratch/metric" "$PERFCOUNTD" stat -a \
@@ -114,7 +116,7 @@ compare_ipc() {
 
 own_events=page-faults,context-switches,task-clock
 
-# own_count FILE EVENT: of a text for people, of perf stat -x\;, or of what stat-load.py has written.
+# own_count FILE EVENT: prints a count from the text output, from perf stat -x\;, or from what stat-load.py has written.
 own_count() {
     case $1 in
     */perf) counts_of_perf "$1" ;;
@@ -123,7 +125,7 @@ own_count() {
     esac | awk -v event="$2" '$1 == event { print $2 }'
 }
 
-# The load runs on CPU 0 beside another that faults all the time, which is not to be counted.
+# The load runs on CPU 0 beside another one that causes page faults all the time and must not be counted.
 count_alone() {
     local event own beside
     python3 "$here/stat-load.py" 0 2000000000 0 &
@@ -131,19 +133,19 @@ count_alone() {
     children+=("$beside")
     "$PERFCOUNTD" stat -e "$own_events" --output="$scratch/stat" -- \
         python3 "$here/stat-load.py" 0 200000 20000 "$scratch/usage" 2>"$scratch/err"
-    equals "a command is counted alone: nothing else is said" "$(cat "$scratch/err")" ""
+    equals "a command is counted alone, without any message" "$(cat "$scratch/err")" ""
     kill "$beside"
     wait "$beside" 2>/dev/null
-    matches "its title" "$(cat "$scratch/stat")" "Counts of 'python3 .*':.*PMU software, group events:"
+    matches "the title has the command" "$(cat "$scratch/stat")" "Counts of 'python3 .*':.*PMU software, group events:"
     for event in page_faults context_switches task_clock; do
         own=$(own_count "$scratch/usage" "$event")
         compares "$event are those of getrusage within 1 %: $own" \
             "$(own_count "$scratch/stat" "$event") >= 0.99 * $own && $(own_count "$scratch/stat" "$event") <= 1.01 * $own"
     done
-    compares "they are as many as the load makes" "$(own_count "$scratch/stat" page_faults) >= 400000"
+    compares "page_faults includes those of the load" "$(own_count "$scratch/stat" page_faults) >= 400000"
 }
 
-# perf stat is the command, and counts the same load within.
+# perf stat is the command, and counts the same load.
 count_alone_with_perf() {
     local event perf
     if ! perf stat -e "$own_events" true >/dev/null 2>&1; then
@@ -159,17 +161,17 @@ count_alone_with_perf() {
     done
 }
 
-# Processes that end at once, in a command that does so too.
+# Short processes, in a short command.
 count_short() {
     local alone many
     alone=$("$PERFCOUNTD" stat -e page-faults --json -- true 2>&1 | jq '.rates[0].counts.page_faults')
     many=$("$PERFCOUNTD" stat -e page-faults --json -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do env true; done' 2>&1 |
         jq '.rates[0].counts.page_faults')
-    compares "a command that ends at once has page faults" "${alone:-0} > 10"
-    compares "ten of them have more than nine times as many" "${many:-0} > 9 * ${alone:-0}"
+    compares "a short command has page faults" "${alone:-0} > 10"
+    compares "ten short commands have more than nine times as many" "${many:-0} > 9 * ${alone:-0}"
 }
 
-# A process that outlives the command is counted until then.
+# A process that outlives the command is counted until the command ends.
 count_survivor() {
     "$PERFCOUNTD" stat -e page-faults --output="$scratch/stat" -- python3 -c '
 import mmap, os, time
@@ -185,12 +187,12 @@ os.read(there, 1)'
     compares "page_faults of a process that outlives the command" "$(own_count "$scratch/stat" page_faults) >= 20000"
 }
 
-# as_nobody COMMAND...
+# as_nobody COMMAND...: runs the command as nobody without capabilities.
 as_nobody() {
     setpriv --reuid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"
 }
 
-# As a user who may only count programs.
+# Counts as a user who may only count user space.
 count_user_space() {
     local counts
     chmod 755 "$scratch"
@@ -200,21 +202,22 @@ count_user_space() {
         return
     fi
     counts=$(as_nobody "$PERFCOUNTD" stat -e "$own_events" -- python3 -c 'x = bytearray(1000000)' 2>&1)
-    matches "one who may count only programs is told" "$counts" \
+    matches "a user who may only count user space is told so" "$counts" \
         'not counted: what the command does in the kernel.*perf_event_paranoid is 2.*not counted: context-switches: this happens'
-    matches "and has what happens in user space" "$counts" '<not counted> +context_switches.*[1-9][0-9]* +page_faults_user '
+    matches "events in user space are counted" \
+        "$counts" '<not counted> +context_switches.*[1-9][0-9]* +page_faults_user '
 }
 
 # --- the command
 
-# in_front COMMAND...: as a terminal starts it, with SIGINT as it was. Sets pid.
+# in_front COMMAND...: starts the command as a terminal does, with the default action of SIGINT. Sets pid.
 in_front() {
     env --default-signal=INT "$@" >"$scratch/out" 2>"$scratch/err" &
     pid=$!
     children+=("$pid")
 }
 
-# has_opened: the process $pid has a counter open. From before that on, SIGINT ends an interval.
+# has_opened: succeeds if the process $pid has a counter open. By then, SIGINT ends an interval.
 has_opened() {
     [[ $(ls -l "/proc/$pid/fd") == *perf_event* ]]
 }
@@ -223,7 +226,7 @@ sleeps_in() {
     pgrep -P "$pid" -x sleep >/dev/null
 }
 
-# status_after COMMAND...: the exit status of stat, when this command ran.
+# status_after COMMAND...: runs the command under stat, and prints stat's exit status.
 status_after() {
     "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" -- "$@" >"$scratch/out" 2>"$scratch/err"
     echo $?
@@ -231,21 +234,22 @@ status_after() {
 
 run_commands() {
     local pid
-    equals "the command's exit status" "$(status_after sh -c 'echo mine; echo hers >&2; exit 3')" 3
-    equals "its output stays alone" "$(cat "$scratch/out")" mine
+    equals "the exit status is the command's" "$(status_after sh -c 'echo mine; echo hers >&2; exit 3')" 3
+    equals "the command's output is unchanged" "$(cat "$scratch/out")" mine
     matches "the counts are on standard error" "$(cat "$scratch/err")" \
         "^hers.*Counts of 'sh -c echo mine; echo hers >&2; exit 3':.*[0-9] +context_switches .*seconds time elapsed"
-    equals "a command that a signal killed" "$(status_after sh -c 'kill -KILL $$')" 137
-    equals "a command that is not there" "$(status_after "$scratch/nosuch")" 127
-    matches "says so" "$(cat "$scratch/err")" "perfcountd: $scratch/nosuch: cannot be run: No such file"
-    equals "a command that is no program" "$(status_after "$scratch/soft.yaml")" 126
-    equals "its limit of open files is the caller's" "$(status_after sh -c 'ulimit -n'; cat "$scratch/out")" \
+    equals "a command that was killed by a signal: exit status" "$(status_after sh -c 'kill -KILL $$')" 137
+    equals "a missing command: exit status" "$(status_after "$scratch/nosuch")" 127
+    matches "a missing command: the message" \
+        "$(cat "$scratch/err")" "perfcountd: $scratch/nosuch: cannot be run: No such file"
+    equals "a command that is not executable: exit status" "$(status_after "$scratch/soft.yaml")" 126
+    equals "the command has the caller's limit of open files" "$(status_after sh -c 'ulimit -n'; cat "$scratch/out")" \
         "0"$'\n'"$(ulimit -n)"
-    matches "-a: the machine while it runs" \
+    matches "-a counts the whole machine while the command runs" \
         "$("$PERFCOUNTD" stat -a -e page-faults -- true 2>&1)" "Counts of this machine while 'true' ran:.*CPU 0.* page_faults.* seconds CPU time, [0-9.]+% of CPU 0"
     "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --json --output="$scratch/file" -- true 2>"$scratch/err"
     holds "--output has the document" jq -e '.rates | length > 0' "$scratch/file"
-    equals "and nothing else is printed" "$(cat "$scratch/err")" ""
+    equals "nothing else is printed" "$(cat "$scratch/err")" ""
 }
 
 interrupt() {
@@ -255,17 +259,17 @@ interrupt() {
     kill -INT "$pid"
     wait "$pid" || status=$?
     equals "SIGINT ends the command" "$status" 130
-    matches "what was counted until then is printed" "$(cat "$scratch/err")" 'context_switches.*seconds time elapsed'
+    matches "counts until then are printed" "$(cat "$scratch/err")" 'context_switches.*seconds time elapsed'
     in_front "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=1h --count=0
-    holds "an interval begins" eventually 60 has_opened
+    holds "an interval has started" eventually 60 has_opened
     status=0
     kill -INT "$pid"
     wait "$pid" || status=$?
     equals "SIGINT ends an interval" "$status" 0
-    matches "and it is printed" "$(cat "$scratch/out")" 'context_switches.*seconds time elapsed'
+    matches "the interval until then is printed" "$(cat "$scratch/out")" 'context_switches.*seconds time elapsed'
 }
 
-# Ambient capabilities, as a service has them, are not for the command.
+# Ambient capabilities, which a service may have, are not passed to the command.
 capabilities() {
     local as=(setpriv --reuid=65534 --clear-groups --inh-caps=+sys_admin --ambient-caps=+sys_admin)
     chmod 755 "$scratch"
@@ -274,7 +278,7 @@ capabilities() {
         return
     fi
     matches "perfcountd has a capability" "$("${as[@]}" grep CapAmb /proc/self/status)" '[1-9a-f]'
-    equals "its command has none" "$("${as[@]}" "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" -- \
+    equals "its command has no capability" "$("${as[@]}" "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" -- \
         grep -E 'Cap(Prm|Eff|Amb)' /proc/self/status 2>/dev/null | grep -c ' *0000000000000000$\|	0000000000000000$')" 3
 }
 
@@ -282,21 +286,21 @@ print_cpus() {
     local cpus
     cpus=$(getconf _NPROCESSORS_ONLN)
     "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --per-cpu --interval=50ms >"$scratch/out" 2>"$scratch/err"
-    equals "--per-cpu: a line for each CPU" "$(grep -c '^CPU[0-9]* .* context_switches' "$scratch/out")" "$cpus"
+    equals "--per-cpu prints a line for each CPU" "$(grep -c '^CPU[0-9]* .* context_switches' "$scratch/out")" "$cpus"
     "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=50ms >"$scratch/out" 2>"$scratch/err"
-    equals "else one for all" "$(grep -c 'context_switches' "$scratch/out")" 1
+    equals "without --per-cpu there is one line for all CPUs" "$(grep -c 'context_switches' "$scratch/out")" 1
 }
 
-# --- the past
+# --- recorded history
 
-# past FLAGS...: what the daemon has recorded so far goes to $scratch/past. Sets status.
+# past FLAGS...: writes what the daemon has recorded so far to $scratch/past. Sets status.
 past() {
     status=0
     "$PERFCOUNTD" stat --last=1h --url="$url" "$@" >"$scratch/past" 2>"$scratch/err" || status=$?
     return "$status"
 }
 
-# recorded: the minor faults of the machine, as they are printed.
+# recorded: prints the recorded minor faults of the machine.
 recorded() {
     past || return
     counts_of_stat "$scratch/past" | awk '$1 == "minor_faults" { print $2 }'
@@ -314,34 +318,34 @@ print_past() {
     holds "--last prints what is recorded" eventually 60 past
     before=$(recorded)
     python3 "$here/stat-load.py" 0 "$faults" 0
-    holds "the past has a load that makes $faults faults" eventually 60 has_recorded $((before + faults))
-    matches "and is printed like the present" "$(cat "$scratch/past")" \
+    holds "the history has the $faults faults of the load" eventually 60 has_recorded $((before + faults))
+    matches "the history is printed like live counts" "$(cat "$scratch/past")" \
         "Counts of the last 1h:.*CPU .*group software:.*[0-9] +context_switches .*msec +task_clock.*seconds time elapsed"
-    matches "it says how busy the CPUs were" "$(cat "$scratch/past")" ' seconds CPU time, [0-9.]*[1-9][0-9.]*% of CPU 0'
-    matches "it says what stands out" "$(cat "$scratch/past")" \
+    matches "it has the CPU time" "$(cat "$scratch/past")" ' seconds CPU time, [0-9.]*[1-9][0-9.]*% of CPU 0'
+    matches "it has what stands out" "$(cat "$scratch/past")" \
         'What stands out:.*The collector cpu is incomplete.*this machine has only CPU'
-    matches "it says how much is known" "$(cat "$scratch/past")" ' of (60 minutes|3600 seconds) are known'
+    matches "it has how much of the time is known" "$(cat "$scratch/past")" ' of (60 minutes|3600 seconds) are known'
     past --per-cpu
-    equals "--per-cpu: a line for each CPU" "$(grep -c '^CPU[0-9]* .* minor_faults' "$scratch/past")" \
+    equals "--per-cpu prints a line for each CPU" "$(grep -c '^CPU[0-9]* .* minor_faults' "$scratch/past")" \
         "$(getconf _NPROCESSORS_ONLN)"
     past --json
-    holds "--json has the document" jq -e '.rows | length > 0' "$scratch/past"
+    holds "--json prints the document" jq -e '.rows | length > 0' "$scratch/past"
     past --cgroup=/nosuch
     equals "no such cgroup: exit status" "$status" 1
-    matches "says so" "$(cat "$scratch/err")" 'no cgroup is counted that matches /nosuch'
+    matches "no such cgroup: the message" "$(cat "$scratch/err")" 'no cgroup is counted that matches /nosuch'
     stop_daemon
     past
     equals "no daemon: exit status" "$status" 1
-    matches "says what to do" "$(cat "$scratch/err")" "no daemon answers on $url .*: start it"
+    matches "no daemon: the message" "$(cat "$scratch/err")" "no daemon answers on $url .*: start it"
     { cat "$scratch/soft.yaml" && echo 'history: {enabled: false}'; } >"$scratch/past.yaml"
     start_daemon --config.file="$scratch/past.yaml"
     past
-    equals "a daemon that records nothing: exit status" "$status" 1
-    matches "says what to do" "$(cat "$scratch/err")" 'set history.enabled in the configuration'
+    equals "a daemon without a history: exit status" "$status" 1
+    matches "a daemon without a history: the message" "$(cat "$scratch/err")" 'set history.enabled in the configuration'
     stop_daemon
 }
 
-# recorded_in CGROUP: its minor faults, of the rate and the time that are printed; the rate has four digits.
+# recorded_in CGROUP: prints its minor faults, computed from the printed rate, which has four digits, and the time.
 recorded_in() {
     past --cgroup="$1" --sort=minor-faults --limit=1 || return
     awk '/^ *[0-9]/ && $NF == cgroup { rate = $1 * ($2 == "k" ? 1e3 : $2 == "M" ? 1e6 : 1) }
@@ -359,9 +363,9 @@ print_past_cgroup() {
     cgroup_config "$scratch/past.yaml" "include: [\"$in\"]" 'groups: [{name: f, events: minor-faults}]'
     sed -i 's/^history: .*/history: {interval: 1s}/' "$scratch/past.yaml"
     start_daemon --config.file="$scratch/past.yaml"
-    holds "--last has the cgroup" eventually 60 past --cgroup="$in"
+    holds "--last lists the cgroup" eventually 60 past --cgroup="$in"
     fault "$in" "$faults"
-    holds "the past of the cgroup has its load of $faults faults" \
+    holds "the history of the cgroup has its load of $faults faults" \
         eventually 60 has_recorded_in "$in" $((faults * 999 / 1000))
     stop_daemon
 }
@@ -394,7 +398,7 @@ if "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=50ms >/dev/n
 else
     left_out "the right to count on CPUs"
 fi
-# cgroup-lib.sh ends a script that may not make cgroups.
+# cgroup-lib.sh skips the script if it may not make cgroups.
 if bash -c '. "$1/lib.sh" && . "$1/cgroup-lib.sh"' bash "$here" >/dev/null 2>&1; then
     # shellcheck source=cgroup-lib.sh
     . "$here/cgroup-lib.sh"

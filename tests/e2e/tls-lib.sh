@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Keys and certificates for the end-to-end tests, made by openssl below $scratch/pki, with all that the strictest clients
-# want of them (RFC 5280; Python since 3.13).
+# Keys and certificates for the end-to-end tests, made by openssl below $scratch/pki, with all fields that strict
+# clients require (RFC 5280; Python since 3.13).
 
 # shellcheck disable=SC2154 # from lib.sh
 pki=$scratch/pki
 mkdir -p "$pki/state"
 
-# make_key NAME [rsa]: NAME.key
+# make_key NAME [rsa]: writes NAME.key.
 make_key() {
     if [ "${2-}" = rsa ]; then
         openssl genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$pki/$1.key"
@@ -16,15 +16,15 @@ make_key() {
     fi 2>/dev/null
 }
 
-# make_ca NAME: NAME.key, NAME.pem
+# make_ca NAME: writes NAME.key and NAME.pem.
 make_ca() {
     make_key "$1"
     openssl req -x509 -key "$pki/$1.key" -subj "/CN=$1" -days 30 -addext "keyUsage = critical, keyCertSign, cRLSign" \
         -out "$pki/$1.pem" 2>/dev/null
 }
 
-# make_certificate NAME CA server|client SANS [FROM UNTIL [KEY]]: NAME.pem of CA for KEY.key, which is made if need be.
-# FROM and UNTIL are as 20200101000000Z.
+# make_certificate NAME CA server|client SANS [FROM UNTIL [KEY]]: writes NAME.pem, signed by CA, for KEY.key, which is
+# made if it does not exist. FROM and UNTIL have the form 20200101000000Z.
 make_certificate() {
     local name=$1 ca=$2 use=$3 sans=$4 from=${5-} until=${6-} key=${7-$1} dates=(-days 10)
     [ -e "$pki/$key.key" ] || make_key "$key"
@@ -56,7 +56,7 @@ END
     fi
 }
 
-# serial_of FILE
+# serial_of FILE: prints the serial number of a certificate.
 serial_of() {
     openssl x509 -noout -serial -in "$1" | sed 's/serial=//'
 }

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# TLS with real clients: curl, openssl and GnuTLS's. Clients that are let in and those that are not; versions and
-# suites; certificates and TLS itself change under way without a client being lost. tests/e2e/bad-clients.sh has those
-# that mean harm.
+# TLS with real clients (curl, openssl, GnuTLS): accepted and rejected clients, versions and cipher suites; certificates
+# and TLS itself change while clients are connected. tests/e2e/bad-clients.sh tests malicious clients.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tls-lib.sh"
@@ -23,7 +22,7 @@ make_certificate misused ca server DNS:prometheus.test
 client=(--cacert "$pki/ca.pem")
 web=$scratch/web.yml
 
-# configure LINE...: the web configuration, with these lines in tls_server_config.
+# configure LINE...: writes the web configuration, with these lines in tls_server_config.
 configure() {
     local line
     {
@@ -37,7 +36,7 @@ configure() {
     mv "$web.new" "$web"
 }
 
-# deploy NAME: the files of this name are served, each replaced as a whole.
+# deploy NAME: replaces the served files by those of this name, each atomically.
 deploy() {
     local suffix
     [ ! -d "$pki/live.key" ] || rmdir "$pki/live.key"
@@ -47,13 +46,13 @@ deploy() {
     done
 }
 
-# serve LINE...: the daemon with such a web configuration.
+# serve LINE...: starts a daemon with such a web configuration.
 serve() {
     configure "$@"
     start_daemon --config.file="$light" --web.config.file="$web"
 }
 
-# serve_some LINE...: the same, where curl as it is may not be let in.
+# serve_some LINE...: the same, without waiting for a response, since curl may be rejected.
 serve_some() {
     configure "$@"
     launch_daemon --config.file="$light" --web.config.file="$web" --web.listen-address=127.0.0.1:0
@@ -61,7 +60,7 @@ serve_some() {
     url=$(sed -n 's|.*listening on \(https://[^ "]*\)/.*|\1|p' "$daemon_log")
 }
 
-# hello [S_CLIENT-OPTIONS...]: openssl's report of a handshake.
+# hello [S_CLIENT-OPTIONS...]: prints openssl's report of a handshake.
 hello() {
     openssl s_client -connect "${url#https://}" -CAfile "$pki/ca.pem" "$@" </dev/null 2>&1
 }
@@ -85,44 +84,46 @@ has_logged() {
 deploy server
 serve
 matches "the URL is https" "$url" '^https://'
-equals "curl over TLS 1.3" "$(status_of /metrics --tlsv1.3)" 200
-equals "curl over TLS 1.2" "$(status_of /metrics --tls-max 1.2)" 200
-matches "HTTP/1.1 is agreed on by ALPN" "$(hello -alpn h2,http/1.1)" 'ALPN protocol: http/1.1'
-matches "so it is for a client that has HTTP/1.1 only" "$(hello -alpn http/1.1)" 'ALPN protocol: http/1.1'
-matches "no ALPN, no matter" "$(hello)" 'Verify return code: 0'
-matches "TLS 1.3" "$(hello -tls1_3)" 'New, TLSv1.3, Cipher is TLS_AES_'
-matches "TLS 1.2" "$(hello -tls1_2)" 'New, TLSv1.2, Cipher is ECDHE-RSA-AES128-GCM-SHA256'
-matches "X25519 without a second round" "$(hello -tls1_3)" 'Temp Key: X25519'
+equals "curl connects with TLS 1.3" "$(status_of /metrics --tlsv1.3)" 200
+equals "curl connects with TLS 1.2" "$(status_of /metrics --tls-max 1.2)" 200
+matches "ALPN selects HTTP/1.1" "$(hello -alpn h2,http/1.1)" 'ALPN protocol: http/1.1'
+matches "ALPN selects HTTP/1.1 for a client that offers nothing else" \
+    "$(hello -alpn http/1.1)" 'ALPN protocol: http/1.1'
+matches "a client without ALPN is served" "$(hello)" 'Verify return code: 0'
+matches "openssl connects with TLS 1.3" "$(hello -tls1_3)" 'New, TLSv1.3, Cipher is TLS_AES_'
+matches "openssl connects with TLS 1.2" "$(hello -tls1_2)" 'New, TLSv1.2, Cipher is ECDHE-RSA-AES128-GCM-SHA256'
+matches "X25519 is used without a second round trip" "$(hello -tls1_3)" 'Temp Key: X25519'
 weak=(-cipher 'ALL:@SECLEVEL=0')
 for version in tls1 tls1_1; do
     matches "$version is refused" "$(hello -$version "${weak[@]}")" 'Cipher is \(NONE\)'
-    matches "with an alert to the client" "$(hello -$version "${weak[@]}")" 'alert protocol version'
+    matches "the client gets an alert" "$(hello -$version "${weak[@]}")" 'alert protocol version'
 done
 matches "a key exchange without forward secrecy is refused" "$(hello -tls1_2 -cipher AES128-SHA)" 'Cipher is \(NONE\)'
-matches "GnuTLS's client" "$(gnutls-cli --x509cafile="$pki/ca.pem" -p "${url##*:}" 127.0.0.1 </dev/null 2>&1)" \
+matches "GnuTLS's client connects" \
+    "$(gnutls-cli --x509cafile="$pki/ca.pem" -p "${url##*:}" 127.0.0.1 </dev/null 2>&1)" \
     'Handshake was completed'
 matches "no session is resumed" "$(hello -tls1_2 -reconnect)" 'New, TLSv1.2'
-equals "none at all" "$(hello -tls1_2 -reconnect | grep -c Reused)" 0
-matches "HTTP to the TLS port has an answer that says so" \
+equals "no session is reused" "$(hello -tls1_2 -reconnect | grep -c Reused)" 0
+matches "an HTTP request to the TLS port gets an explanation" \
     "$(curl -s -w '%{http_code}\n' "http://${url#https://}/" | tr '\n' ' ')" \
     '^Client sent an HTTP request to an HTTPS server\. 400 $'
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 
-# NAME | LINE | S_CLIENT-OPTION | what openssl says
+# Columns: name, line, s_client option, what openssl prints.
 while IFS='|' read -r name line option expected; do
     serve_some "${line//ECDHE_RSA_/TLS_ECDHE_RSA_WITH_AES_}"
     matches "$name" "$(hello "$option")" "$expected"
     stop_daemon
 done <<'END'
-1.3 alone refuses 1.2|min_version: TLS13|-tls1_2|Cipher is \(NONE\)
-the server's order|cipher_suites: [ECDHE_RSA_256_GCM_SHA384, ECDHE_RSA_128_GCM_SHA256]|-tls1_2|AES256-GCM-SHA384
-a curve that is named|curve_preferences: [CurveP384]|-tls1_3|Temp Key: ECDH, secp384r1
+min_version TLS 1.3 refuses TLS 1.2|min_version: TLS13|-tls1_2|Cipher is \(NONE\)
+the server's order is used|cipher_suites: [ECDHE_RSA_256_GCM_SHA384, ECDHE_RSA_128_GCM_SHA256]|-tls1_2|AES256-GCM-SHA384
+a configured curve is used|curve_preferences: [CurveP384]|-tls1_3|Temp Key: ECDH, secp384r1
 END
 
 # --- client certificates
 
-# The answer to a client that shows a certificate ("-" for none) in a version: 200, or refused.
+# Prints the status for a client with a certificate ("-" for none) and a maximum version: 200, or refused.
 answer_to() {
     local certificate=() code
     [ "$1" = - ] || certificate=(--cert "$pki/$1.pem" --key "$pki/$1.key")
@@ -133,7 +134,7 @@ answer_to() {
     esac
 }
 
-# tests/unit/test-tls.c has each client_auth_type and each alert.
+# tests/unit/test-tls.c tests each client_auth_type and each alert.
 client+=(--cert "$pki/client.pem" --key "$pki/client.key")
 verify=("client_auth_type: RequireAndVerifyClientCert" "client_ca_file: pki/ca.pem")
 serve "${verify[@]}" "client_allowed_sans: ['nobody.test', 'spiffe://test/prometheus']"
@@ -152,10 +153,10 @@ misused refused
 END
 stop_daemon
 serve_some "${verify[@]}" "client_allowed_sans: ['nobody.test', '*.test']"
-equals "names of clients have no patterns" "$(answer_to client 1.3) $(answer_to client 1.2)" "refused refused"
+equals "client_allowed_sans has no wildcards" "$(answer_to client 1.3) $(answer_to client 1.2)" "refused refused"
 stop_daemon
 
-# operates [NAME]: the status of a reload with that certificate: 200 for operators, 403 for others.
+# operates [NAME]: prints the status of a reload with that certificate: 200 for operators, 403 for others.
 operates() {
     local certificate=()
     [ $# -eq 0 ] || certificate=(--cert "$pki/$1.pem" --key "$pki/$1.key")
@@ -165,35 +166,38 @@ serve_some "${verify[@]}"
 equals "a certificate of the client CA makes an operator" "$(operates client)" 200
 stop_daemon
 
-# Without a client CA those of the system count, as for other exporters. Here it has one: the test's.
+# Without a client CA, the system's CAs are used, as in other exporters. In this namespace the only system CA is the
+# test's.
 system_cas=/etc/ssl/certs/ca-certificates.crt
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(--map-root-user)
-# shellcheck disable=SC2016 # that shell expands them
+# shellcheck disable=SC2016 # the inner shell expands them
 with_cas=(unshare "${as_root[@]}" --mount --propagation private bash -c 'mount --bind "$0" "$1" && shift && exec "$@"'
     "$pki/ca.pem" "$system_cas")
 if [ -e "$system_cas" ] && "${with_cas[@]}" true 2>/dev/null; then
     configure "client_auth_type: VerifyClientCertIfGiven"
     "${with_cas[@]}" "$PERFCOUNTD" check-config --web.config.file="$web" >"$scratch/checked" 2>&1
-    equals "no client CA: check-config takes the file" "$?" 0
-    contains "and warns" "$(cat "$scratch/checked")" 'web.yml: warning: tls_server_config.client_auth_type: without'
+    equals "no client CA: check-config accepts the file" "$?" 0
+    contains "no client CA: check-config warns" \
+        "$(cat "$scratch/checked")" 'web.yml: warning: tls_server_config.client_auth_type: without'
     wrapper=("${with_cas[@]}")
     serve "client_auth_type: VerifyClientCertIfGiven"
-    matches "the log has it" "$(cat "$daemon_log")" ' makes no client an operator; set client_ca_file'
+    matches "no client CA: the log has the warning" \
+        "$(cat "$daemon_log")" ' makes no client an operator; set client_ca_file'
     equals "a client of a CA of the system is let in" "$(answer_to client 1.3)" 200
-    equals "one of another CA is not" "$(answer_to stranger 1.3)" refused
-    equals "and is no operator, as one without a certificate" "$(operates client) $(operates)" "403 403"
+    equals "a client of another CA is rejected" "$(answer_to stranger 1.3)" refused
+    equals "neither it nor a client without a certificate may operate" "$(operates client) $(operates)" "403 403"
     stop_daemon
     serve_some "client_auth_type: RequireAndVerifyClientCert" "client_allowed_sans: [prometheus.test]"
-    equals "the name of a client makes an operator" "$(operates client)" 200
-    lacks "without a warning" 'operator' "$daemon_log"
+    equals "a client whose name is configured may operate" "$(operates client)" 200
+    lacks "there is no warning then" 'operator' "$daemon_log"
     stop_daemon
     wrapper=()
 else
     left_out "CAs of the system, or a mount namespace"
 fi
 
-# --- certificates change while connections go on
+# --- certificates change while clients are connected
 
 rotate='
 import http.client, ssl, sys
@@ -220,14 +224,14 @@ ask_old() {
 }
 equals "a connection is made" "$(ask_old)" "200 $(serial_of "$pki/server.pem") new"
 deploy second
-holds "a new certificate is taken up" eventually 60 serves_serial "$(serial_of "$pki/second.pem")"
-equals "the old connection goes on" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
+holds "a new certificate is used" eventually 60 serves_serial "$(serial_of "$pki/second.pem")"
+equals "the existing connection is kept" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 
 cp "$pki/second.pem" "$scratch/second.pem"
 echo "no certificate" >"$pki/live.pem"
-holds "a broken one is logged" eventually 60 has_logged 'pki/live.pem" is not PEM'
-equals "and the one before goes on" "$(served_serial)" "$(serial_of "$pki/second.pem")"
-equals "in the old connection too" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
+holds "a broken certificate is logged" eventually 60 has_logged 'pki/live.pem" is not PEM'
+equals "the previous certificate stays in use" "$(served_serial)" "$(serial_of "$pki/second.pem")"
+equals "the existing connection is still kept" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 
 mkdir "$pki/a" "$pki/b"
 cp "$pki/server.pem" "$pki/a/live.pem"; cp "$pki/server.key" "$pki/a/live.key"
@@ -238,18 +242,18 @@ ln -sf current/live.key "$pki/live.key"
 holds "links are followed" eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
 ln -s b "$pki/current.new"
 mv -T "$pki/current.new" "$pki/current"
-holds "a link that is swapped is noticed" eventually 60 serves_serial "$(serial_of "$pki/second.pem")"
+holds "a changed link is noticed" eventually 60 serves_serial "$(serial_of "$pki/second.pem")"
 cp "$pki/server.key" "$pki/b/live.key.new"
 mv "$pki/b/live.key.new" "$pki/b/live.key"
-holds "a key that does not fit is logged" eventually 60 has_logged 'is not the key of cert_file'
-equals "and the pair before goes on" "$(served_serial)" "$(serial_of "$pki/second.pem")"
+holds "a key of another certificate is logged" eventually 60 has_logged 'is not the key of cert_file'
+equals "the previous pair stays in use" "$(served_serial)" "$(serial_of "$pki/second.pem")"
 rm "$pki/live.pem" "$pki/live.key"
-holds "one that is gone is logged" eventually 60 has_logged 'ENOENT'
+holds "a missing certificate is logged" eventually 60 has_logged 'ENOENT'
 deploy server
-holds "one that is back is taken up" eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
+holds "a certificate that is back is used" eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
 deploy old
-holds "one that has expired is served, and logged" eventually 60 has_logged 'live.pem expired on 2021-01-01'
-equals "it is served" "$(served_serial)" "$(serial_of "$pki/old.pem")"
+holds "an expired certificate is logged" eventually 60 has_logged 'live.pem expired on 2021-01-01'
+equals "an expired certificate is served" "$(served_serial)" "$(serial_of "$pki/old.pem")"
 deploy server
 eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
 
@@ -257,33 +261,33 @@ configure "min_version: TLS13"
 refuses_tls12() {
     hello -tls1_2 | grep -q 'Cipher is (NONE)'
 }
-holds "another configuration, once somebody asks" eventually 60 refuses_tls12
+holds "a changed configuration takes effect at the next connection" eventually 60 refuses_tls12
 configure "min_version: TLS14"
-holds "a bad one is logged with its line" eventually 60 has_logged 'web.yml:4:'
-matches "and the one before goes on" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
+holds "an invalid configuration is logged with its line" eventually 60 has_logged 'web.yml:4:'
+matches "the previous configuration stays in effect" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
 kill -HUP "$daemon_pid"
 holds "a reload says so too" eventually 60 has_logged 'the old configuration stays in use'
-equals "and changes nothing" "$(status_of /-/healthy)" 200
+equals "the reload changes nothing" "$(status_of /-/healthy)" 200
 : >"$web"
-holds "a file that is empty, as it is while it is written, is said" eventually 60 has_logged \
+holds "an empty file, which may still be being written, is logged" eventually 60 has_logged \
     'web.yml: the file is empty.*stay in force'
-matches "and does not end TLS" "$(hello -tls1_3)" 'New, TLSv1.3'
+matches "an empty file does not disable TLS" "$(hello -tls1_3)" 'New, TLSv1.3'
 configure
 kill -HUP "$daemon_pid"
-holds "a good one is taken up" eventually 60 has_logged 'configuration reloaded'
-matches "at once" "$(hello -tls1_2)" 'New, TLSv1.2'
+holds "a valid configuration is accepted" eventually 60 has_logged 'configuration reloaded'
+matches "it takes effect at once" "$(hello -tls1_2)" 'New, TLSv1.2'
 equals "the broken certificate was logged once" "$(grep -c 'is not PEM' "$daemon_log")" 1
-equals "all the while the old connection was kept" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
+equals "the existing connection was kept all the time" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 eval "exec ${old_client[1]}>&-"
 stop_daemon
 
-# --- TLS goes on and off on the same socket
+# --- TLS is enabled and disabled on the same socket
 
 echo "" >"$web"
 start_daemon --config.file="$light" --web.config.file="$web"
 port=${url##*:}
-equals "without tls_server_config it is HTTP" "$(status_of /-/healthy)" 200
-# Exit statuses of curl: 7 is a refused connection. One scheme does not work while the other does, and that is all.
+equals "without tls_server_config the daemon uses HTTP" "$(status_of /-/healthy)" 200
+# While TLS is switched, one of the two schemes fails, but no connection may be refused (curl's exit status 7).
 (
     while [ ! -e "$scratch/enough" ]; do
         curl -s -o /dev/null --cacert "$pki/ca.pem" "https://127.0.0.1:$port/-/healthy"
@@ -300,33 +304,33 @@ speaks() {
 if [ "$(id -u)" -eq 0 ]; then
     configure
     kill -HUP "$daemon_pid"
-    holds "files that were not named at the start, and that its user may not read, want a restart" \
+    holds "files that were not configured at the start, and that the daemon's user may not read, need a restart" \
         eventually 60 has_logged 'restart perfcountd'
-    equals "and it goes on as it was" "$(status_of /-/healthy)" 200
+    equals "the daemon still uses HTTP" "$(status_of /-/healthy)" 200
     chmod 755 "$scratch" "$pki"
     chmod 644 "$pki/live.key"
 fi
 for round in 1 2; do
     configure
     kill -HUP "$daemon_pid"
-    holds "round $round: SIGHUP turns TLS on" eventually 60 speaks https
+    holds "round $round: SIGHUP enables TLS" eventually 60 speaks https
     echo "" >"$web"
     kill -HUP "$daemon_pid"
-    holds "round $round: and off" eventually 60 speaks http
+    holds "round $round: SIGHUP disables TLS" eventually 60 speaks http
 done
 configure
-holds "it goes on when the file changes" eventually 60 speaks https
+holds "TLS is enabled when the file changes" eventually 60 speaks https
 echo "" >"$web"
-holds "and off" eventually 60 speaks http
+holds "TLS is disabled when the file changes" eventually 60 speaks http
 touch "$scratch/enough"
 wait "$looping"
 equals "no connection was refused" "$(grep -c ' 7$' "$scratch/loop")" 0
-holds "some were answered" grep -q '^https 0$' "$scratch/loop"
+holds "some connections used TLS" grep -q '^https 0$' "$scratch/loop"
 # shellcheck disable=SC2012 # numbers
-equals "and one socket is left listening" "$(ss -Hltn "sport = :$port" | wc -l)" 1
+equals "one socket is listening" "$(ss -Hltn "sport = :$port" | wc -l)" 1
 stop_daemon
 
-# --- errors at the start: exit status 2 and a sentence; tests/unit/test-tls.c has those of what is in the files
+# --- errors at the start: exit status 2 and one sentence; tests/unit/test-tls.c tests errors in the files
 
 while IFS='|' read -r name prepare expected; do
     deploy server
@@ -336,8 +340,8 @@ while IFS='|' read -r name prepare expected; do
     eventually 60 not running "$daemon_pid"
     wait "$daemon_pid"
     equals "$name: exit status" "$?" 2
-    matches "$name: is logged" "$(cat "$daemon_log")" "$expected"
-    equals "$name: in one line" "$(wc -l <"$daemon_log")" 1
+    matches "$name: the log names the error" "$(cat "$daemon_log")" "$expected"
+    equals "$name: there is one line" "$(wc -l <"$daemon_log")" 1
 done <<'END'
 a key that is not there|rm "$pki/live.key"|key_file ".*pki/live.key" cannot be read: No such file or directory
 a directory|rm "$pki/live.key"; mkdir "$pki/live.key"|key_file ".*pki/live.key" cannot be read: Is a directory
@@ -350,8 +354,8 @@ if [ "$(id -u)" -eq 0 ]; then
     cp "$PERFCOUNTD" "$scratch/perfcountd"
     setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/perfcountd" --web.config.file="$web" \
         --web.listen-address=127.0.0.1:0 >"$scratch/denied" 2>&1
-    equals "a key that may not be read: exit status" "$?" 2
-    matches "is explained" "$(cat "$scratch/denied")" \
+    equals "an unreadable key: exit status" "$?" 2
+    matches "an unreadable key: the message" "$(cat "$scratch/denied")" \
         'live.key" cannot be read: permission denied \(EACCES\) for user 65534'
 fi
 
@@ -361,5 +365,5 @@ equals "the first of three scrapes over one connection has a handshake, the othe
     "$(curl -s "${client[@]}" -w '%{time_appconnect}\n' -o /dev/null "$url/metrics" -o /dev/null "$url/metrics" \
         -o /dev/null "$url/metrics" | awk '{ printf "%s ", ($1 > 0) }')" "1 0 0 "
 stop_daemon
-equals "it ends well" "$daemon_status" 0
+equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `perfcountd top` in a terminal, tmux: keys and what the screen shows then, with counters of its own and with those of
-# a daemon; and that the terminal is as before, however it ends. Names of cgroups are hostile. Plain text as well.
+# `perfcountd top` in a terminal (tmux): its keys and what the screen then shows, with its own counters and those of a
+# daemon. The terminal is restored however top ends. Cgroups have hostile names. Plain text output is tested as well.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3 setpriv tmux unshare
@@ -21,14 +21,14 @@ collectors:
 END
 flags=(--config.file="$config" --interval=200ms)
 
-# --- a terminal: a shell in tmux, so that what is left of the terminal afterwards can be seen
+# --- a terminal: a shell in tmux, so that its state after top can be checked
 
 server=(tmux -L "perfcountd-top-$$" -f /dev/null)
 end_server() {
     "${server[@]}" kill-server 2>/dev/null
 }
 at_end+=(end_server)
-# The server stays when a session ends: the next would find it ending, now and then.
+# The server keeps running without a session: otherwise a new session might find the server exiting.
 "${server[@]}" start-server \; set-option -g exit-empty off
 
 screen() {
@@ -40,7 +40,7 @@ keys() {
 has() {
     screen | grep -qE -e "$1"
 }
-# seen TITLE COMMAND...: the command succeeds after a while; if it does not, the screen is shown.
+# seen TITLE COMMAND...: checks that the command succeeds eventually, and shows the screen if it does not.
 seen() {
     if eventually 60 "${@:2}"; then
         pass "$1"
@@ -48,14 +48,14 @@ seen() {
         fail "$1" "not so: ${*:2}" "$(screen)"
     fi
 }
-# shows TITLE REGEX: the screen has a line that matches. lost TITLE REGEX: it has none.
+# shows TITLE REGEX: checks that a line of the screen matches. lost TITLE REGEX: checks that none does.
 shows() {
     seen "$1" has "$2"
 }
 lost() {
     seen "$1" not has "$2"
 }
-# terminal: whether the alternate screen is on, whether the cursor is seen, keys of applications, and the modes.
+# terminal: prints whether the alternate screen, the cursor and the application keypad are on, and the terminal modes.
 terminal() {
     "${server[@]}" display-message -p -t top '#{alternate_on} #{cursor_flag} #{keypad_flag}'
     stty -F "$("${server[@]}" display-message -p -t top '#{pane_tty}')" -g
@@ -73,24 +73,24 @@ top_pid() {
 is_there() {
     [ -n "$(top_pid)" ]
 }
-# wakes: how often top has run. It wakes for each frame.
+# wakes: prints how often top has woken, which it does for each frame.
 wakes() {
     awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(top_pid)/status"
 }
 has_woken() {
     [ "$(wakes)" -ge "$1" ]
 }
-# pass_frames NUMBER
+# pass_frames NUMBER: waits for this many frames.
 pass_frames() {
     eventually 60 has_woken $(($(wakes) + $1))
 }
-# run_top FLAGS...: types the command. Its exit status is shown by the shell, when it has ended.
+# run_top FLAGS...: types the command. The shell prints its exit status afterwards.
 run_top() {
     keys -l "clear; $(printf '%q ' "$PERFCOUNTD" top "$@"); echo status=\$?"
     keys Enter
     seen "top starts" is_there
 }
-# column TITLE: the numbers in the column of that title, from the top to the bottom.
+# column TITLE: prints the numbers in the column with this title, top to bottom.
 column() {
     screen | awk -v title="$1" '
         /^CGROUP/ { for (i = 1; i <= NF; i++) if ($i == title) behind = NF - i; found = 1; next }
@@ -99,19 +99,19 @@ column() {
 amount() {
     column "$1" | tr k K | numfmt --from=si
 }
-# is_sorted TITLE OPTIONS-OF-SORT...: there are several numbers, in this order.
+# is_sorted TITLE OPTIONS-OF-SORT...: succeeds if there are at least three numbers, in this order.
 is_sorted() {
     local numbers
     numbers=$(amount "$1")
     [ "$(wc -l <<<"$numbers")" -ge 3 ] && sort -s -c "${@:2}" <<<"$numbers"
 }
 
-# --- cgroups with something to do, and names that nobody likes
+# --- cgroups with loads, and hostile names
 
 mkdir "$parent"/{busy,faults,calm,"a-name-that-is-long-$(printf %060d 7)"}.service
 mkdir "$parent"/$'esc\e[2J\e]0;owned\a' "$parent"/$'bad\xff\xfe' "$parent/日本語" \
     "$parent"/$'mark\xcc\x81\xe2\x80\xae'
-# load_forever CGROUP KIND AMOUNT PAUSE: again and again, until the script ends.
+# load_forever CGROUP KIND AMOUNT PAUSE: runs the load repeatedly until the script ends.
 load_forever() {
     while [ -d "$parent/$1" ]; do
         "$load" "$parent/$1" "$2" "$3" 2>/dev/null
@@ -131,83 +131,83 @@ test_own_counters() {
     run_top "${flags[@]}"
     shows "the source is named" 'own counters'
     shows "cgroups are rows" "busy.service"
-    shows "titles" '^CGROUP .*%CPU'
-    shows "events that are not counted have a key that says why" 'not counted \(n: why\)'
-    shows "the last line has keys" '^q quit'
+    shows "there is a line of column titles" '^CGROUP .*%CPU'
+    shows "events that are not counted are mentioned, with the key that explains them" 'not counted \(n: why\)'
+    shows "the last line lists keys" '^q quit'
     compares "no line is wider than the terminal" "$(screen | wc -L) <= 80"
-    shows "a column that no row has is not there" '%CPU +FAULTS/s'
+    shows "a column without values is hidden" '%CPU +FAULTS/s'
     seen "rows are sorted by CPU time" is_sorted %CPU -gr
     keys r
-    shows "r reverses" 'reversed'
+    shows "r reverses the order" 'reversed'
     seen "rows are sorted the other way" is_sorted %CPU -g
     keys r F
     seen "F sorts by faults" is_sorted FAULTS/s -gr
     keys '>'
     shows "> sorts by the next column" 'by SWITCH/s'
     keys '<' '<'
-    shows "< sorts by the one before, past those that are not there" 'by %CPU'
+    shows "< sorts by the previous column, and skips hidden ones" 'by %CPU'
     keys N
     shows "N sorts by name" 'by name'
     mkdir "$parent/0-comes"
-    shows "a cgroup that is new has a row" '0-comes '
+    shows "a new cgroup has a row" '0-comes '
     keys n
-    shows "n says what is not counted" 'collector cpu, group cycles: cycles'
+    shows "n lists what is not counted" 'collector cpu, group cycles: cycles'
     keys Escape
-    shows "Escape leads back" '^CGROUP'
+    shows "Escape returns to the table" '^CGROUP'
     keys h
-    shows "h shows the keys" '^r  +reverse the order'
+    shows "h lists the keys" '^r  +reverse the order'
     keys Down Down
-    lost "a page scrolls" '^Tab c'
+    lost "a page scrolls down" '^Tab c'
     keys Home
-    shows "to its beginning" '^Tab c'
+    shows "Home returns to its beginning" '^Tab c'
     keys q
-    shows "q ends it with status 0" '^status=0'
+    shows "q exits with status 0" '^status=0'
     after=$(terminal)
-    equals "the terminal is as before" "$after" "$before"
+    equals "the terminal is restored" "$after" "$before"
     close_terminal
 }
 
 test_filter_and_views() {
     open_terminal 80 24
     run_top "${flags[@]}"
-    shows "rows" 'busy.service'
+    shows "there are rows" 'busy.service'
     keys / f a u l t
     shows "a filter is shown while it is typed" 'filter: fault_'
-    shows "it passes" 'faults.service'
-    lost "others are left out" 'busy.service'
+    shows "matching rows are shown" 'faults.service'
+    lost "other rows are hidden" 'busy.service'
     keys Enter
-    shows "it stays" 'filter: fault( |$)'
+    shows "Enter keeps the filter" 'filter: fault( |$)'
     keys Escape
     shows "Escape shows all rows" 'busy.service'
     keys /
     keys -l '*.service'
     keys Enter
-    shows "a pattern" '^4 of [0-9]+ cgroups'
+    shows "a glob filters rows" '^4 of [0-9]+ cgroups'
     keys Escape c
     shows "c switches to CPUs" '^cpu 0 '
-    lost "and cgroups are gone" 'busy.service'
+    lost "the rows of cgroups are hidden" 'busy.service'
     keys Tab
     shows "Tab switches back" 'busy.service'
     keys +
     shows "+ makes the interval longer" 'every 500ms'
     keys - -
-    shows "- makes it shorter" 'every 100ms'
+    shows "- makes the interval shorter" 'every 100ms'
     keys p
     shows "p shows the PMU of each row" 'PMU .*%CPU'
-    shows "which is a column" 'busy.service.* software '
+    shows "the PMU is a column" 'busy.service.* software '
     keys Space
     shows "Space freezes" 'FROZEN'
     local first
     first=$(screen)
     pass_frames 5
-    equals "nothing moves" "$(screen)" "$first"
+    equals "the screen does not change" "$(screen)" "$first"
     keys f
-    lost "f goes on" 'FROZEN'
+    lost "f resumes" 'FROZEN'
     keys C-c
     eventually 60 not is_there
     keys -l 'echo status=$?'
     keys Enter
-    shows "Ctrl-C ends it as it ends other programs" '^status=130'
+    shows "Ctrl-C ends top by SIGINT" '^status=130'
     close_terminal
 }
 
@@ -215,20 +215,20 @@ test_hostile_names() {
     open_terminal 80 24
     "${server[@]}" pipe-pane -t top "cat >$scratch/hostile"
     run_top "${flags[@]}" --sort=name
-    shows "an escape sequence is text" 'esc�\[2J�\]0;owned�'
-    shows "bytes that are no characters" 'bad(\?\?|��)'
-    shows "characters of two columns" '日本語'
-    shows "marks and directions" 'mark\?\?'
-    equals "the title of the terminal is its own" "$("${server[@]}" display-message -p -t top '#{pane_title}' |
+    shows "an escape sequence is shown as text" 'esc�\[2J�\]0;owned�'
+    shows "invalid UTF-8 is replaced" 'bad(\?\?|��)'
+    shows "wide characters are shown" '日本語'
+    shows "combining and direction marks are replaced" 'mark\?\?'
+    equals "the terminal title is unchanged" "$("${server[@]}" display-message -p -t top '#{pane_title}' |
         grep -c owned)" 0
     keys q
-    shows "q" '^status=0'
+    shows "q exits" '^status=0'
     lacks "no escape sequence of a name was written" $'\e]0;owned' "$scratch/hostile"
     close_terminal
 }
 
-# The name that docker has for a container: of a daemon, and by counters of their own. tests/unit/test-top-rows.c has
-# names that are hostile, or of two.
+# The name of a Docker container, as a daemon and as top's own counters find it. tests/unit/test-top-rows.c tests
+# hostile and duplicate names.
 test_containers() {
     local config id enter
     # shellcheck source=container-lib.sh
@@ -238,18 +238,19 @@ test_containers() {
     run_in "/system.slice/docker-$id.scope"
     start_machine
     enter=(nsenter --mount="/proc/$daemon_pid/ns/mnt" --cgroup="/proc/$daemon_pid/ns/cgroup" "$PERFCOUNTD")
-    holds "the daemon knows its name" eventually 60 grep_top '^shop/db +.* shop-db-1 ' --url="$url"
-    holds "top learns it" eventually 60 grep_top "^shop/db +.* shop-db-1 +${id:0:12} +example/app:1 " --config.file="$config"
-    # Names are read while it counts, and may come too late where the machine is busy.
-    holds "stat learns it" eventually 60 grep_stat " shop/db +/system.slice/docker-$id.scope$"
+    holds "top shows the name that the daemon knows" eventually 60 grep_top '^shop/db +.* shop-db-1 ' --url="$url"
+    holds "top finds the name itself" \
+        eventually 60 grep_top "^shop/db +.* shop-db-1 +${id:0:12} +example/app:1 " --config.file="$config"
+    # Names are read while it counts, and may be late on a busy machine.
+    holds "stat finds the name itself" eventually 60 grep_stat " shop/db +/system.slice/docker-$id.scope$"
     end_machine
 }
-# grep_stat REGEX: a table of the project's containers, in the daemon's namespaces, has it.
+# grep_stat REGEX: succeeds if stat, in the daemon's namespaces, prints a matching row for the project's containers.
 grep_stat() {
     "${enter[@]}" stat --config.file="$config" --cgroup=compose_project=shop --interval=0.2s >"$scratch/out" 2>&1
     grep -qE "$1" "$scratch/out"
 }
-# grep_top REGEX FLAGS...: a frame in the daemon's namespaces has it.
+# grep_top REGEX FLAGS...: succeeds if a frame of top, in the daemon's namespaces, has a matching line.
 grep_top() {
     COLUMNS=200 "${enter[@]}" top --count=1 --interval=200ms "${@:2}" >"$scratch/out" 2>&1 </dev/null
     grep -qE "$1" "$scratch/out"
@@ -259,42 +260,42 @@ test_sizes() {
     open_terminal 40 12
     run_top "${flags[@]}"
     shows "a narrow terminal has a name and numbers" '^CGROUP +%CPU'
-    lost "and leaves columns out" 'SWITCH/s'
-    compares "no line is wider" "$(screen | wc -L) <= 40"
-    shows "a name is shortened in its middle" '^[/a-z-]+\.\.[0-9a-z.]+'
+    lost "some columns are hidden" 'SWITCH/s'
+    compares "no line is wider than the terminal" "$(screen | wc -L) <= 40"
+    shows "a long name is shortened in the middle" '^[/a-z-]+\.\.[0-9a-z.]+'
     keys S
-    shows "the column that rows are sorted by is always there" 'by SWITCH/s'
+    shows "the sort column is always shown" 'by SWITCH/s'
     keys End
     "${server[@]}" resize-window -t top -x 200 -y 50
-    shows "made larger, it uses the width" 'COUNTED%'
-    shows "a long name is whole" '0000007.service '
+    shows "after the terminal is enlarged, the width is used" 'COUNTED%'
+    shows "a long name is shown completely" '0000007.service '
     shows "a line of keys is at the bottom" '^q quit'
-    equals "the last line is that" "$(screen | tail -n 1 | cut -c1-6)" 'q quit'
+    equals "it is the last line" "$(screen | tail -n 1 | cut -c1-6)" 'q quit'
     "${server[@]}" resize-window -t top -x 20 -y 3
     pass_frames 3
     "${server[@]}" resize-window -t top -x 80 -y 24
-    shows "made tiny and larger again, it goes on" '^CGROUP .*FAULTS/s'
+    shows "after the terminal was tiny, the table is shown again" '^CGROUP .*FAULTS/s'
     keys q
-    shows "q" '^status=0'
+    shows "q exits" '^status=0'
     close_terminal
 }
 
-# ends TITLE STATUS COMMAND...: the command, given the process id, ends it; the terminal is as before.
+# ends TITLE STATUS COMMAND...: checks that the command, given the process id, ends top, and that the terminal is
+# restored.
 ends() {
     local before after
     open_terminal 80 24
     before=$(terminal)
     run_top "${flags[@]}"
-    shows "rows" 'busy.service'
+    shows "there are rows" 'busy.service'
     "${@:3}" "$(top_pid)"
     shows "$1: exit status $2" "^status=$2"
     after=$(terminal)
-    equals "$1: the terminal is as before" "$after" "$before"
-    lost "$1: the screen is as before" '^CGROUP'
+    equals "$1: the terminal is restored" "$after" "$before"
+    lost "$1: the screen is restored" '^CGROUP'
     close_terminal
 }
 
-# stops PID: as Ctrl-Z does, and the shell is in front again.
 test_ends() {
     ends "SIGTERM" 143 kill -TERM
     ends "SIGHUP" 129 kill -HUP
@@ -304,27 +305,27 @@ test_ends() {
 test_stops() {
     local before
     open_terminal 80 24
-    keys -l 'clear; set -m; echo jobs=$-' # of the shell
+    keys -l 'clear; set -m; echo jobs=$-' # of the shell: m means job control
     keys Enter
-    shows "the shell has jobs" '^jobs=.*m'
+    shows "the shell has job control" '^jobs=.*m'
     before=$(terminal)
     run_top "${flags[@]}"
-    shows "rows" 'busy.service'
+    shows "there are rows" 'busy.service'
     keys C-z
     shows "Ctrl-Z stops it" 'Stopped'
-    equals "stopped, the terminal is as before" "$(terminal)" "$before"
+    equals "while top is stopped, the terminal is restored" "$(terminal)" "$before"
     keys -l 'fg'
     keys Enter
-    shows "in the foreground it goes on" '^CGROUP'
+    shows "fg resumes top" '^CGROUP'
     kill -STOP "$(top_pid)"
     eventually 60 has 'Stopped'
-    # A shell that reads no key by itself leaves the modes as they are: the key Enter ends no line.
+    # A shell without line editing does not reset the terminal modes, so Enter does not end a line; Ctrl-J does.
     keys -l 'fg'
     keys C-j
-    lost "also after SIGSTOP" 'Stopped'
+    lost "fg resumes top after SIGSTOP" 'Stopped'
     keys q
-    holds "q ends it" eventually 60 not is_there
-    equals "at its end, the terminal is as before" "$(terminal)" "$before"
+    holds "q exits" eventually 60 not is_there
+    equals "at the end, the terminal is restored" "$(terminal)" "$before"
     close_terminal
 }
 
@@ -332,26 +333,26 @@ bytes_written() {
     stat -c %s "$scratch/bytes"
 }
 
-# How much a program writes that draws a whole screen each time is what flickers.
+# Redrawing the whole screen flickers, so the test limits how many bytes top writes.
 test_flicker() {
     local start frozen
     open_terminal 80 24
     run_top "${flags[@]}"
-    shows "rows" 'busy.service'
+    shows "there are rows" 'busy.service'
     "${server[@]}" pipe-pane -t top "cat >$scratch/bytes"
     start=$(wakes)
     pass_frames 15
-    compares "a frame is less than a third of a screen, in bytes of all" \
+    compares "a frame takes less than a third of the bytes of a full screen" \
         "$(bytes_written) > 100 && 3 * $(bytes_written) < ($(wakes) - $start) * 80 * 24"
     equals "the screen is never cleared" "$(grep -acE $'\e\\[[23]?J' "$scratch/bytes")" 0
     keys f
-    shows "frozen" 'FROZEN'
+    shows "f freezes the screen" 'FROZEN'
     pass_frames 3
     frozen=$(bytes_written)
     pass_frames 5
-    equals "of frames that are alike, nothing is written" "$(bytes_written)" "$frozen"
+    equals "nothing is written for equal frames" "$(bytes_written)" "$frozen"
     keys q
-    shows "q" '^status=0'
+    shows "q exits" '^status=0'
     close_terminal
 }
 
@@ -360,36 +361,36 @@ test_daemon() {
     start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
     open_terminal 100 24
     run_top --url="unix:$socket" --interval=200ms
-    shows "the daemon's socket is the source" "unix:$socket"
-    shows "its cgroups are there" 'busy.service'
-    seen "sorted" is_sorted %CPU -gr
-    shows "what it does not count" 'not counted'
+    shows "the daemon's socket is shown as the source" "unix:$socket"
+    shows "its cgroups are shown" 'busy.service'
+    seen "rows are sorted" is_sorted %CPU -gr
+    shows "events that are not counted are mentioned" 'not counted'
     curl -sS --unix-socket "$socket" -X POST 'http://localhost/api/v1/pause?seconds=60' >"$scratch/pause"
-    seen "a daemon that pauses is shown so" has PAUSED
+    seen "a pause of the daemon is shown" has PAUSED
     holds "unknown values are -" eventually 60 has 'busy.service +-'
     curl -sS --unix-socket "$socket" -X DELETE 'http://localhost/api/v1/pause' >"$scratch/pause"
-    seen "and that it goes on" not has PAUSED
+    seen "the end of the pause is shown" not has PAUSED
     stop_daemon
-    shows "a daemon that ends is reported" 'trying again'
-    shows "the rows stay meanwhile" 'busy.service'
+    shows "the end of the daemon is reported" 'trying again'
+    shows "the rows stay" 'busy.service'
     start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
-    lost "another one is found" 'trying again'
+    lost "a new daemon is found" 'trying again'
     keys q
-    shows "q" '^status=0'
+    shows "q exits" '^status=0'
     run_top --url="$url" --interval=200ms --cgroup='*.service' --sort=page-faults
     address=${url#http://}
-    shows "by http, the host is named" "^$address"
+    shows "with an http URL the host is shown" "^$address"
     shows "--cgroup filters" '^4 of'
-    shows "--sort takes an event" 'by FAULTS/s'
+    shows "--sort accepts an event" 'by FAULTS/s'
     keys q
-    shows "q" '^status=0'
+    shows "q exits" '^status=0'
     close_terminal
     stop_daemon
 }
 
-# With a /run of its own, and without privileges.
+# The test has its own /run, and runs top without privileges.
 test_default_socket() {
-    # shellcheck disable=SC2016 # of the inner shell
+    # shellcheck disable=SC2016 # the inner shell expands it
     wrapper=(unshare --mount --propagation private sh -c 'mount -t tmpfs none /run && exec "$@"' sh)
     start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 \
         --web.listen-address=unix:/run/perfcountd.sock
@@ -402,12 +403,12 @@ test_default_socket() {
         left_out "a perfcountd that other users may run"
     else
         "${enter[@]}" "$PERFCOUNTD" top --count=1 --interval=200ms >"$scratch/out" 2>&1
-        contains "who may not count reads the daemon" "$(cat "$scratch/out")" unix:/run/perfcountd.sock
-        contains "with its rows" "$(cat "$scratch/out")" busy.service
+        contains "a user who may not count reads from the daemon" "$(cat "$scratch/out")" unix:/run/perfcountd.sock
+        contains "the daemon's rows are shown" "$(cat "$scratch/out")" busy.service
         stop_daemon
         "${enter[@]:2}" "$PERFCOUNTD" top --count=1 >"$scratch/out" 2>&1
         equals "without a daemon: exit status" $? 1
-        contains "a remedy" "$(cat "$scratch/out")" 'sudo perfcountd top'
+        contains "without a daemon: the message has a remedy" "$(cat "$scratch/out")" 'sudo perfcountd top'
     fi
 }
 
@@ -415,24 +416,24 @@ test_plain_text() {
     local status
     COLUMNS=100 "$PERFCOUNTD" top "${flags[@]}" --count=2 --sort=name >"$scratch/out" 2>"$scratch/err" </dev/null
     equals "--count: exit status" $? 0
-    equals "two frames" "$(grep -c '^CGROUP' "$scratch/out")" 2
-    equals "nothing on standard error" "$(cat "$scratch/err")" ""
-    lacks "no escape sequence" $'\e' "$scratch/out"
-    compares "as wide as COLUMNS" "$(wc -L <"$scratch/out") <= 100"
+    equals "--count=2 prints two frames" "$(grep -c '^CGROUP' "$scratch/out")" 2
+    equals "there is no message" "$(cat "$scratch/err")" ""
+    lacks "there is no escape sequence" $'\e' "$scratch/out"
+    compares "lines are at most COLUMNS wide" "$(wc -L <"$scratch/out") <= 100"
     COLUMNS=100 "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=name --order=desc >"$scratch/out" 2>"$scratch/err"
     equals "--order: exit status" $? 0
-    contains "--order=desc: the other order" "$(cat "$scratch/out")" ", reversed"
-    lacks "no key that nobody can press" 'n: why' "$scratch/out"
+    contains "--order=desc reverses the order" "$(cat "$scratch/out")" ", reversed"
+    lacks "no keys are mentioned" 'n: why' "$scratch/out"
     "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=ipc >"$scratch/out" 2>"$scratch/err"
-    matches "nothing to sort by ends it as it ends stat" "$? $(cat "$scratch/err")" \
+    matches "top rejects a sort key without values like stat" "$? $(cat "$scratch/err")" \
         '^2 perfcountd: --sort: no row has "ipc".*; sort by "cpu" instead$'
     while IFS='|' read -r expected message arguments; do
         # shellcheck disable=SC2086 # words
         "$PERFCOUNTD" top $arguments >"$scratch/out" 2>"$scratch/err" </dev/null
         status=$?
         equals "top $arguments: exit status" "$status" "$expected"
-        matches "top $arguments: says why" "$(cat "$scratch/err")" "$message"
-        equals "top $arguments: one line" "$(wc -l <"$scratch/err")" 1
+        matches "top $arguments: the message" "$(cat "$scratch/err")" "$message"
+        equals "top $arguments: one line on standard error" "$(wc -l <"$scratch/err")" 1
     done <<END
 2|must be a terminal.*--count=1|
 2|no column "speed".*ipc|--sort=speed --count=1
@@ -446,7 +447,7 @@ test_plain_text() {
 END
 }
 
-# A daemon without totals=cgroup: what is of one PMU is shown, what is of two is not known.
+# Against a daemon without totals=cgroup, values of a cgroup on one PMU are shown, those on two PMUs are unknown.
 test_older_daemon() {
     local port=$scratch/port
     /usr/bin/python3 - "$port" <<'END' &
@@ -474,20 +475,21 @@ END
     holds "an older daemon listens" eventually 60 test -s "$port"
     "$PERFCOUNTD" top --count=2 --interval=200ms --url="http://127.0.0.1:$(cat "$port")" >"$scratch/older"
     kill "$older"
-    equals "its rows" "$(grep -c '^/one  *1.25$' "$scratch/older") $(grep -c '^/two  *-$' "$scratch/older")" "2 2"
+    equals "its rows are shown" \
+        "$(grep -c '^/one  *1.25$' "$scratch/older") $(grep -c '^/two  *-$' "$scratch/older")" "2 2"
 }
 
 test_unknown_terminals() {
     open_terminal 80 24
-    # For a type that it does not know, ncurses keeps memory that nothing can free.
+    # ncurses leaks memory for an unknown terminal type.
     keys -l "clear; export ASAN_OPTIONS=detect_leaks=0"
     keys -l "; TERM=no-such-type $(printf '%q' "$PERFCOUNTD") top; echo status=\$?"
     keys Enter
-    shows "a type that is not known" 'TERM is "no-such-type"'
+    shows "an unknown terminal type is reported" 'TERM is "no-such-type"'
     shows "exit status 2" '^status=2'
     keys -l "clear; TERM=dumb $(printf '%q' "$PERFCOUNTD") top; echo status=\$?"
     keys Enter
-    shows "one that cannot move the cursor" 'TERM is "dumb"'
+    shows "a terminal that cannot move the cursor is reported" 'TERM is "dumb"'
     shows "exit status 2" '^status=2'
     close_terminal
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Context switches and page faults of all CPUs are those of `perf stat -a`: what perf counts lies between what the
-# daemon has within perf's interval and around it, whatever else runs. And a load of known size is in all of them.
+# Context switches and page faults of all CPUs agree with `perf stat -a`: perf's count is between the daemon's count
+# within perf's interval and the one around it, whatever else runs. All counts include a load of known size.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq perf /usr/bin/python3
@@ -22,18 +22,19 @@ get '/api/v1/counters?collector=cpu' >"$scratch/before"
 perf stat -a -x, -o "$scratch/perf" -e context-switches,page-faults,minor-faults sh "$scratch/interval" >/dev/null
 get '/api/v1/counters?collector=cpu' >"$scratch/after"
 
-# counted EVENT FROM TO
+# counted EVENT FROM TO: prints the difference of the counts in two documents.
 counted() {
     jq -s "map([.counters[] | select(.event == \"$1\") | .value] | add) | .[1] - .[0]" "$scratch/$2" "$scratch/$3"
 }
 for event in context-switches page-faults minor-faults; do
     perfs=$(awk -F, -v event=$event '$3 == event { print $1 }' "$scratch/perf")
     within=$(counted "${event//-/_}" begin end)
-    compares "the load is in $event" "$within >= 200000"
-    compares "perf has what is counted within its interval, or more: $event" "$within <= $perfs"
-    compares "and no more than what is counted around it" "$perfs <= $(counted "${event//-/_}" before after)"
+    compares "$event includes the load" "$within >= 200000"
+    compares "perf counts at least what is counted within its interval: $event" "$within <= $perfs"
+    compares "perf counts at most what is counted around it: $event" "$perfs <= $(counted "${event//-/_}" before after)"
 done
-equals "all of them are counting" "$(jq -r '[.counters[] | .state] | unique | join(",")' "$scratch/after")" counting
-holds "never scaled: the value is the raw count" jq -e '[.counters[] | .value == .raw] | all' "$scratch/after"
+equals "all events are counting" "$(jq -r '[.counters[] | .state] | unique | join(",")' "$scratch/after")" counting
+holds "counts are never scaled: the value is the raw count" \
+    jq -e '[.counters[] | .value == .raw] | all' "$scratch/after"
 stop_daemon
 finish

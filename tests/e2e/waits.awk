@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whether the shares of the waits of tests/e2e/waits.c are within 3 points of those that it measured itself: a line for
-# each of its functions, which begins with "ok" or "NOT OK".
+# Compares the shares of the waits of tests/e2e/waits.c with those that it measured itself, within 3 points. Prints a
+# line for each of its functions, which begins with "ok" or "NOT OK".
 #
 # usage: awk -v title=TITLE -f waits.awk OUTPUT PARTS
 #
-# OUTPUT is what the program printed, PARTS has lines "MICROSECONDS FUNCTION ...".
+# OUTPUT is what the program printed; PARTS has lines "MICROSECONDS FUNCTION ...".
 FNR == NR {
     if ($1 ~ /_part$/ && $2 > 0) {
         truth[$1] = $2

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that waits in known functions, and measures by its own clocks how long each of them was off CPU: the time
- * that passed, less the CPU time of the thread.
+ * A program that waits in known functions, and measures how long each of them was off CPU: the elapsed time minus the
+ * CPU time of the thread.
  *
  * usage: waits SECONDS [FILE]
  *
- * It first prints "pid PID", then, when it ends, "FUNCTION MICROSECONDS" for each function: sleep_part() sleeps,
- * lock_part() waits for a lock, run_part() has to share a CPU, and disk_part() writes to FILE until that is on disk.
+ * It first prints "pid PID" and at the end "FUNCTION MICROSECONDS" for each function: sleep_part() sleeps, lock_part()
+ * waits for a lock, run_part() shares a CPU with others, and disk_part() writes to FILE and waits for the disk.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -38,13 +38,13 @@ static void sleep_for(uint64_t ns)
     nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)}, NULL);
 }
 
-/* The compiler must not make jumps of calls at the end of a function, which would leave the function out of stacks. */
+/* Prevents tail calls, which would leave the calling function out of stacks. */
 #define KEEP_FRAME() __asm__ volatile("" ::: "memory")
 #define FUNCTION static __attribute__((noinline)) void
 
 /*
- * The C library has no frame pointers, so the function that calls it is not in the stack, but that function's caller
- * is: each part has a function for its waits.
+ * Each part calls a function that waits. The C library has no frame pointers, so its immediate caller is missing from
+ * the stack, but that function's caller is not.
  */
 FUNCTION sleep_wait(int fd)
 {
@@ -63,7 +63,7 @@ FUNCTION lock_wait(int fd)
 
 FUNCTION disk_wait(int fd)
 {
-    static const char block[1 << 20]; /* large, so that its waits are long */
+    static const char block[1 << 20]; /* large enough to make fdatasync() slow */
 
     if (pwrite(fd, block, sizeof(block), 0) == sizeof(block))
         fdatasync(fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator of the whole process: every library of it finds these functions first, so that each allocation asks
- * faults_fail_allocation(). Under the address sanitizer they go on to its allocator, else to glibc's.
+ * The allocator of the whole process: all libraries find these functions first, so each allocation first asks
+ * faults_fail_allocation(). With the address sanitizer they call its allocator, otherwise glibc's.
  */
 #include <errno.h>
 #include <link.h>
@@ -16,8 +16,8 @@
 #include "tests/faults/faults.h"
 
 /*
- * Libraries whose own allocations may not fail, since they end the process then, whatever their caller does: GMP calls
- * abort() (its manual, "Custom Allocation"), and libtasn1 4.19 follows a NULL pointer. Both are below GnuTLS.
+ * Libraries whose allocations may not fail, because failure ends the process whatever their caller does: GMP calls
+ * abort() (its manual, "Custom Allocation"), and libtasn1 4.19 dereferences NULL. GnuTLS uses both.
  */
 
 #define FRAMES_MAX 8
@@ -30,7 +30,7 @@ static struct range {
     uintptr_t start, end;
 } ranges[ARRAY_SIZE(names)];
 
-/* The segment that has the code. */
+/* Records the address range of the library's code. */
 static int find_library(struct dl_phdr_info *info, size_t size, void *userdata)
 {
     (void)size;
@@ -68,7 +68,7 @@ UNSANITIZED static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *con
     return walk->found || ++walk->frames == FRAMES_MAX ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-/* GnuTLS has given GMP functions of its own that allocate, and end the process as GMP's do. */
+/* GnuTLS gives GMP its own allocation functions, which also end the process on failure. */
 UNSANITIZED static bool is_for_gmp(void)
 {
     struct walk walk = {0};
@@ -96,7 +96,7 @@ void *REAL(memalign)(size_t alignment, size_t size);
 void REAL(free)(void *old);
 char *__strdup(const char *text);
 
-/* They are called before the sanitizers are ready, by their own start. */
+/* The sanitizers call these functions before they are initialised. */
 UNSANITIZED static void *kept(void *memory)
 {
     if (memory)
@@ -110,7 +110,7 @@ UNSANITIZED static void *no_memory(void)
     return NULL;
 }
 
-/* `caller` is the code that asks. */
+/* `caller` is an address in the calling code. */
 UNSANITIZED static bool fails(const void *caller)
 {
     return !is_brittle(caller) && faults_fail_allocation();
@@ -172,7 +172,7 @@ UNSANITIZED void free(void *old)
     REAL(free)(old);
 }
 
-/* The sanitizer has its own of these, which would not ask. */
+/* The sanitizer has its own versions of these, which would not ask faults_fail_allocation(). */
 UNSANITIZED char *strndup(const char *text, size_t max)
 {
     size_t size = strnlen(text, max);

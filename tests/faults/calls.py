@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes each system call of each process of a real daemon fail, on the real kernel, by strace(1).
+"""Makes each system call of each process of a real daemon fail on the real kernel, with strace(1).
 
 usage: calls.py PROGRAM TOOLS SCRATCH HIERARCHY [--seed=N] [--sample=N] [--all] [--only=REGEX] [--list] [--jobs=N]
                 [POINT...]
 
-A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. Without points, those of
-calls-known.txt are tried, by which defects were found, and a sample of the others, the same for the same seed; with
---all, all of them. A first run of each process and phase without failures shows which calls there are, and how many of
+A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. Without points, the points of
+calls-known.txt, which have found defects, are tried, and a random sample of the others that --seed chooses; with
+--all, all points. First, a run of each process and phase without failures records which calls it makes, and how many of
 each.
 """
 import argparse
@@ -27,9 +27,9 @@ import time
 from calls_daemon import (EVENT_SECONDS, Missed, Service, Steps, Strace, catch_child, digits_away, let_go, seize,
                           wait_for)
 
-# --- the errors of each call, as its manual page lists them, and what may then end
+# --- the errors of each call, as its manual page lists them, and which processes may end
 
-# Where a call has several kinds of descriptors, the errors are those of all of them.
+# If a call is made on several kinds of descriptors, the errors of all of them are listed.
 ERRORS = {
     "accept4": "EMFILE ENFILE ENOMEM ECONNABORTED EINTR",
     "access": "EACCES", "faccessat2": "EACCES ENOSYS",
@@ -72,44 +72,45 @@ ERRORS = {
     "unlink": "EACCES", "wait4": "EINTR ECHILD", "waitid": "EINTR ECHILD",
     "write": "EINTR EAGAIN ENOSPC EIO", "clock_nanosleep": "EINTR",
 }
-# Calls that cannot fail as they are made here; of futex(2), libc ends the process at what the kernel does not say.
+# Calls that cannot fail as they are used here. futex(2) is one of them because libc ends the process on undocumented
+# errors.
 NEVER = {
     "clock_gettime", "futex",
     "alarm", "exit", "exit_group", "getegid", "geteuid", "getgid", "getpid", "getppid", "getresgid", "getresuid",
     "gettid", "getuid", "restart_syscall", "rt_sigreturn", "sched_yield", "set_tid_address", "arch_prctl",
     "set_robust_list", "rseq", "umask", "sigaltstack",
 }
-# Errors after which one must try again, as the manual pages say: none is for ever.
+# Temporary errors, after which the call is retried, as the manual pages say: they never occur at every call.
 NOT_EVERY = {"EINTR", "EAGAIN"}
-# Memory that recv(2) needs is short for a moment, and an answer in the socket is asked for until it comes; mappings
-# that all stay fill the address space.
+# recv(2) lacks memory only for a moment, and the daemon polls the socket until it succeeds. Mappings that are never
+# unmapped would fill the address space.
 NOT_EVERY_OF = {("recvfrom", "ENOMEM"), ("munmap", "ENOMEM")}
-# Of the event loop itself, which ends with a sentence where it cannot go on; the kernel says it always, or never.
+# Calls of the event loop itself, which exits with a message if it cannot continue. The kernel returns such an error at
+# every call or never.
 ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
-# Errors that the descriptors of a process do not give, and that libc does not expect.
+# Errors that are impossible for the descriptors of a process, and that libc does not expect.
 IMPOSSIBLE = {
-    ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # to an eventfd
+    ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # these write to an eventfd
     ("daemon", "write"): {"ENOSPC", "EIO", "EAGAIN"},
-    # It has the capabilities to read; what it is refused is no file of a program, and nobody misses it.
+    # The opener has the capabilities to read; the only files that it may not read belong to no program.
     ("opener", "openat"): {"EACCES"},
     ("opener", "recvmsg"): {"EAGAIN"}, ("reader", "recvmsg"): {"EAGAIN"}, ("symboliser", "recvmsg"): {"EAGAIN"},
-    # of /proc/self/fd, which is always there
+    # these read /proc/self/fd, which always exists
     ("opener", "getdents64"): {"ENOENT"}, ("reader", "getdents64"): {"ENOENT"},
     ("symboliser", "getdents64"): {"ENOENT"},
-    # of a socket that epoll(7) has said to be ready, once
+    # a socket that epoll(7) has reported as ready
     ("daemon", "recvfrom"): {"EAGAIN"}, ("daemon", "sendto"): {"EAGAIN"},
     ("daemon", "read"): {"EAGAIN"}, ("opener", "read"): {"EAGAIN"}, ("symboliser", "read"): {"EAGAIN"},
     ("reader", "read"): {"EAGAIN"},
 }
-# Where most calls are EPOLL_CTL_DEL, which does not fail where memory is short: strace cannot aim at EPOLL_CTL_ADD
-# alone.
+# Most of these calls are EPOLL_CTL_DEL, which does not fail without memory, and strace cannot select EPOLL_CTL_ADD.
 REMOVES = {("daemon", "serve", "epoll_ctl"), ("daemon", "end", "epoll_ctl")}
-# As long as these fail, no client hears anything, and nothing of ours is at fault.
+# While these calls fail, no client can be told anything, which is not a defect.
 UNHEARD = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
-# An injected failure leaves the descriptor open, or the mapping in place, which the call itself would not.
+# The injected failure leaves the descriptor open or the mapping in place, which the real call would not.
 LEAVES_OPEN = {"close", "munmap", "close_range", "inotify_rm_watch"}
 
-# Where a call that fails each time may end the process while it serves, with a sentence: it cannot work without.
+# Calls that a process cannot serve without: if they always fail, it may exit with a message.
 ESSENTIAL = {
     ("daemon", "epoll_wait"), ("daemon", "read"), ("daemon", "timerfd_settime"),
     ("opener", "recvmsg"), ("opener", "sendmsg"), ("reader", "recvmsg"), ("reader", "sendmsg"),
@@ -117,12 +118,12 @@ ESSENTIAL = {
 
 
 def injections(process, call):
-    """As strace names them."""
+    """Returns the errors to inject, with strace's names."""
     return [error for error in ERRORS[call].split() if error not in IMPOSSIBLE.get((process, call), ())]
 
 
 def error_text(name):
-    """The words of a sentence for the error."""
+    """Returns the text of the error, as in a message."""
     number = getattr(errno, name, None)
     return os.strerror(number) if number else None
 
@@ -132,9 +133,9 @@ def error_text(name):
 PROCESSES = ("daemon", "opener", "reader", "symboliser", "worker")
 PHASES = {"daemon": ("start", "serve", "end"), "opener": ("start", "serve"), "reader": ("start", "serve"),
           "symboliser": ("start", "serve"), "worker": ("serve",)}
-FAULT_SECONDS = 5  # a call that fails each time may keep an event from coming
+FAULT_SECONDS = 5  # a call that fails every time may suppress an event
 CRASH = re.compile(r"SIG(SEGV|ABRT|BUS|ILL|FPE|SYS|TRAP|PIPE|XCPU)|AddressSanitizer|LeakSanitizer|runtime error:")
-# A daemon that is idle but for the scenario needs much less of a CPU than one that spins.
+# A daemon with only the scenario's load uses much less of a CPU than one that spins.
 CPU_SHARE = 0.75
 
 
@@ -144,21 +145,21 @@ class Point:
         self.process, self.phase, self.call, self.error, self.when = name.split(":")
 
     def injection(self, skipped):
-        """As strace has it; `skipped` calls are of the dynamic linker."""
+        """Returns the injection in strace's syntax, after `skipped` calls of the dynamic linker."""
         kind = self.error if "=" in self.error else "error=" + self.error
         if self.when == "every":
             return "%s:when=%d+" % (kind, skipped + 1)
         return "%s:when=%d" % (kind, skipped + int(self.when))
 
     def may_end(self, ended):
-        """Whether the process may end of this."""
+        """Returns whether the process may end because of the failure."""
         if self.phase in ("start", "end"):
             return True
         return ended != "daemon" or (self.when == "every" and (self.process, self.call) in ESSENTIAL)
 
 
 class Run:
-    """`counts` has of the run without failures what this one is compared with."""
+    """One run of the scenario; `counts` has the results of the run without failures."""
 
     def __init__(self, point, service, counts):
         self.point, self.service, self.counts = point, service, counts
@@ -181,7 +182,7 @@ class Run:
                              point.injection(skipped) if call else None)
 
     def start(self):
-        """The daemon, with the aim taken where the point is of a start."""
+        """Starts the daemon, with strace attached if the point is in a start phase."""
         service, point = self.service, self.point
         service.spawn()
         if point.phase != "start" or point.process == "symboliser":
@@ -197,14 +198,14 @@ class Run:
         os.kill(stopped, signal.SIGCONT)
 
     def warm(self):
-        """The scenario without a fault."""
+        """Runs the scenario without a fault."""
         self.steps.exact()
         self.steps.all(lambda: False)
         if self.steps.wrong:
             raise Missed("before the fault: %s; log: %s" % (self.steps.wrong, self.service.messages()[-3:]))
 
     def aim(self):
-        """At a process that serves."""
+        """Attaches strace to a process that serves."""
         service, point = self.service, self.point
         if point.process == "worker":
             threads = [int(t) for t in os.listdir("/proc/%d/task" % service.pid) if int(t) != service.pid]
@@ -244,7 +245,7 @@ class Run:
                 self.defect("said %d times: %s" % (n, text))
 
     def check_end_sentence(self):
-        """Of a daemon that ended."""
+        """Checks that a daemon that ended has logged why."""
         status, messages = self.service.status, self.service.messages()
         errors = [text for level, text, _ in messages if level in ("error", "raw")]
         if status < 0:
@@ -252,7 +253,7 @@ class Run:
         elif status == 0:
             self.defect("it ended with status 0")
         elif not errors:
-            self.defect("it ended with status %d and without a sentence" % status)
+            self.defect("it ended with status %d and without an explanation" % status)
         else:
             said = (error_text(self.point.error) or "").lower()
             if said and not any(said in text.lower() or self.point.error in text or ";" in text or
@@ -272,7 +273,7 @@ class Run:
     def check_descriptors(self, before):
         if self.point.call in LEAVES_OPEN:
             return
-        # Without inotify(7), the counters of a cgroup that has gone are closed by the next rescan.
+        # Without inotify(7), the counters of a removed cgroup are closed at the next rescan.
         if any("only by rescans" in text for _, text, _ in self.service.messages()):
             return
 
@@ -289,7 +290,7 @@ class Run:
     # --- phases
 
     def under_fault(self, first):
-        """The scenario while the call fails."""
+        """Runs the scenario while the call fails."""
         began, cpu = time.monotonic(), self.service.cpu_seconds()
         every = self.point.when == "every"
         self.service.patience = FAULT_SECONDS if every else EVENT_SECONDS
@@ -312,17 +313,17 @@ class Run:
         unsaid = self.steps.unsaid
         degraded = self.steps.wrong
         if unsaid and not messages and self.point.call not in UNHEARD:
-            self.defect("nothing was said of: %s" % "; ".join(unsaid[:3]))
+            self.defect("no message mentions: %s" % "; ".join(unsaid[:3]))
         self.check_log(messages, time.monotonic() - began)
         if not service.alive():
             return degraded
         lost = {r for r in ("opener", "reader") if not service.process(r)}
         for role in lost:
-            # The process has ended already; the daemon hears of it a moment later.
+            # The process has already ended; the daemon notices a moment later.
             if not wait_for(lambda: self.says_lost(first), step=0.02):
-                self.defect("the %s is gone, and nothing says so" % role)
+                self.defect("the %s is gone, and no message says so" % role)
             if self.point.when != "every" and self.point.phase == "serve":
-                self.defect("the %s ended of one failure" % role)
+                self.defect("one failure ended the %s" % role)
         steps = Steps(service)
         self.steps = steps
         deadline = time.monotonic() + EVENT_SECONDS
@@ -391,7 +392,7 @@ class Run:
         return self.result(degraded, before)
 
     def rest(self):
-        """Of descriptors, once nothing is asked."""
+        """Returns the open descriptors once they do not change any more."""
         last = None
         for _ in range(20):
             now = self.service.descriptors()
@@ -436,7 +437,7 @@ class Run:
 
 
 def play(name, program, tools, scratch, hierarchy, counts):
-    """The result of a point as a dict."""
+    """Runs a point; returns its result as a dict."""
     began = time.monotonic()
     point = Point(name)
     service = Service(program, tools, scratch, hierarchy)
@@ -465,13 +466,13 @@ def calls_in(lines):
 
 
 def split_linker(lines):
-    """Of a program from its first instruction on: the calls of the dynamic linker, and the others."""
+    """Splits the calls of a program into those of the dynamic linker and the others."""
     end = next((i for i, line in enumerate(lines) if "munmap(" in line), -1)
     return lines[:end + 1], lines[end + 1:]
 
 
 def run_points(arguments, names, counts):
-    """Each in a process of its own; yields the results as they come."""
+    """Runs each point in its own process; yields the results as they arrive."""
     waiting, running = collections.deque(names), {}
     own = os.path.abspath(__file__)
     with open(arguments.scratch + "/counts", "w", encoding="utf-8") as file:
@@ -548,12 +549,12 @@ def all_points(counts):
 
 
 def sample(names, seed, n):
-    """The choice of a name does not depend on which others there are."""
+    """Chooses n names by a hash, so that the choice does not depend on which other names there are."""
     return sorted(names, key=lambda name: hashlib.sha256(b"%d%s" % (seed, name.encode())).digest())[:n]
 
 
 def known_points(names):
-    """A machine that makes fewer calls has fewer of them."""
+    """Returns the known points that exist on this machine."""
     with open(os.path.dirname(os.path.abspath(__file__)) + "/calls-known.txt", encoding="utf-8") as file:
         known = [line.strip() for line in file if line[0] not in "#\n"]
     return [name for name in known if name in names]

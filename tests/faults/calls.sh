@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The real daemon, its opener, its reader of names and its symboliser on the real kernel: each system call of each of
-# them is made to fail, by strace(1). calls.py has the options and the names of points. Each can be run alone:
-# calls.sh --verbose daemon:serve:openat:EMFILE:10
+# Makes each system call of the real daemon, its opener, its reader of names and its symboliser fail on the real kernel,
+# with strace(1). calls.py describes the options and the names of points. A point can be run alone: calls.sh --verbose
+# daemon:serve:openat:EMFILE:10
 . "$(dirname "$0")/../e2e/lib.sh"
 need strace openssl cc unshare /usr/bin/python3
 # shellcheck source=../e2e/cgroup-lib.sh
@@ -10,7 +10,7 @@ need strace openssl cc unshare /usr/bin/python3
 # shellcheck source=../e2e/tls-lib.sh
 . "$here/tls-lib.sh"
 
-# The daemon is another user than this one.
+# The daemon runs as another user.
 chmod 755 "$scratch"
 tools=$scratch/tools
 mkdir "$tools" "$scratch/points"
@@ -20,13 +20,13 @@ make_ca ca
 make_certificate localhost ca server DNS:localhost
 cp "$pki/localhost.pem" "$pki/localhost.key" "$tools"
 chmod 644 "$tools"/localhost.*
-# "right", at the least cost
+# A hash of "right" with the lowest cost.
 cat >"$tools/web.yaml" <<'END'
 tls_server_config: {cert_file: localhost.pem, key_file: localhost.key}
 basic_auth_users: {alice: "$2b$04$NEBlQi29u6rU4Ez/YjCrVOthX/F1Mruu1tYjJXbAew9oFlw83A8PK"}
 END
 
-# Its own /run, for state files of containers.
-# shellcheck disable=SC2016 # the inner shell's
+# A private /run for state files of containers.
+# shellcheck disable=SC2016 # the inner shell expands it
 unshare --mount --propagation private sh -c 'mount -t tmpfs tmpfs /run && exec "$@"' x /usr/bin/python3 \
     "$root/tests/faults/calls.py" "$PERFCOUNTD" "$tools" "$scratch/points" "$hierarchy" "$@"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon with its processes, its clients and its cgroups, the questions it is asked, and strace(1) aimed at one of
+"""A daemon with its processes, clients and cgroups, the requests of the scenario, and strace(1) attached to one of
 its processes.
 
-strace follows all children or none, so a child is stopped here by ptrace(2) before it runs, and left to strace.
+strace follows all children or none, so ptrace(2) stops a child before it runs, and strace attaches to it then.
 """
 import base64
 import contextlib
@@ -24,7 +24,7 @@ TRACEME, CONT, DETACH, SETOPTIONS, GETEVENTMSG, SEIZE, INTERRUPT = 0, 7, 17, 0x4
 TRACE_FORK, TRACE_VFORK, TRACE_EXEC = 2, 4, 0x10
 EVENT_FORK, EVENT_VFORK, EVENT_EXEC = 1, 2, 4
 WALL = 0x40000000  # __WALL of waitpid(2)
-EVENT_SECONDS = 60  # an event that has not come by then never comes
+EVENT_SECONDS = 60  # an event that has not occurred by then never will
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -32,7 +32,7 @@ libc.ptrace.restype = ctypes.c_long
 
 
 class Missed(Exception):
-    """The process did not come, or was gone before it could be traced."""
+    """The process did not start, or ended before it could be traced."""
 
 
 def ptrace(request, pid, data=None):
@@ -80,7 +80,7 @@ def spawn(arguments, log, environment):
 
 
 def let_go(pid, stopped=False):
-    """Ends tracing by this process."""
+    """Stops tracing the process."""
     if stopped:
         os.kill(pid, signal.SIGSTOP)
     ptrace(DETACH, pid)
@@ -93,7 +93,7 @@ def event_of(status):
 
 
 def take_child(child, at_exec):
-    """A new child, which is stopped: leaves it stopped, at once or when it has become another program."""
+    """Leaves a new child stopped, either at once or after its execve(2)."""
     os.waitpid(child, WALL)
     if at_exec:
         ptrace(SETOPTIONS, child, TRACE_EXEC)
@@ -110,7 +110,7 @@ def take_child(child, at_exec):
 
 
 def catch_child(pid, nth, at_exec):
-    """Of a process that this one traces and that is stopped: its nth child, left stopped. The process goes on."""
+    """Leaves the nth child of a stopped, traced process stopped; the process itself continues."""
     ptrace(SETOPTIONS, pid, TRACE_FORK | TRACE_VFORK)
     pending = 0
     while True:
@@ -137,7 +137,7 @@ def catch_child(pid, nth, at_exec):
             os.waitpid(message.value, WALL)
             let_go(message.value)
             continue
-        if event_of(status) == EVENT_VFORK:  # it waits in the kernel until its child is another program
+        if event_of(status) == EVENT_VFORK:  # the parent waits in the kernel until its child calls execve(2)
             let_go(pid)
             return take_child(message.value, at_exec)
         child = take_child(message.value, at_exec)
@@ -146,14 +146,14 @@ def catch_child(pid, nth, at_exec):
 
 
 def seize(pid):
-    """Traces a process that runs, and stops it."""
+    """Traces and stops a running process."""
     ptrace(SEIZE, pid)
     ptrace(INTERRUPT, pid)
     os.waitpid(pid, WALL)
 
 
 class Strace:
-    """strace(1) on the threads of a process, whose calls it lists, or makes to fail."""
+    """strace(1) on the threads of a process; it lists their calls, or makes one kind of call fail."""
 
     def __init__(self, threads, output, call=None, injection=None):
         arguments = ["strace", "-q", "-a0", "-o", output, "-e", "signal=none"]
@@ -166,7 +166,7 @@ class Strace:
                                         stderr=subprocess.PIPE, start_new_session=True)
         traced = wait_for(lambda: self.process.poll() is not None or
                           all(status_field(t, "TracerPid") == str(self.process.pid) for t in threads))
-        if not traced or self.process.poll() not in (None, 0):  # 0: the process has ended of it already
+        if not traced or self.process.poll() not in (None, 0):  # 0: the process has already ended
             raise Missed("strace: %s" % self.process.stderr.read().decode(errors="replace").strip())
 
     def end(self):
@@ -184,7 +184,7 @@ class Strace:
 
 
 SERIES = re.compile(r"^(\w+_total)(\{[^}]*\})? (\S+)")
-# The kernel adds up its own counts a moment before or after the daemon reads its.
+# The kernel updates its own totals slightly before or after the daemon reads its counters.
 SLACK = 300
 
 
@@ -197,13 +197,13 @@ def kernel_count(file, key):
 
 
 class Truth:
-    """Holds each scrape against the one before, and against what the kernel and the loads say."""
+    """Compares each scrape with the previous one, and with the counts of the kernel and the loads."""
 
     def __init__(self):
         self.started = time.monotonic()
         self.faults_before = kernel_count("/proc/vmstat", "pgfault")
         self.switches_before = kernel_count("/proc/stat", "ctxt")
-        self.loads = {}  # of a cgroup: faults that its loads had
+        self.loads = {}  # page faults of the loads, by cgroup
         self.last = {}
         self.wrong = []
 
@@ -211,7 +211,7 @@ class Truth:
         self.loads[cgroup] = self.loads.get(cgroup, 0) + faults
 
     def take(self, text):
-        """A scrape, in the text format. Returns its totals by series."""
+        """Checks a scrape in the text format; returns its totals by series."""
         totals = {}
         for line in text.splitlines():
             match = SERIES.match(line)
@@ -266,7 +266,7 @@ def write(path, text):
 
 
 class Service:
-    """One daemon, from its start to its end."""
+    """One daemon, from start to end."""
 
     def __init__(self, program, tools, scratch, hierarchy):
         self.program, self.tools, self.scratch = program, tools, scratch
@@ -281,13 +281,13 @@ class Service:
         self.status = None
         self.patience = EVENT_SECONDS
         self.hot = None
-        self.caught = {}  # processes that were stopped before they had a name
+        self.caught = {}  # processes that were stopped before they had their name
         os.makedirs(self.parent)
         os.mkdir(self.parent + "/known")
         os.makedirs(BUNDLES, exist_ok=True)
 
     def put_container(self, identity, name):
-        """Its state file, and its cgroup, whose directory is returned."""
+        """Creates a container's state file and its cgroup; returns the cgroup's directory."""
         os.mkdir(BUNDLES + "/" + identity)
         write(BUNDLES + "/%s/config.json" % identity, json.dumps(
             {"ociVersion": "1.0.2", "annotations": {"nerdctl/name": name, "nerdctl/namespace": "default"}}))
@@ -297,8 +297,8 @@ class Service:
 
     @contextlib.contextmanager
     def occupied(self, path):
-        """With a process in the cgroup, which has no faults there."""
-        self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # of its wake-ups and its end
+        """Keeps a process in the cgroup that causes almost no page faults there."""
+        self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # for its wake-ups and its exit
         with subprocess.Popen(["/bin/sleep", "60"]) as process:
             try:
                 wait_for(lambda: status_field(process.pid, "State") == "S")
@@ -309,7 +309,7 @@ class Service:
                 process.kill()
 
     def write_config(self, tls=False):
-        """A group of its own in each generation, beside one that stays."""
+        """Writes a configuration with one permanent group and one that is new in each generation."""
         self.generation += 1
         write(self.config, """
 web: {local_operators: true, min_interval: 0s%s}
@@ -327,9 +327,9 @@ sampler: {enabled: true, event: cpu-clock}
             self.generation))
 
     def spawn(self):
-        """Stopped before its first instruction, and traced by this process."""
+        """Starts the daemon, stopped before its first instruction and traced by this process."""
         self.write_config()
-        # Of a build with sanitizers: the search for leaks traces the process itself, which strace does already.
+        # In a build with sanitizers, the leak check would trace the process, which strace already does.
         environment = {"ASAN_OPTIONS": "detect_leaks=0"} | os.environ | {"HOME": "/root"}
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.pid = spawn([self.program, "--config.file=" + self.config, "--log.format=json",
@@ -346,7 +346,7 @@ sampler: {enabled: true, event: cpu-clock}
         return self.status is None
 
     def child(self, name):
-        """The child with that name."""
+        """Returns the process id of the child with that name."""
         for pid in os.listdir("/proc"):
             if pid.isdigit() and status_field(int(pid), "PPid") == str(self.pid) and \
                     status_field(int(pid), "Name") == name and status_field(int(pid), "State") != "Z":
@@ -360,7 +360,7 @@ sampler: {enabled: true, event: cpu-clock}
         return self.pid if role == "daemon" else self.child(names[role])
 
     def session(self):
-        """All processes that came of the daemon: those of its session."""
+        """Returns the daemon and all its descendants, which are in its session."""
         found = []
         for pid in os.listdir("/proc"):
             try:
@@ -381,7 +381,7 @@ sampler: {enabled: true, event: cpu-clock}
         return total / CLOCK
 
     def descriptors(self):
-        """How many each process has open, its inotify watches, and its rings."""
+        """Counts the open descriptors of each process by kind, its inotify watches and its ring buffers."""
         found = {}
         for role in ("daemon", "opener", "reader"):
             pid = self.process(role)
@@ -412,7 +412,7 @@ sampler: {enabled: true, event: cpu-clock}
     # --- its log
 
     def messages(self):
-        """(level, text, time) of each line; a line that is not of its log has the level "raw"."""
+        """Returns (level, text, time) of each line; other output has the level "raw"."""
         found = []
         with open(self.log, encoding="utf-8", errors="replace") as log:
             for line in log:
@@ -426,7 +426,7 @@ sampler: {enabled: true, event: cpu-clock}
     # --- its clients
 
     def ask(self, path, method="GET", headers=None, timeout=None):
-        """(status, body); an OSError or HTTPException where there was no answer."""
+        """Returns (status, body); raises OSError or HTTPException if there is no response."""
         context = ssl._create_unverified_context() if self.tls else None
         kind = http.client.HTTPSConnection if self.tls else http.client.HTTPConnection
         arguments = {"timeout": timeout or self.patience}
@@ -452,7 +452,7 @@ sampler: {enabled: true, event: cpu-clock}
             self.ask(path)
 
     def ready(self, seconds=EVENT_SECONDS):
-        """None, or why it is not."""
+        """Returns None when the daemon is ready, or why it is not."""
         wait_for(lambda: not self.alive() or self.answers(), seconds, 0.01)
         return None if self.alive() and self.answers() else "it is not ready within %d s" % seconds
 
@@ -463,7 +463,7 @@ sampler: {enabled: true, event: cpu-clock}
     # --- loads
 
     def run_load(self, cgroup, faults):
-        """In a cgroup; returns between how many faults are counted there."""
+        """Runs a load in a cgroup; returns the least and the most page faults that may be counted there."""
         process = subprocess.Popen([self.tools + "/cgroup-load", self.parent + "/" + cgroup, "faults", str(faults)])
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = status
@@ -471,7 +471,7 @@ sampler: {enabled: true, event: cpu-clock}
         return faults, min(usage.ru_minflt, faults + 100)
 
     def start_hot(self):
-        """A program that nobody has read the symbols of."""
+        """Starts a program whose symbols have not been read."""
         program = self.scratch + "/hot%d" % time.monotonic_ns()
         shutil.copy(self.tools + "/hot", program)
         self.hot = subprocess.Popen([program, "60"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -486,7 +486,7 @@ sampler: {enabled: true, event: cpu-clock}
     # --- the end
 
     def stop(self):
-        """By SIGTERM. None, or what did not end."""
+        """Stops the daemon with SIGTERM; returns None, or what did not end."""
         if self.alive():
             os.kill(self.pid, signal.SIGTERM)
         if not wait_for(lambda: not self.alive()):
@@ -518,7 +518,7 @@ def removed(path):
 
 
 def digits_away(text):
-    """So that messages which differ in a number alone are the same."""
+    """Replaces numbers, so that messages that differ only in numbers are equal."""
     return re.sub(r"\d+", "N", text)
 
 
@@ -526,7 +526,7 @@ FAULTS = 200
 
 
 def body_says(body):
-    """A refusal that names its reason is none that nobody hears of."""
+    """Returns the error in a response, since a client that is told the reason needs no log message."""
     try:
         return json.loads(body).get("error", "")
     except (ValueError, AttributeError):
@@ -534,7 +534,7 @@ def body_says(body):
 
 
 class Steps:
-    """Each step is asked once. `wrong` has what was not right; `unsaid` that of it whose client got no reason."""
+    """The requests of the scenario. `wrong` lists what failed, `unsaid` what failed without a reason for the client."""
 
     def __init__(self, service):
         self.service = service
@@ -547,7 +547,7 @@ class Steps:
             self.unsaid.append(what)
 
     def get(self, path, method="GET", wanted=200, headers=None, timeout=None):
-        """The body, or None."""
+        """Returns the body, or None."""
         try:
             status, body = self.service.ask(path, method, headers, timeout)
         except (OSError, http.client.HTTPException) as error:
@@ -576,7 +576,7 @@ class Steps:
         if not any("perf_cgroup_minor_faults" in s and below + "/known\"" in s for s in totals):
             self.note("the scrape has nothing of the cgroup known", why)
         for cpu in range(os.cpu_count()):
-            # A group whose members were not opened together has the parts "soft" and "soft-2".
+            # A group whose members could not be opened together is split into "soft" and "soft-2".
             for metric, group in (("minor_faults", "soft"), ("cpu_migrations", generation)):
                 start = "perf_cpu_%s_total{cpu=\"%d\"" % (metric, cpu)
                 if not any(s.startswith(start) and "group=\"" + group in s for s in totals):
@@ -598,7 +598,7 @@ class Steps:
         self.get("/")
 
     def cgroups(self):
-        """A container comes, has a load, and goes."""
+        """A container is created, has a load, and is removed."""
         number = time.monotonic_ns()
         container, name = "nerdctl-%064x.scope" % number, "shop%d" % number
         below = "%s/%s\"" % (self.service.below, container)
@@ -628,7 +628,7 @@ class Steps:
         return ""
 
     def exact(self):
-        """A load of known size is counted, and nothing else."""
+        """Checks that exactly a load of known size is counted."""
         series = [s for s in self.service.truth.last
                   if "perf_cgroup_minor_faults" in s and "%s/known\"" % self.service.below in s]
         if self.totals() is None or not series:
@@ -644,7 +644,7 @@ class Steps:
     # --- samples
 
     def sample(self):
-        """Two clients at once; the program's functions have names."""
+        """Two clients sample at once; the functions of the program have names."""
         pid = self.service.start_hot()
         bodies = {}
 
@@ -687,7 +687,7 @@ class Steps:
         return False
 
     def secure(self):
-        """TLS and a password come by a reload, and go by the next."""
+        """A reload enables TLS and a password, and the next one disables them."""
         if self.reload(tls=True):
             self.scrape()
             self.get("/metrics", wanted=401, headers={"Authorization": "Basic YWxpY2U6d3Jvbmc="})
@@ -707,7 +707,7 @@ class Steps:
             step()
 
     def strict(self):
-        """As an operator would look after a fault: reload, scrape, load, profile."""
+        """Checks what an operator would after a fault: reload, scrape, load, profile."""
         self.reload()
         self.scrape()
         self.exact()
@@ -716,7 +716,7 @@ class Steps:
 
 
 def notices(samples):
-    """The notes about symbols at the end of a stream."""
+    """Returns the notes about symbols at the end of a stream."""
     if samples is None or b'"type":"end"' not in samples:
         return ""
     end = json.loads(samples.splitlines()[-1])

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every failure, on purpose: runs scenarios (scenario.h) under one fault after another.
+ * Fault injection: runs scenarios (scenario.h) under one fault after another.
  *
  *     check-faults [--only=SCENARIO[:POINT]] [--seed=N] [--points=N] [--all] [--jobs=N] [--list] [--verbose]
  *
- * A point is a fault that a scenario can be run under: "call:17:read-EIO", "calls-from:17", "allocation:230",
- * "allocations-from:230". Without --all, each place (faults.h) has each of its faults once, at one of the times that it
- * is reached, which the seed chooses. --points takes so many of these of each scenario. Exit status 1 if a point fails,
- * with the names of all that did.
+ * A point is a fault that a scenario can run under: "call:17:read-EIO", "calls-from:17", "allocation:230",
+ * "allocations-from:230". Without --all, each fault is tried once at each place (faults.h), at one of the times that
+ * the place is reached, which the seed chooses. --points limits the number of points of each scenario. The exit status
+ * is 1 if a point fails; the names of all that failed are printed.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -28,7 +28,7 @@
 
 #define JOBS_MAX 16
 #define POINT_NAME_MAX 64
-/* Of what a run said; a stack of the sanitizer is longer. */
+/* Limit of a run's output that is shown; a sanitizer's stack is longer. */
 #define SHOWN_MAX 6000
 #define REASON_MAX 300
 
@@ -39,12 +39,12 @@ static const struct scenario *const tables[] = {
 struct wishes {
     const char *scenario, *point; /* NULL: all */
     uint64_t seed;
-    size_t points; /* of a scenario */
+    size_t points; /* of each scenario */
     unsigned jobs;
     bool all, list, verbose;
 };
 
-/* A run that is under way. */
+/* A run in progress. */
 struct job {
     pid_t pid; /* 0: none */
     int fd;    /* its output */
@@ -73,7 +73,7 @@ static void points_add(struct points *points, enum fault_kind kind, size_t k, un
     points->faults[points->n++] = (struct fault){.kind = kind, .k = k, .variant = variant};
 }
 
-/* All of what the run without faults counted. */
+/* Makes all points from the counts of the run without faults. */
 static struct points points_make(const struct fault_counts *counts)
 {
     struct points points = {0};
@@ -151,7 +151,7 @@ static void points_choose(struct points *points, const struct fault_counts *coun
     points->n = n;
 }
 
-/* Keeps the one of this name. */
+/* Keeps the point with this name. */
 static void points_find(struct points *points, const struct fault_counts *counts, const char *name)
 {
     char other[POINT_NAME_MAX];
@@ -177,7 +177,7 @@ static void job_start(const struct campaign *campaign, struct job *job, const st
         abort();
 }
 
-/* The reason is on the same line: a summary shows no other. */
+/* The reason is on the same line, since the summary shows only that line. */
 static void note_failure(struct campaign *campaign, const char *name, const char *output)
 {
     const char *reason = strstr(output, "FAILED: ");
@@ -215,7 +215,7 @@ static bool job_finish(struct campaign *campaign, struct job *job, int status)
     return good;
 }
 
-/* The run without faults. Returns whether it was as it must be. */
+/* Runs the scenario without faults. Returns whether it passed. */
 static bool campaign_observe(struct campaign *campaign)
 {
     struct job job;
@@ -292,7 +292,7 @@ static bool wishes_parse(int argc, char **argv, struct wishes *ret)
     };
     int option;
 
-    /* Runs wait for most of the time. */
+    /* Runs wait most of the time, so there are more jobs than CPUs. */
     *ret = (struct wishes){.seed = 1, .points = SIZE_MAX, .jobs = 6};
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == '?')

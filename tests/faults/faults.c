@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The point at which a run fails: see faults.h. */
 #include "tests/faults/faults.h"
 
 #include <stdarg.h>
@@ -63,7 +62,7 @@ void faults_release(void)
     held--;
 }
 
-/* Of the sanitizers, where they are there. */
+/* Only defined in builds with sanitizers. */
 void __sanitizer_print_stack_trace(void) __attribute__((weak));
 
 void faults_show_place(void)
@@ -71,7 +70,7 @@ void faults_show_place(void)
     shown = false;
 }
 
-/* Where the first call or allocation is that fails. */
+/* Shows where the first call or allocation fails. */
 UNSANITIZED static void show_place(void)
 {
     held++;
@@ -91,7 +90,7 @@ UNSANITIZED static bool is_due(size_t k, enum fault_kind once, enum fault_kind f
     return due;
 }
 
-/* FNV-1a over the addresses that it returns to. */
+/* FNV-1a over the return addresses. */
 UNSANITIZED static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *userdata)
 {
     uint64_t *hash = userdata;
@@ -149,7 +148,7 @@ void faults_pass(uint64_t ns)
     passed_ns += ns;
 }
 
-/* In the place of libc's, for the event loop as well. */
+/* Replaces libc's function, also for the event loop. */
 int clock_gettime(clockid_t clock, struct timespec *ret)
 {
     int r = (int)syscall(SYS_clock_gettime, clock, ret);

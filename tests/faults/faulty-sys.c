@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See faulty-sys.h. */
 #include "tests/faults/faulty-sys.h"
 
 #include <errno.h>
@@ -11,23 +10,23 @@
 #include "bpf/calls.h"
 #include "tests/unit/fake-event.h"
 
-/* Results that lie, beside the errors of errno(3). */
+/* Wrong results, besides the errors of errno(3). */
 enum seam_lie {
-    LIE_SHORT = 1000, /* a read of half of it */
-    LIE_EMPTY,        /* a read of 0 bytes; a file without text */
-    LIE_MORE,         /* a group that says that it has one member more */
-    LIE_FEWER,        /* one less, with as many bytes as that has */
+    LIE_SHORT = 1000, /* a read returns half of the bytes */
+    LIE_EMPTY,        /* a read returns 0 bytes; a file is empty */
+    LIE_MORE,         /* a group reports one member more */
+    LIE_FEWER,        /* a group reports one member less, with as many bytes */
     LIE_ID,           /* the id of another event */
-    LIE_BACK,         /* counts that fall */
-    LIE_TIME,         /* times that fall */
-    LIE_RUNNING,      /* it ran for longer than it was enabled */
-    LIE_TWICE,        /* the same bytes as the last time: nothing counted */
+    LIE_BACK,         /* counts that decrease */
+    LIE_TIME,         /* times that decrease */
+    LIE_RUNNING,      /* time_running is greater than time_enabled */
+    LIE_TWICE,        /* the same bytes as the last time: nothing was counted */
 };
 
 /*
- * How each call may fail, from the manual pages perf_event_open(2), open(2), read(2), ioctl(2), close(2), mmap(2),
- * mount(2) and bpf(2), "ERRORS", and "Reading results" in the first. If all calls fail from one on, each does by the
- * first of its row. 0 ends a row.
+ * How each call may fail, from "ERRORS" in the manual pages perf_event_open(2), open(2), read(2), ioctl(2), close(2),
+ * mmap(2), mount(2) and bpf(2), and from "Reading results" in the first. If all calls fail from one on, each fails with
+ * the first error of its row. 0 ends a row.
  */
 static const struct {
     const char *name;
@@ -47,7 +46,7 @@ static const struct {
     [SEAM_MMAP] = {"mmap", {ENOMEM, EACCES, EAGAIN, EBADF, EINVAL, ENFILE, ENODEV, EOVERFLOW, EPERM}},
     [SEAM_MUNMAP] = {"munmap", {EINVAL, ENOMEM}},
     [SEAM_MOUNT] = {"mount", {EPERM, EACCES, EBUSY, ENODEV, ENOMEM, ENOENT}},
-    /* EPIPE and ETIMEDOUT are of the opener that is asked. */
+    /* The opener, which makes the call, may cause EPIPE and ETIMEDOUT. */
     [SEAM_BPF] = {"bpf",
                   {ENOMEM, EPERM, EPIPE, ETIMEDOUT, E2BIG, EAGAIN, EBADF, EBUSY, EFAULT, EINVAL, EMFILE, ENOENT, ENOSPC,
                    ENOSYS}},
@@ -76,13 +75,13 @@ const char *seam_variant_name(enum seam_call call, unsigned n)
     return how >= LIE_SHORT ? lies[how - LIE_SHORT] : error_name(-how);
 }
 
-/* The machine itself. */
+/* Returns the simulated machine. */
 static struct sys *real_of(const struct sys *sys)
 {
     return &((struct fake_sys *)sys->owner)->sys;
 }
 
-/* What the machine does fails no more, until real_release(). */
+/* Returns the simulated machine, whose own work does not fail until real_release(). */
 static struct sys *real_hold(const struct sys *sys)
 {
     faults_hold();
@@ -95,7 +94,7 @@ static int real_release(int r)
     return r;
 }
 
-/* How the call fails: an error or an enum seam_lie; 0: it does not. */
+/* Returns how the call fails: an error or an enum seam_lie; 0 if it does not. */
 static int planned(enum seam_call call)
 {
     int n = faults_fail_call(call);
@@ -103,7 +102,7 @@ static int planned(enum seam_call call)
     return n < 0 ? 0 : rows[call].how[n];
 }
 
-/* The result of the machine itself, unless the call must fail. */
+/* The result of the simulated machine, unless the call must fail. */
 #define FAIL_OR(call, expression)                                                                                      \
     ({                                                                                                                 \
         int fails = planned(call);                                                                                     \
@@ -111,7 +110,7 @@ static int planned(enum seam_call call)
         real_release(fails ? -fails : (expression));                                                                   \
     })
 
-/* A descriptor that is no directory is the number that the machine knows. */
+/* The simulated machine knows a directory by its inode, and other descriptors by their number. */
 static int inode_of(int fd)
 {
     struct stat st;
@@ -125,7 +124,7 @@ static int faulty_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid,
     int fails = planned(SEAM_OPEN);
     struct sys *real = real_hold(sys);
 
-    /* ENOENT of an event that every kernel has says that the cgroup is gone, which would be no fault. */
+    /* ENOENT for an event that every kernel has means that the cgroup was removed, which would not be a fault. */
     bool tries_cgroup =
         flags & PERF_FLAG_PID_CGROUP && attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
     if (fails && !(tries_cgroup && fails == ENOENT))
@@ -149,7 +148,7 @@ static int faulty_open_file(struct sys *sys, const char *path, int flags)
     return real_release(open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-/* { nr, time_enabled, time_running, { value, id } ... }: perf_event_open(2), "Reading results". */
+/* The format is { nr, time_enabled, time_running, { value, id } ... }: perf_event_open(2), "Reading results". */
 static ssize_t lie_about(int lie, uint64_t *words, ssize_t n)
 {
     size_t members = (size_t)n / 8 > 3 ? words[0] : 0;
@@ -188,7 +187,7 @@ static int faulty_ioctl(struct sys *sys, int fd, unsigned long request, unsigned
     return FAIL_OR(SEAM_IOCTL, sys_ioctl(real_of(sys), fd, request, argument));
 }
 
-/* The descriptor is closed, whatever is returned: close(2). */
+/* The descriptor is closed even if an error is returned: close(2). */
 static int faulty_close(struct sys *sys, int fd)
 {
     int fails = planned(SEAM_CLOSE);
@@ -203,7 +202,7 @@ static int faulty_mmap(struct sys *sys, int fd, size_t size, int protection, voi
     return FAIL_OR(SEAM_MMAP, sys_mmap(real_of(sys), fd, size, protection, ret));
 }
 
-/* The mapping goes nevertheless, since nobody could try again. */
+/* The mapping is removed even if an error is returned, since nobody could retry. */
 static int faulty_munmap(struct sys *sys, void *address, size_t size)
 {
     int fails = planned(SEAM_MUNMAP);
@@ -223,7 +222,7 @@ static int faulty_mount(struct sys *sys, const char *path)
     return FAIL_OR(SEAM_MOUNT, sys_mount_tracefs(real_of(sys), path));
 }
 
-/* --- programs --- */
+/* --- BPF programs --- */
 
 static const struct bpf_calls *real_bpf(const struct fake_sys *fake)
 {

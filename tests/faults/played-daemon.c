@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See played-daemon.h. */
 #include "tests/faults/played-daemon.h"
 
 #include <inttypes.h>
@@ -17,7 +16,7 @@
 
 #define CONFIG_FILE "/etc/perfcountd.yaml"
 #define TURNS_MAX 1000
-/* More than the longest wait between two tries, and than cgroups linger. */
+/* More than the longest delay between two retries, and more than cgroups linger. */
 #define WAIT_S 61
 
 struct played *played_new(struct fake_sys *fake, const char *config)
@@ -108,7 +107,7 @@ bool played_start(struct played *played)
         daemon_count(daemon);
         return true;
     }
-    fault_expect(error.message[0], "it cannot start (%d), and does not say why", r);
+    fault_expect(error.message[0], "the daemon cannot start (%d), and does not say why", r);
     said_add(error.message);
     played_stop(played);
     return false;
@@ -123,7 +122,7 @@ void played_stop(void *state)
     played->runs = false;
 }
 
-/* --- what happens to it --- */
+/* --- events --- */
 
 void played_turn(struct played *played)
 {
@@ -132,7 +131,7 @@ void played_turn(struct played *played)
     if (!played->runs)
         return;
     while (sd_event_run(played->daemon.event, 0) > 0)
-        fault_expect(++n < TURNS_MAX, "the event loop does not come to rest");
+        fault_expect(++n < TURNS_MAX, "the event loop never becomes idle");
 }
 
 void played_pass(struct played *played, uint64_t seconds)
@@ -152,11 +151,11 @@ void played_scrape(struct played *played)
     const struct snapshot *snapshot = played->daemon.service.read(&played->daemon, UINT32_MAX, true);
     truth_check(&played->truth, snapshot);
     exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
-    /* As for a client that asks for samples: by the configuration that the sampler knows. */
+    /* As for a client that asks for samples, with the configuration that the sampler has. */
     sampler_admit(played->daemon.sampler, TRUST_OPERATOR, &error);
 }
 
-/* Something is reported as not being there. */
+/* Returns whether a failure is reported. */
 static bool reports_failures(const struct played *played)
 {
     const struct registry *registry = played->daemon.session.registry;
@@ -173,24 +172,24 @@ void played_recover(void *state)
     struct played *played = state;
     struct error error = {0};
 
-    /* A file that was empty at the start is a right configuration, but not this one. */
+    /* A file that was read as empty at the start is a valid configuration, but not the right one. */
     if (played->runs && played->daemon.session.config->blank)
         played_stop(played);
     if (!played->runs)
-        fault_expect(played_start(played), "it cannot start, although nothing fails any more");
+        fault_expect(played_start(played), "the daemon cannot start, although nothing fails any more");
     for (unsigned i = 0; i < 8; i++)
         played_pass(played, WAIT_S);
     played_scrape(played);
     played_pass(played, WAIT_S);
     if (reports_failures(played))
-        fault_expect(daemon_reload(&played->daemon, &error) == 0, "it cannot reload: %s", error.message);
+        fault_expect(daemon_reload(&played->daemon, &error) == 0, "the daemon cannot reload: %s", error.message);
     played_scrape(played);
 }
 
 /* --- description --- */
 
 #define ROUND_NS 1000
-/* The collector self is read no more often than once in a second. */
+/* The collector self is read at most once a second. */
 #define BEFORE_NS (2 * NSEC_PER_SEC)
 #define AMOUNTS_MAX 512
 
@@ -219,7 +218,7 @@ static void run_round(struct played *played)
     played_scrape(played);
 }
 
-/* Takes "-2" from the end of a group's name. */
+/* Removes a suffix like "-2" from a group's name. */
 static void cut_part(char *group)
 {
     size_t length = strlen(group);
@@ -272,7 +271,7 @@ static void describe_growth(struct amounts *before, const struct amounts *after,
     }
 }
 
-/* Of `group="core-2"`, too. */
+/* Also removes the suffix in a label like `group="core-2"`. */
 static void cut_label(char *line)
 {
     char *group = strstr(line, ",group=\""), *end = group ? strchr(group + 8, '"') : NULL;
@@ -286,7 +285,7 @@ static void cut_label(char *line)
     strcpy(group + strlen(group), rest);
 }
 
-/* The lines of the exposition, each without its value. */
+/* Writes the lines of the exposition without their values. */
 static void describe_series(const struct snapshot *snapshot, struct buffer *out)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -313,7 +312,7 @@ static void describe_open(const struct played *played, struct buffer *out)
     size_t n = 0;
     struct stat st;
 
-    /* Of the cgroups alone: names are looked for on the real machine, too. */
+    /* Only watches of cgroups are counted, since names are also looked up on the real machine. */
     for (unsigned i = 0; i < ARRAY_SIZE(inodes); i++) {
         snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", played->fake->root, i);
         if (i == 0)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rings of a machine that is played: see rings.h. */
 #undef NDEBUG
 #include "tests/faults/rings.h"
 
@@ -15,7 +14,7 @@
 
 #define KERNEL_IP UINT64_C(0xffffffff81000040)
 
-/* The functions of the machine itself. */
+/* The functions of the simulated machine. */
 static struct sys_calls before;
 
 static size_t page_size(void)
@@ -23,7 +22,7 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The number that the machine has given gets a file behind it. */
+/* The descriptor number that the machine returned gets an eventfd, so that it can be polled. */
 static int open_with_file(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                           unsigned long flags)
 {
@@ -46,7 +45,7 @@ static int close_with_file(struct sys *sys, int fd)
     return before.close(sys, fd);
 }
 
-/* Runs as the real clock does: the sampler empties rings for some time. */
+/* Advances like the real clock, since the sampler spends real time reading ring buffers. */
 static uint64_t played_now(struct sys *sys, clockid_t clock)
 {
     struct timespec now;
@@ -81,7 +80,7 @@ size_t rings_count(const struct fake_sys *fake, uint64_t period)
     return n;
 }
 
-/* The pages behind the first, which the test gets to know by the configuration: sampler.ring_pages. */
+/* The size of the data pages, derived from the watermark that the sampler sets from sampler.ring_pages. */
 static size_t ring_size(const struct fake_event *event)
 {
     return (size_t)event->attr.wakeup_watermark * 4;
@@ -101,7 +100,7 @@ static bool ring_write(struct fake_event *event, const struct perf_event_header 
     return true;
 }
 
-/* In the order of perf_event_open(2), for the fields that sampler/record-options.c asks for. */
+/* The fields are in the order of perf_event_open(2), as sampler/record-options.c requests them. */
 static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
 {
     struct {
@@ -128,7 +127,7 @@ static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
         .cgroup = 1,
     };
 
-    if (!(event->attr.sample_type & PERF_SAMPLE_CGROUP)) /* it was refused once */
+    if (!(event->attr.sample_type & PERF_SAMPLE_CGROUP)) /* the kernel refused this flag */
         sample.header.size -= sizeof(sample.cgroup);
 
     return ring_write(event, &sample.header);

@@ -113,7 +113,7 @@ static void residue_compare(const struct residue *before, const struct residue *
     fault_expect(after->mappings == before->mappings, "mappings: %u before, %u after", before->mappings,
                  after->mappings);
     if (!allowed || after->allocations - before->allocations > *allowed)
-        fault_expect(__lsan_do_recoverable_leak_check() == 0, "memory is lost");
+        fault_expect(__lsan_do_recoverable_leak_check() == 0, "memory leaks");
 }
 
 /* --- messages --- */
@@ -193,7 +193,7 @@ static void said_check_repeats(unsigned max)
         sentences[n++] = sentence;
         while (!str_equal(sentences[i], sentence))
             i++;
-        fault_expect(++counts[i] <= max, "it was said more than %u times: %s", max, sentence);
+        fault_expect(++counts[i] <= max, "the daemon said this more than %u times: %s", max, sentence);
     }
 }
 
@@ -279,7 +279,7 @@ static void run(const struct scenario *scenario, const struct fault *fault, stru
     scenario->act(state);
     bool reached = faults_end();
     run_describe(scenario, state, fault ? after_act : observed->after_act);
-    fault_expect(fault || said_count() == said, "it complains, and nothing fails");
+    fault_expect(fault || said_count() == said, "the daemon complains, although nothing fails");
     bool reported = said_count() > said || reports_state(after_act);
     scenario->recover(state);
     run_describe(scenario, state, fault ? after_recover : observed->after_recover);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of a scenario, in a process of its own: without faults, or under one of them. */
+/* One run of a scenario, in its own process, without faults or under one of them. */
 #ifndef TESTS_FAULTS_RUN_H
 #define TESTS_FAULTS_RUN_H
 
@@ -9,44 +9,44 @@
 
 #define DESCRIPTION_MAX (512 * 1024)
 
-/* The results of the run without faults, in memory that its process shares. */
+/* The results of the run without faults, in shared memory. */
 struct observed {
     struct fault_counts counts;
-    long outstanding;                /* allocations that stay, such as those of libraries for the process's life */
-    char after_act[DESCRIPTION_MAX]; /* what scenario.describe() wrote behind `act` */
+    long outstanding;                /* allocations that are never freed, such as those of libraries */
+    char after_act[DESCRIPTION_MAX]; /* what scenario.describe() wrote after `act` */
     char after_recover[DESCRIPTION_MAX];
 };
 
-/* Zeroed. */
+/* Returned zeroed. */
 struct observed *observed_new(void);
 void observed_free(struct observed *observed);
 
 /*
- * Starts the run, whose output goes to `out_fd`; with `fault` NULL it fills in `observed`, else it is compared with it.
- * Exit status: 0; 1 for what was not as it must be; 2 where the fault was not reached; others, and signals, of a crash
- * (SIGALRM: it hung).
+ * Starts the run, whose output goes to `out_fd`. If `fault` is NULL it fills in `observed`; otherwise its results are
+ * compared with `observed`. Exit status: 0 for success, 1 for a failed check, 2 if the fault was not reached; others,
+ * and signals, mean a crash (SIGALRM: a hang).
  */
 pid_t run_start(const struct scenario *scenario, const struct fault *fault, struct observed *observed, int out_fd);
 
 #define RUN_UNREACHED 2
 
 /*
- * Adds a sentence to the output of the run. All warnings and errors of the product's log are there; sentences that are
- * returned to the test are added by it, as a user would see them.
+ * Adds a message to the output of the run. The warnings and errors of the daemon's log are there anyway; the test adds
+ * messages that were returned to it, as a user would see them.
  */
 void said_add(const char *sentence);
 
-/* Fails the point, with the first line that differs. */
+/* Fails the point, and shows the first line that differs. */
 void compare_texts(const char *what, const char *before, const char *now);
 
 /* The resources that the process of a run holds. */
 struct residue {
     long allocations;
     uint64_t descriptors;
-    unsigned mappings; /* shared ones, as those of rings and programs are */
+    unsigned mappings; /* shared mappings, such as those of ring buffers and BPF maps */
 };
 struct residue residue_now(void);
-/* Of all inotify descriptors of this process, the watches of these inodes: proc_pid_fdinfo(5). */
+/* Counts the watches of these inodes in all inotify descriptors of this process: proc_pid_fdinfo(5). */
 size_t residue_count_watches(const ino_t *inodes, size_t n_inodes);
 
 #endif

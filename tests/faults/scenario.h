@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scenario: something that the product does, under every fault. It is run once without any to count its points, then
- * once for each point, in a process of its own:
+ * A scenario is something that the daemon does, tested under every fault. It runs once without a fault to count its
+ * points, then once for each point, in its own process:
  *
- *     prepare    without faults: makes the state
- *     act        under faults: what the product does; between faults_hold() and faults_release() nothing is counted,
- *                and nothing fails: that is for the test's own code, such as a client or a machine that is played
- *     recover    the faults are over: lets time pass (faults_pass()), tries again what was reported as failed
- *     describe   writes what is there now: it must be what the run without faults wrote here
- *     finish     frees the state; then nothing may be left: memory, descriptors, mappings
+ *     prepare    creates the state, without faults
+ *     act        the daemon's work, under faults; between faults_hold() and faults_release() nothing is counted and
+ *                nothing fails, for the test's own code, such as a client or a simulated machine
+ *     recover    after the faults: lets time pass (faults_pass()), and retries what was reported as failed
+ *     describe   writes the final state, which must be the same as in the run without faults
+ *     finish     frees the state; then no memory, descriptor or mapping may be left
  *
- * A new scenario is a row in the table of a file of scenario/. It fails by fault_expect() (faults.h), at any stage. The
- * sentences of the product are taken from standard error: see said_add() in run.h.
+ * A new scenario is a row in the table of a file in scenario/. It fails with fault_expect() (faults.h) at any stage.
+ * The daemon's messages are read from standard error: see said_add() in run.h.
  */
 #ifndef TESTS_FAULTS_SCENARIO_H
 #define TESTS_FAULTS_SCENARIO_H
@@ -26,11 +26,11 @@ struct scenario {
     void (*recover)(void *state);
     void (*describe)(void *state, struct buffer *out);
     void (*finish)(void *state);
-    unsigned asks;      /* how often `act` asks for the same, so that the answer may be said as often; 0: once */
-    bool may_be_silent; /* what a fault takes away may come back without a word */
+    unsigned asks;      /* how often `act` repeats a request, and so may cause the same message; 0: once */
+    bool may_be_silent; /* what the fault prevented may recover without a message */
 };
 
-/* One table for each file of scenario/. */
+/* Each file in scenario/ has one table. */
 extern const struct scenario scenarios_of_daemon[];
 extern const struct scenario scenarios_of_http[];
 extern const struct scenario scenarios_of_secure[];

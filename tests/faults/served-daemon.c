@@ -385,7 +385,7 @@ void served_daemon_wait(struct served_daemon *served)
     for (size_t i = 0; i < served->n_clients; i++) {
         const struct client *client = &served->clients[i];
         fault_expect(client->outcome != CLIENT_MALFORMED, "client %zu has a malformed answer: %.300s", i, client->in);
-        fault_expect(faults_last() || !client_hangs(client), "client %zu hangs: no answer came for %d seconds", i,
+        fault_expect(faults_last() || !client_hangs(client), "client %zu got no answer for %d seconds", i,
                      EVENT_SECONDS);
     }
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A daemon on a machine that is played (played-daemon.h), and clients of it over real sockets.
- */
+/* A daemon on a simulated machine (played-daemon.h), and clients that use real sockets. */
 #ifndef TESTS_FAULTS_SERVED_DAEMON_H
 #define TESTS_FAULTS_SERVED_DAEMON_H
 
@@ -11,49 +9,49 @@
 #include "base/util.h"
 #include "tests/faults/played-daemon.h"
 
-/* The longest answer. */
+/* Upper bound on a response, in bytes. */
 #define CLIENT_ROOM (8 << 20)
 #define CLIENTS_MAX 8
 
 enum outcome { CLIENT_WAITS, CLIENT_ANSWERED, CLIENT_CLOSED, CLIENT_MALFORMED };
 
 struct client {
-    int fd;               /* -1: it is not connected */
+    int fd;               /* -1: not connected */
     gnutls_session_t tls; /* NULL: plain HTTP */
     bool shaken;          /* the handshake is done */
-    unsigned serial;      /* of its certificate */
-    char request[1024];   /* that is not sent yet */
-    bool head;            /* an answer to HEAD has no body */
-    char *in;             /* what has come, CLIENT_ROOM bytes */
+    unsigned serial;      /* of the server's certificate */
+    char request[1024];   /* not sent yet */
+    bool head;            /* a HEAD request, whose response has no body */
+    char *in;             /* received data, CLIENT_ROOM bytes */
     size_t size;
     enum outcome outcome;
-    /* Of an answer: `head_size` bytes of head, then the body in one piece, as it was before it was cut into chunks. */
+    /* A response: `head_size` bytes of head, then the body without its chunk headers. */
     unsigned status;
     size_t head_size, body_size;
     bool gzip;
 };
 
-/* Memory and credentials are got here, once. */
+/* Allocates memory and credentials, which is done only here. */
 void client_init(struct client *client);
 void client_done(struct client *client);
-/* Connects to a URL as server_url() has it; by TLS where it begins with https. */
+/* Connects to a URL from server_url(), with TLS if it begins with https. */
 void client_connect(struct client *client, const char *url);
 void client_disconnect(struct client *client);
-/* Sends a request, "GET /metrics"; `headers` are "" or lines that end in CR LF. Connects first where it is not. */
+/* Sends a request such as "GET /metrics"; `headers` are "" or lines that end in CR LF. Connects first if necessary. */
 void client_ask(struct client *client, const char *url, const char *request, const char *headers);
-/* Takes what has come, without waiting. */
+/* Reads what has arrived, without waiting. */
 void client_step(struct client *client);
 
-/* The body, decompressed in place and terminated by NUL; NULL if it is corrupt. */
+/* Returns the body, decompressed in place and NUL-terminated; NULL if it is corrupt. */
 const char *client_text(struct client *client);
-/* The same of a body that is compressed by itself, as a profile is. */
+/* The same for content that is compressed itself, like a pprof profile. */
 const char *client_unpack(struct client *client, size_t *ret_size);
-/* A header's value, without its end; NULL: there is none. */
+/* Returns the rest of the head from the header's value on; NULL if the header is missing. */
 const char *client_header(const struct client *client, const char *name);
 
-/* An event that has not come by then never comes. */
+/* An event that has not occurred by then never will. */
 #define EVENT_SECONDS 60
-/* Where everything fails from some point on, there may be no answer until that is over. */
+/* If everything fails from one point on, there may be no response until the fault is over. */
 #define LAST_ANSWER_SECONDS 2
 
 struct served_daemon {
@@ -64,8 +62,8 @@ struct served_daemon {
 };
 
 /*
- * Starts nothing yet; the machine is freed by served_daemon_stop(). `web` are more members of the key `web`, "" or
- * ", KEY: ..."; `secure`: there is a web configuration, too; `config` is the rest.
+ * Does not start the daemon; served_daemon_stop() frees the machine. `web` has more members of the key `web`: "" or ",
+ * KEY: ..."; `secure` adds a web configuration; `config` is the rest of the configuration.
  */
 void served_daemon_init(struct served_daemon *served, struct fake_sys *fake, size_t n_clients);
 void served_daemon_set_config(struct served_daemon *served, const char *web, bool secure, const char *config);
@@ -75,24 +73,24 @@ void served_daemon_stop(struct served_daemon *served);
 
 struct daemon *served_daemon_of(const struct served_daemon *served);
 const char *served_daemon_url(const struct served_daemon *served);
-/* The i-th client asks, without waiting for the answer. */
+/* The i-th client sends a request, without waiting for the response. */
 void served_daemon_ask(struct served_daemon *served, size_t i, const char *request, const char *headers);
 /*
- * Turns the loop until no client waits. A client that hangs is a failure, unless faults_last(), and so is a malformed
- * answer.
+ * Runs the event loop until no client waits. Fails the point if a client hangs, unless faults_last(), or if a response
+ * is malformed.
  */
 void served_daemon_wait(struct served_daemon *served);
 /*
- * Turns the loop, and lets all clients take what has come, until the condition is met; at most for `seconds` of real
- * time. Returns whether it is met.
+ * Runs the event loop, and lets all clients read, until the condition is met, for at most `seconds` of real time.
+ * Returns whether it is met.
  */
 bool served_daemon_until(struct served_daemon *served, bool (*is_met)(const void *userdata), const void *userdata,
                          double seconds);
-/* The same until no client waits; one that hangs is no failure. */
+/* The same until no client waits; a client that hangs is not a failure. */
 bool served_daemon_until_idle(struct served_daemon *served, double seconds);
-/* Turns the loop `n` times, without waiting for anything in it. */
+/* Runs the event loop `n` times without waiting. */
 void served_daemon_turn(struct served_daemon *served, unsigned n);
-/* Both. Returns the client. */
+/* Sends a request and waits for the response. Returns the client. */
 struct client *served_daemon_get(struct served_daemon *served, size_t i, const char *request, const char *headers);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The truth of a machine that is played: see truth.h. */
 #include "tests/faults/truth.h"
 
 #include <inttypes.h>
@@ -53,7 +52,7 @@ void truth_advance(struct truth *truth, uint64_t ns)
         truth->cpu_ns[i] += ns;
 }
 
-/* By its inode, so that a directory which was made again is another cgroup. */
+/* Looks up the inode each time, since a directory that was made again is another cgroup. */
 static struct truth_cgroup *find_cgroup(struct truth *truth, const char *path)
 {
     char full[PATH_MAX];
@@ -84,7 +83,7 @@ void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns)
     fake_cgroup_run(truth->fake, cgroup->inode, cpu, ns);
     faults_release();
     cgroup->ns[cpu] += ns;
-    if (truth->fake->bpf) /* whose machine runs cgroups on its CPUs */
+    if (truth->fake->bpf) /* with BPF, the machine runs cgroups on its CPUs */
         truth->cpu_ns[cpu] += ns;
 }
 
@@ -97,7 +96,7 @@ static uint64_t sum_ns(const uint64_t *ns, int cpu)
     return sum;
 }
 
-/* For how long the row's target ran. */
+/* Returns for how long the row's target ran, in ns. */
 static uint64_t time_of(const struct truth *truth, const struct row *row)
 {
     if (!row->cgroup)
@@ -116,7 +115,7 @@ static uint64_t rate_of(const char *event)
     return 1;
 }
 
-/* As it was served last; a new one is 0. */
+/* Returns the total as last served; a new one is 0. */
 static struct truth_total *find_total(struct truth *truth, const struct row *row, const char *event)
 {
     char key[sizeof(truth->totals[0].key)];
@@ -141,7 +140,7 @@ static void check_value(struct truth *truth, const struct row *row, const char *
     if ((truth->comes_and_goes && str_equal(row->group, truth->comes_and_goes)) ||
         (truth->cgroups_restart && row->cgroup))
         total->value = total->row = 0;
-    fault_expect(!total->row || total->row == row->id + 1, "%s begins at 0 once more", total->key);
+    fault_expect(!total->row || total->row == row->id + 1, "%s restarts at 0", total->key);
     total->row = row->id + 1;
     fault_expect(value >= total->value, "%s fell from %" PRIu64 " to %" PRIu64, total->key, total->value, value);
     fault_expect(value <= counted, "%s is %" PRIu64 ", and the machine counted %" PRIu64, total->key, value, counted);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The truth of a machine that is played: it has counted so much, and no total may say anything else. Each event has a
- * rate of its own, a prime number: a total that has counts of another event is no multiple of it.
+ * The true counts of a simulated machine, which no total may exceed. Each event has its own rate, a prime number, so a
+ * total with counts of another event is not a multiple of it.
  */
 #ifndef TESTS_FAULTS_TRUTH_H
 #define TESTS_FAULTS_TRUTH_H
@@ -12,10 +12,10 @@
 #define TRUTH_CPUS_MAX 8
 #define TRUTH_CGROUPS_MAX 8
 
-/* A total as it was served last. */
+/* A total as last served. */
 struct truth_total {
     char key[160];
-    uint64_t value, row; /* row.id; 0: it may be another */
+    uint64_t value, row; /* row.id plus 1; 0: any row */
 };
 
 struct truth_cgroup {
@@ -26,8 +26,8 @@ struct truth_cgroup {
 
 struct truth {
     struct fake_sys *fake;
-    const char *comes_and_goes; /* a configured group whose totals may start from 0 at any time; NULL */
-    bool cgroups_restart;       /* those of cgroups may */
+    const char *comes_and_goes; /* a configured group whose totals may restart at 0 at any time; may be NULL */
+    bool cgroups_restart;       /* totals of cgroups may restart at 0 */
     uint64_t cpu_ns[TRUTH_CPUS_MAX];
     struct truth_cgroup cgroups[TRUTH_CGROUPS_MAX];
     size_t n_cgroups;
@@ -39,18 +39,18 @@ struct truth {
 void truth_init(struct truth *truth, struct fake_sys *fake);
 void truth_done(struct truth *truth);
 
-/* All totals start from 0. */
+/* All totals restart at 0. */
 void truth_restart(struct truth *truth);
 
-/* Time passes on all CPUs. */
+/* Advances the time on all CPUs. */
 void truth_advance(struct truth *truth, uint64_t ns);
-/* The cgroup of a directory below the root runs for `ns` on a CPU; nothing where there is no such directory. */
+/* Runs the cgroup of this directory for `ns` on a CPU; does nothing if the directory is missing. */
 void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns);
 
-/* Fails the point where a CPU (-1: all) cannot have counted so much of an event since the beginning. */
+/* Fails the point if a CPU (-1: all) cannot have counted that much of an event since the start. */
 void truth_check_growth(const struct truth *truth, const char *event, int cpu, uint64_t growth);
 
-/* Fails the point where a total is more than the machine counted, or less than before. */
+/* Fails the point if a total is more than the machine counted, or less than before. */
 void truth_check(struct truth *truth, const struct snapshot *snapshot);
 
 #endif

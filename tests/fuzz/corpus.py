@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Seeds and dictionary of a fuzzer, as a text in the tree and as the files that libFuzzer reads.
+"""Converts seeds and dictionary of a fuzzer between the text file in the tree and the files that libFuzzer reads.
 
 usage: corpus.py unpack NAME DIRECTORY     writes DIRECTORY/NAME.dict and DIRECTORY/NAME/, a file for each seed
        corpus.py add NAME FILE...          adds seeds to corpus/NAME.txt; a file named by its hash gets no name there

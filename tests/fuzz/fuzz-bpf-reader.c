@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the maps of a BPF program, which change between readings and while a CPU is read, and as what its
- * counters give: nothing outside of the maps is read, a slot comes at most once for each reading, nothing comes of an
- * event that the CPU does not count, and no group has run for longer than it was enabled.
+ * Reads any bytes as the maps of a BPF program, which change between and during readings, and as counter values.
+ * Nothing outside of the maps may be read, a slot occurs at most once per reading, an event that the CPU does not count
+ * has no counts, and no group runs for longer than it is enabled.
  */
 #include "bpf/reader.h"
 #include "perf/sys.h"
@@ -28,7 +28,7 @@ static int world_mmap(struct sys *sys, int fd, size_t size, int protection, void
     struct world *world = (struct world *)sys;
 
     (void)protection;
-    /* Records have the alignment of their type, which divides their size. */
+    /* Records are aligned for their type, whose size is a multiple of the alignment. */
     *ret = fd == COUNTS ? malloc(size) : aligned_alloc(_Alignof(struct bpf_record), size);
     assert(*ret);
     memset(*ret, 0, size);
@@ -49,7 +49,7 @@ static int world_munmap(struct sys *sys, void *address, size_t size)
     return 0;
 }
 
-/* Small numbers, which meet each other; or any. */
+/* Mostly small numbers, so that they are often equal; sometimes any number. */
 static uint64_t take_value(struct input *input)
 {
     uint8_t first = input_byte(input);
@@ -72,7 +72,7 @@ static void store_record(struct world *world, unsigned cpu)
     words[at] = take_value(&world->input);
 }
 
-/* A record of one moment, with any content. */
+/* A consistent record with any content. */
 static void switch_slot(struct world *world, unsigned cpu)
 {
     struct bpf_record *record = &world->records[cpu];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the paths of two cgroups, the second behind the first NUL: their labels are printable UTF-8 and differ,
- * and a program that reads what is served gets the label back, of the exposition and of JSON.
+ * Uses any bytes as the paths of two cgroups, separated by the first NUL. Their labels must be printable UTF-8 and
+ * differ, and a reader of the exposition and of JSON must get the label back.
  */
 #include "base/json.h"
 #include "base/text.h"
@@ -12,7 +12,7 @@
 
 #define NAME "perf_cgroup_cycles_total{cgroup=\""
 
-/* As a strict reader of the exposition takes a label's value; NULL where it ends nowhere. */
+/* Reads a label's value as a strict parser of the exposition does. */
 static const char *read_label(const char *at, struct buffer *ret)
 {
     for (; *at != '"'; at++) {
@@ -28,7 +28,7 @@ static const char *read_label(const char *at, struct buffer *ret)
     return at + 1;
 }
 
-/* The text is a header and one series. */
+/* The text consists of a header and one series. */
 static void check_exposition(const char *label, enum exposition format)
 {
     static const struct metric metric = {"perf_cgroup_cycles_total", "CPU cycles.", "", METRIC_COUNTER};
@@ -64,7 +64,7 @@ static bool is_taken(const void *userdata, const char *label)
     return userdata && str_equal(userdata, label);
 }
 
-/* NULL where the label that it would have is another's. */
+/* Returns NULL if the label is already taken. */
 static char *label_of(const char *path, const char *taken)
 {
     char *label = NULL;

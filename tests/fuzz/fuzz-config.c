@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a configuration: an error has a sentence, and a configuration that is taken is the same again after a
- * turn through JSON.
+/*
+ * Parses any text as a configuration: an error has a message, and a valid configuration is unchanged after a conversion
+ * to JSON and back.
  */
 #include "base/text.h"
 #include "config/config.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the value of an Authorization header: a credential that is taken gives the same text when it is encoded
- * again. */
+/*
+ * Parses any bytes as the value of an Authorization header: a valid credential results in the same text when it is
+ * encoded again.
+ */
 #include <gnutls/gnutls.h>
 #include <strings.h>
 
@@ -20,7 +22,7 @@ static void check(const char *value, const struct credential *credential)
     assert(strncasecmp(value, "basic ", 6) == 0);
     value += 6;
     value += strspn(value, " ");
-    /* The bits behind the last byte may be any. */
+    /* The unused bits of the last group may have any value. */
     assert(strlen(value) == encoded.size);
     size_t same = strlen(value) - 4;
     assert(memcmp(value, encoded.data, same) == 0);

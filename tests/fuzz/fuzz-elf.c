@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as an ELF file, and as a list of the kernel's symbols: what the symboliser reads of it by libdw becomes a
- * sound table, with room for few symbols too.
+ * Reads any bytes as an ELF file and as a list of kernel symbols: what the symboliser reads with libdw results in a
+ * valid table, even if there is space for few symbols only.
  */
 #include "base/text.h"
 #include "symbols/elf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the texts of sysfs: lists of CPUs, formats of terms, the terms of events. */
+/* Parses any bytes as texts from sysfs: lists of CPUs, formats of terms, and terms of events. */
 #include "perf/event-term.h"
 #include "perf/pmu.h"
 #include "tests/fuzz/fuzz.h"
@@ -9,7 +9,7 @@ static void check_error(const struct error *error, const char *text)
     assert(error->offset <= strlen(text) && error->message[0]);
 }
 
-/* A set that is written and read again is the same set. */
+/* A set that is written and parsed again is the same set. */
 static void try_cpuset(const char *text)
 {
     _cleanup_(cpuset_done) struct cpuset set = {0}, again = {0};
@@ -29,7 +29,7 @@ static void try_cpuset(const char *text)
     assert(n == cpuset_count(&set));
 }
 
-/* As many ones as fit fill the format's bits exactly; one more does not fit. */
+/* The largest value that fits sets all bits of the format; the next larger value does not fit. */
 static void try_format(const char *text)
 {
     struct pmu_format format;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a pattern and, behind the first NUL, a path: the answer is that of a plain but slow matcher. */
+/*
+ * Uses any bytes as a pattern and, after the first NUL, a path: the result must be that of a simple but slow matcher.
+ */
 #include "base/glob.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The slow one remembers the answer of each pair of rests. */
+/* The slow matcher caches the result of each pair of suffixes. */
 #define SLOW_MAX (256 * 1024)
 
 struct slow {
@@ -14,7 +16,7 @@ struct slow {
 
 static bool slow_match(const struct slow *slow, size_t i, size_t k);
 
-/* Whether a set has `c`. `*at` is behind the set's bracket, and afterwards behind its end. */
+/* Returns whether a set contains `c`. `*at` points after the opening bracket, and at return after the closing one. */
 static bool slow_set(const char **at, unsigned char c)
 {
     bool negated = **at == '!', has = false, first = true;

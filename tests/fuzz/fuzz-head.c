@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a client of the real libmicrohttpd, up to the answer, which is played here: no request gets one whose
- * head has a folded or ill-formed line, nor does anything behind such a head; and an ordinary request does.
+ * Sends any bytes to the real libmicrohttpd; a stub answers the requests. No request is answered if its head has a
+ * folded or malformed line, nor is anything after such a head, and an ordinary request is answered.
  *
  * The first byte is the size of the pieces in which the rest is sent (0: at once). The next two are the length of a
- * header before it, so that the lines are anywhere in libmicrohttpd's buffer (0: no header).
+ * header before it, so that the lines are at any position in libmicrohttpd's buffer (0: no header).
  */
 #include <time.h>
 
@@ -16,7 +16,7 @@
 #define MEMORY 4096
 #define PAD_MAX 3000
 #define TURNS_MAX 100000
-/* A head within these limits is certain to be accepted. */
+/* A head within these limits is certainly accepted. */
 #define PLAIN_SIZE 1200
 #define PLAIN_HEADERS 8
 
@@ -24,7 +24,7 @@ static const char intro[] = "GET / HTTP/1.1\r\nHost: a\r\n";
 
 static unsigned passed;
 
-/* In place of http/routes.c's. */
+/* Replaces the function of http/routes.c. */
 void dispatch_request(struct request *request)
 {
     passed++;
@@ -32,7 +32,7 @@ void dispatch_request(struct request *request)
     reply_text(request, MHD_HTTP_OK, "passed");
 }
 
-/* --- what is sent, read strictly */
+/* --- a strict parser of what is sent */
 
 struct text {
     const char *at, *end;
@@ -41,11 +41,11 @@ struct text {
 struct head {
     bool whole, plain;
     unsigned n_headers, n_hosts;
-    bool last; /* what comes behind it is not looked at */
+    bool last; /* the parser stops after this head */
     uint64_t body;
 };
 
-/* A line with its end. */
+/* Cuts off a line, with its end. */
 static bool next_line(struct text *text, struct text *line)
 {
     const char *end = memchr(text->at, '\n', (size_t)(text->end - text->at));
@@ -118,13 +118,13 @@ static bool read_header(struct head *head, const struct text *line)
     return true;
 }
 
-/* Before a request line libmicrohttpd skips empty lines. */
+/* libmicrohttpd skips empty lines before a request line. */
 static bool is_skipped(const struct text *line)
 {
     return line->end - line->at == 1 || is_empty(line);
 }
 
-/* The next head; false where it is not whole, or has a line that is none. */
+/* Parses the next head; returns false if it is incomplete or has a malformed line. */
 static bool read_head(struct text *text, struct head *head)
 {
     const char *start = text->at;
@@ -200,7 +200,7 @@ static struct fixture {
     return &f;
 }
 
-/* Discards the answer. */
+/* Discards the response. */
 static void turn(const struct fixture *f, int fd)
 {
     char answer[4096];
@@ -229,13 +229,13 @@ static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
     close(fds[1]);
 }
 
-/* Heads that http/mhd.c cannot distinguish from ordinary ones: with a NUL, or a line that begins with a colon. */
+/* http/mhd.c cannot distinguish heads with a NUL, or with a line that begins with a colon, from ordinary ones. */
 static bool is_unseen(const uint8_t *data, size_t size)
 {
     return memchr(data, '\0', size) || (size > 0 && data[0] == ':') || memmem(data, size, "\n:", 2);
 }
 
-/* In libmicrohttpd 0.9.75 the parts that it copies overlap where a folded line follows; within its own memory. */
+/* libmicrohttpd 0.9.75 copies overlapping memory before a folded line; all of it is within its own buffer. */
 const char *__asan_default_suppressions(void);
 const char *__asan_default_suppressions(void)
 {

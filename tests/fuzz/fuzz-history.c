@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the block of a history: from another version, or with a head, or with records whose sizes are right.
- * What is in it is read and goes on to be recorded, and meanwhile somebody else writes to it. A block that nobody else
- * writes to has each new frame as it was counted.
+ * Uses any bytes as the block of a history: of another version, with a valid head, or with records of valid sizes. The
+ * history reads it, continues to record into it, and meanwhile another process may write to it. If nobody else writes,
+ * each new frame is read as it was counted.
  */
 #include "collectors/history.h"
 #include "tests/fuzz/fuzz.h"
@@ -38,7 +38,7 @@ static void make_world(struct world *world)
     }
 }
 
-/* The bytes that follow, to the place of the records, which may be around the end of the ring. */
+/* Writes input to the position of the records, which may wrap around the end of the ring buffer. */
 static size_t put_bytes_at(struct input *input, uint8_t *block, size_t position, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -118,7 +118,7 @@ static int count(struct world *world)
     return history_record(world->history, &world->snapshot);
 }
 
-/* What was counted last is all in the last frame; the block may have others that say that they end then. */
+/* The last counts are all in the last frame, although the block may have others that claim the same end. */
 static void check_last(const struct world *world)
 {
     const struct history_range range = {world->snapshot.realtime_ns - 1, world->snapshot.realtime_ns, 0};

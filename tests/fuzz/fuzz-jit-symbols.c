@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a list of functions made at run time: the result is a sound table. */
+/* Parses any bytes as a list of run-time compiled functions: the result is a valid table. */
 #include "symbols/symbol-lists.h"
 #include "tests/fuzz/fuzz.h"
 

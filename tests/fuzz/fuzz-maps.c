@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as lines of /proc/PID/maps, the processes that they make, and the range that a finder looks for in them. */
+/* Parses any bytes as /proc/PID/maps, builds the process from it, and looks for a range as a finder does. */
 #include "process/finder.h"
 #include "symbols/processes.h"
 #include "tests/fuzz/fuzz.h"
@@ -15,7 +15,10 @@ static void check_order(struct processes *processes)
     }
 }
 
-/* From memory of exactly its size. Only a range that is there is found. */
+/*
+ * The copy has exactly the input's size, so that the sanitizer detects reads beyond it. Only an existing range may be
+ * found.
+ */
 static void check_range(const uint8_t *data, size_t size)
 {
     _cleanup_(freep) char *lines = copy_exact(data, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the path of a cgroup and, behind the first NUL, a unit's file: names are short and can be shown. */
+/* Parses any bytes as the path of a cgroup and, after the first NUL, a unit file: names are short and printable. */
 #include "base/text.h"
 #include "cgroups/path.h"
 #include "cgroups/systemd-units.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a request to the opener: nothing outside of the packet is read, and a request that is allowed only
- * counts, points into the packet, and names nobody but the daemon; where samples are allowed, none has data of the
- * process. The first byte is the number of descriptors; with its upper bit the opener is one for samples.
+ * Parses any bytes as a request to the opener: nothing outside of the packet is read. A permitted request only counts,
+ * points into the packet, and names no process but the daemon; if samples are permitted, none contains data of the
+ * process. The first byte is the number of descriptors; its highest bit permits samples.
  */
 #include "opener/protocol.h"
 #include "tests/fuzz/fuzz.h"
@@ -11,13 +11,13 @@
 
 enum { CPUS = 4, SLOTS = 256 };
 
-/* Said in other words than the code under test says it. */
+/* The checks are written independently of the tested code. */
 static void check_counting(const struct perf_event_attr *attr)
 {
     assert(!attr->sample_period && !attr->inherit && !attr->use_clockid && !attr->exclude_callchain_kernel);
 }
 
-/* Nothing of a sample without samples; and nothing of what a task has in memory and registers, ever. */
+/* Without a sample period no field of samples may be set. Memory and registers of a task are never sampled. */
 static void check_sample(const struct perf_event_attr *attr)
 {
     bool samples = attr->sample_period;
@@ -77,7 +77,7 @@ static void check_file(const char *path, bool sampling)
     }
 }
 
-/* One of few files of few directories; a user's is of that user, who is not root. */
+/* The path is one of a few files in a few directories; a user's file belongs to that user, who is not root. */
 static void check_state(const struct state_request *request)
 {
     char path[STATE_PATH_MAX] = "";
@@ -92,7 +92,7 @@ static void check_state(const struct state_request *request)
     assert(request->user || !*request->home);
 }
 
-/* As many descriptors as there are counters, or the one of the cgroup; nothing is larger than the rules say. */
+/* There are as many descriptors as counters, or that of the cgroup; no size exceeds the rules. */
 static void check_bpf(const struct opener_bpf_packet *bpf, size_t n_fds)
 {
     size_t n = 0;

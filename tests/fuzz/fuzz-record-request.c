@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the query of a stream, "event=cycles&cpu=0&frequency=99", on a machine with tracepoints, probes and
- * breakpoints, up to the request to the opener: nothing crashes; the opener understands the request, which is
- * without a text, for no probe and no breakpoint, and for no tracepoint but the one that the configuration
- * lists; nothing is left open.
+ * Uses any bytes as the query of a stream, such as "event=cycles&cpu=0&frequency=99", on a machine with tracepoints,
+ * probes and breakpoints, up to the request to the opener: nothing crashes. The opener accepts the request, which has
+ * no text, probe or breakpoint, and no tracepoint but the configured one. Nothing is left open.
  */
 #include "opener/protocol.h"
 #include "sampler/record-options.h"
@@ -21,7 +20,7 @@ static struct {
     struct sys_calls calls; /* of the machine */
 } world;
 
-/* As the opener has it: a packet of its own, aligned. */
+/* The opener copies the packet to aligned memory of its own. */
 static int judge(const struct buffer *packet, size_t n_fds)
 {
     _cleanup_(freep) char *copy = copy_exact(packet->data, packet->size);
@@ -37,7 +36,7 @@ static int judge(const struct buffer *packet, size_t n_fds)
     return opener_request_check(&request, &world.rules);
 }
 
-/* The group as the daemon asks for it, in as many packets as it takes. */
+/* Writes the group as the daemon does, in as many packets as needed. */
 static int ask(const struct sys_group *group)
 {
     size_t n_fds = (group->flags & PERF_FLAG_PID_CGROUP ? 1U : 0U) + (group->leader >= 0);
@@ -105,7 +104,7 @@ static void enter(void)
     atexit(leave);
 }
 
-/* By the same calls as a capture opens it. */
+/* Opens the events with the same calls as a capture. */
 static void open_all(const struct record_options *options)
 {
     struct sys *sys = &world.fake->sys;
@@ -133,7 +132,7 @@ static void open_all(const struct record_options *options)
     }
 }
 
-/* The parameters of a query; its values are not escaped. */
+/* Sets the parameters of a query, whose values are not escaped. */
 static void set_parameters(struct record_request *request, char *query)
 {
     char *rest = query, *parameter;
@@ -176,6 +175,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     sys->calls = world.calls;
     assert(world.fake->n_open == 0);
-    world.fake->n_events = 0; /* its numbers begin again: they are never used twice, and would be too many */
+    world.fake->n_events = 0; /* the machine never reuses descriptor numbers, and would run out of them */
     return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as records, one after another, of any layout: the first bytes are the layout, the rest the records. Each is
- * decoded from memory of exactly its size.
+ * Decodes any bytes as a sequence of records of any layout: the first bytes are the layout, the rest are the records.
+ * Each record is decoded from memory of exactly its size.
  */
 #include "perf/record.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/walk-record.h"
 
-/* As the seeds in corpus/record.txt have it. */
+/* The seeds in corpus/record.txt begin with this head. */
 struct head {
     uint32_t sample_type, branch_sample_type;
     uint64_t regs_user, regs_intr;
@@ -22,7 +22,7 @@ static void check(const struct record *record, const struct perf_event_header *h
         assert(record->mmap.build_id_size <= sizeof(record->mmap.build_id));
 }
 
-/* Bytes behind the record change nothing; a record that is cut is an error. */
+/* Bytes after the record have no effect; a truncated record is an error. */
 static void try_record(const void *bytes, size_t size, const struct record_layout *layout)
 {
     _cleanup_(freep) struct perf_event_header *header = copy_exact(bytes, size);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as what happens to a ring: records are written, data_head and data_tail jump, the data change, and the
- * reader reads, takes and releases meanwhile. As long as nothing lied, the reader gets the records that were written,
- * in order and whole; whatever lied, nothing outside of the ring is read, and the next honest record is read again.
+ * Any bytes choose what happens to a ring buffer: records are written, data_head and data_tail jump, the data change,
+ * and the reader reads, takes and releases records. As long as the ring buffer is consistent, the reader gets the
+ * records that were written, in order and complete. In any case nothing outside of it is read, and later valid records
+ * are read again.
  */
 #include "perf/ring.h"
 #include "tests/fuzz/fuzz.h"
@@ -17,9 +18,9 @@ struct world {
     char *data;
     uint64_t size, offset, announced;
     struct ring *ring;
-    const struct perf_event_header *held; /* not taken yet; after a release it is not looked at */
-    bool honest, tail_moved;              /* by somebody else */
-    /* The sizes of the records that were written and not read yet; each is filled with its number. */
+    const struct perf_event_header *held; /* not taken yet; not used after a release */
+    bool honest, tail_moved;              /* data_tail was changed by the test */
+    /* Sizes of the records that were written; each record is filled with its number. */
     uint16_t written[WRITTEN_MAX];
     unsigned n_written, n_read;
 };
@@ -51,7 +52,7 @@ static int world_munmap(struct sys *sys, void *address, size_t size)
     return 0;
 }
 
-/* As the kernel writes: at the head, around the end, and only into what was released. */
+/* Writes like the kernel: at data_head, around the end, and only to space that was released. */
 static bool record_write(struct world *world, uint16_t size, uint8_t type)
 {
     uint64_t head = world->page->data_head;
@@ -77,7 +78,7 @@ static void record_check(const struct world *world)
         assert(bytes[i] == (char)world->n_read);
 }
 
-/* Every byte is there to be read, as a record too. */
+/* Reads every byte, also as a record. */
 static void record_use(const struct world *world)
 {
     static const struct record_layout layout = {
@@ -116,7 +117,7 @@ static void world_take(struct world *world)
     world->held = NULL;
 }
 
-/* While a record is held, the kernel does not write to its bytes. */
+/* While a record is held, the kernel does not overwrite it. */
 static void scribble(struct world *world, struct input *input)
 {
     size_t at = input_half(input) % world->size, n = input_byte(input);
@@ -166,7 +167,7 @@ static void act(struct world *world, struct input *input)
     }
 }
 
-/* From a head that is where records can begin. */
+/* Starts at a data_head where a record can begin. */
 static void recover(struct world *world)
 {
     world->page->data_head &= ~(uint64_t)7;
@@ -199,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     world.page = &before;
     if (first & 0x40)
-        before.data_tail -= 0x10000; /* soon it is 0 again */
+        before.data_tail -= 0x10000; /* it wraps to 0 soon */
     if (first & 0x80) {
         world.offset = input_word(&input);
         world.announced = input_word(&input);
@@ -208,7 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(r == 0 || (r == -EBADMSG && world.announced));
     if (r < 0)
         return 0;
-    if (world.announced) { /* where the kernel said that the data are */
+    if (world.announced) { /* use the position that the kernel announced */
         world.data = (char *)world.page + world.offset;
         world.size = world.announced;
         world.honest = world.offset >= sizeof(before) && world.size >= 512;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a container runtime's state file: each container that is found has a sound id, texts that a line may
- * have, and a record that comes back as it was. The first byte, from 'A' on, chooses the place.
+ * Parses any bytes as a container runtime's state file: each container that is found has a valid id and printable
+ * names, and its record is unchanged after writing and parsing. The first byte, from 'A' on, selects the place of the
+ * file.
  */
 #include "base/text.h"
 #include "cgroups/names-reader.h"

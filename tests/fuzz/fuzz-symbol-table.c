@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a table of symbols from a symboliser that was taken over: a table that passes the check can be searched.
- */
+/* Checks any bytes as a symbol table from a compromised symboliser: a table that passes the check can be searched. */
 #include "symbols/symbol-table.h"
 #include "tests/fuzz/fuzz.h"
 

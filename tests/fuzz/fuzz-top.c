@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the answer of a daemon to `perfcountd top`, drawn at a size and after keys that the first bytes choose:
- * no line is wider than the screen, and no byte that controls a terminal is in it.
+ * Parses any bytes as a daemon's response to `perfcountd top`, and draws it; the first bytes choose the size and the
+ * keys. No line is wider than the screen or contains a control character.
  */
 #include <locale.h>
 

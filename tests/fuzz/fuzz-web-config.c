@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as the exporters' web configuration: an error has a sentence in one line, and a configuration that is taken
- * is coherent. */
+/*
+ * Parses any text as the exporters' web configuration: an error has a message of one line, and a valid configuration is
+ * consistent.
+ */
 #include "base/text.h"
 #include "config/web-config.h"
 #include "config/web-keys.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fuzzers share: bytes as choices, one after another, and copies of them whose end AddressSanitizer watches.
- */
+/* Helpers for fuzzers: reading the input as a sequence of choices, and copies whose bounds AddressSanitizer checks. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
@@ -18,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* At the end there are only zeros. */
+/* After the end of the input, all bytes are 0. */
 struct input {
     const uint8_t *at, *end;
 };
@@ -62,7 +61,7 @@ static inline uint64_t input_word(struct input *input)
     return word;
 }
 
-/* An allocation of exactly this size. */
+/* Returns an allocation of exactly this size. */
 static inline void *copy_exact(const void *data, size_t size)
 {
     void *copy = malloc(MAX(size, (size_t)1));
@@ -80,7 +79,7 @@ static inline char *copy_text(const uint8_t *data, size_t size)
     return text;
 }
 
-/* Two texts, the second behind the first NUL; "" where there is none. */
+/* Returns two texts, separated by the first NUL; the second is "" without one. */
 static inline char *copy_texts(const uint8_t *data, size_t size, const char **ret_second)
 {
     char *text = calloc(size + 2, 1);
@@ -91,7 +90,7 @@ static inline char *copy_texts(const uint8_t *data, size_t size, const char **re
     return text;
 }
 
-/* A file in memory, read from its beginning. */
+/* Returns a memory file whose offset is at its beginning. */
 static inline int make_file(const void *data, size_t size)
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# 5,000 cgroups appear at once, and are removed at once: by each engine, with the default of max_cgroups and a low one.
+# 5,000 cgroups are created at once and removed at once, with the engine bpf and the default of max_cgroups, and with
+# the engine perf and a low limit.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
 make_cgroup
 n_cgroups=5000
 config=$scratch/perfcountd.yaml
 
-# has_states WATCHED DROPPED
+# has_states WATCHED DROPPED: succeeds if that many cgroups are watched and dropped.
 has_states() {
     [ "$(metric 'perfcountd_cgroups{state="watched"}') $(metric 'perfcountd_cgroups{state="dropped"}')" = "$1 $2" ]
 }
@@ -25,7 +26,7 @@ parent_counts() {
     [ "$(metric "perf_cgroup_minor_faults_total{cgroup=\"$below\",pmu=\"software\",group=\"f\"}" | cut -d. -f1)" -gt 50 ]
 }
 
-# play ENGINE LIMIT: LIMIT is max_cgroups, or auto.
+# play ENGINE LIMIT: runs the test; LIMIT is max_cgroups or auto.
 play() {
     local title="engine $1, max_cgroups $2" limit
     cat >"$config" <<END
@@ -48,20 +49,20 @@ END
     start_scraping
     files_before=$(open_files) watches_before=$(watches)
     seq -f "$hierarchy$below/c%05g" $n_cgroups | xargs mkdir
-    holds "$title: all are seen" eventually 60 all_there
+    holds "$title: all cgroups are found" eventually 60 all_there
     limit=$(get /api/v1/cgroups | jq .limit)
     [ "$2" = auto ] || equals "$title: the limit" "$limit" "$2"
     if [ "$limit" -gt $n_cgroups ]; then
         holds "$title: all are watched" has_states $((n_cgroups + 1)) 0
     else
-        holds "$title: as many as may be are watched, the others dropped" \
+        holds "$title: as many as allowed are watched, the others are dropped" \
             has_states "$limit" $((n_cgroups + 1 - limit))
-        says "$title: that some are dropped, and the remedy" 'cgroups: some are not watched' 'max_cgroups|LimitNOFILE'
+        says "$title: dropped cgroups, with the remedy," 'cgroups: some are not watched' 'max_cgroups|LimitNOFILE'
         equals "$title: it is logged once" "$(grep -c 'some are not watched' "$daemon_log")" 1
     fi
-    # The parent, which is the first, has what runs in any of them, also in those that are dropped.
+    # The parent, which is the first cgroup, includes what runs in all of them, even in dropped ones.
     sh -c 'echo $$ >"$0" && exec ls -lR /usr/include' "$hierarchy$below/c0$n_cgroups/cgroup.procs" >/dev/null 2>&1
-    holds "$title: what runs in the last of them is counted by the parent" eventually 60 parent_counts
+    holds "$title: the parent counts what runs in the last cgroup" eventually 60 parent_counts
     find "$hierarchy$below" -mindepth 1 -depth -type d -delete
     back "$title: all are gone, with their descriptors and watches" nothing_left
     served_rightly "$title"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A quota of 5 % of a CPU for the daemon and its children, while clients want documents, rates and samples: they wait,
-# and are served; what a stream loses by it is said in its end.
+# With a quota of 5 % of a CPU for the daemon and its children, clients that request documents, rates and samples wait
+# and are served; the end record of a stream says how many samples were lost.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
 make_confinement cpu
-# quota US: of each 100,000; -1 is none.
+# quota US: sets the quota of each 100,000 us; -1 for none.
 quota() {
     case $confinement_version:$1 in
     1:*) echo "$1" >"$confinement/cpu.cfs_quota_us" ;;
@@ -25,7 +25,7 @@ collectors:
 sampler: {enabled: true, event: cpu-clock, allow: local, max_clients: 8}
 END
 start_daemon --config.file="$scratch/perfcountd.yaml"
-nice -n 19 sh -c 'while :; do :; done' & # something to sample
+nice -n 19 sh -c 'while :; do :; done' & # a program to sample
 children+=($!)
 start_scraping
 quota 5000
@@ -36,15 +36,15 @@ refused=0
 for path in /api/v1/counters '/api/v1/rates?seconds=0.2' /api/v1/status /api/v1/config; do
     [ "$(status_of "$path" --compressed)" = 200 ] || refused=$((refused + 1))
 done
-equals "documents and rates meanwhile: how many are refused" "$refused" 0
+equals "documents and rates are served meanwhile" "$refused" 0
 wait "$stream"
-holds "the kernel held the daemon back" eventually 60 throttled
+holds "the kernel throttled the daemon" eventually 60 throttled
 quota -1
 end=$(tail -n 1 "$scratch/samples")
-equals "the stream ends as it should" "$(jq -r .reason <<<"$end")" seconds
-equals "it has as many records as it says" "$(jq .records <<<"$end")" \
+equals "the stream ends normally" "$(jq -r .reason <<<"$end")" seconds
+equals "the stream has as many records as its end record says" "$(jq .records <<<"$end")" \
     "$(jq -c 'select(.time and .type != "header" and .type != "end") | 1' "$scratch/samples" | wc -l)"
-compares "and says how many it has lost: records and lost ones" "$(jq '.records + .lost + .dropped' <<<"$end") > 0"
+compares "the stream has records, or says that they were lost" "$(jq '.records + .lost + .dropped' <<<"$end") > 0"
 served_rightly "5 % of a CPU"
 ends_well "5 % of a CPU"
 finish

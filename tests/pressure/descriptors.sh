@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# No descriptors while the daemon runs: its limit at the lowest (EMFILE), and a machine that has no more files (ENFILE,
-# which strace plays, so that no other process has it). Clients that are connected are served; all is as before at the
-# end.
+# The running daemon cannot get descriptors: first because of its own limit (EMFILE), then because of the machine's
+# (ENFILE, which strace injects, so that other processes are not affected). Connected clients are served, and everything
+# recovers at the end.
 . "$(dirname "$0")/lib.sh"
 need prlimit strace
 
@@ -21,18 +21,19 @@ counts_group() {
 samples() {
     get '/api/v1/samples?seconds=0.2' | grep -q '"type":"end","reason":"seconds"'
 }
-# pressed ERROR REMEDY: a client waits in the queue of the socket until there is a descriptor for it.
+# pressed ERROR REMEDY: checks that a client waits in the socket's backlog until a descriptor is free, and that the log
+# says so.
 pressed() {
     get /-/ready -f -o /dev/null &
     waiter=$!
     says "$1: that clients wait" 'wait to be accepted' "$1" "$2"
     equals "$1: it is logged once" "$(grep -c 'wait to be accepted' "$daemon_log")" 1
 }
-# relieved ERROR GROUP
+# relieved ERROR GROUP: checks that everything has recovered.
 relieved() {
     local status=0
     wait "$waiter" || status=$?
-    equals "$1: the client that waited is served" $status 0
+    equals "$1: the waiting client is served" $status 0
     back "$1: a stream" samples
     back "$1: the groups count" counts_group "$2"
     served_rightly "$1"
@@ -40,19 +41,19 @@ relieved() {
 }
 
 configure first
-start_daemon --no-opener --config.file="$config" # so that the limit of a running daemon may be set here
+start_daemon --no-opener --config.file="$config" # so that this test may set the limit of the running daemon
 before=$(ulimit -Hn)
 start_scraping
 prlimit --pid "$daemon_pid" --nofile="$(open_files):"
 pressed EMFILE 'LimitNOFILE='
 configure first second
 kill -HUP "$daemon_pid"
-holds "EMFILE: a reload is over" eventually 60 grep -qE 'configuration reloaded|stays in use' "$daemon_log"
+holds "EMFILE: a reload has finished" eventually 60 grep -qE 'configuration reloaded|stays in use' "$daemon_log"
 prlimit --pid "$daemon_pid" --nofile="$before:"
-kill -HUP "$daemon_pid" # what the reload could not take is taken by the next one
+kill -HUP "$daemon_pid" # the next reload opens what this one could not
 relieved EMFILE second
 
-# inject PID CALLS: they fail with ENFILE until strace ends.
+# inject PID CALLS: makes these calls fail with ENFILE until strace ends.
 inject() {
     strace -f -o /dev/null -e "trace=$2" -e "inject=$2:error=ENFILE" -p "$1" 2>"$scratch/strace.$1" &
     tracers+=($!)

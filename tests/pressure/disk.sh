@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A full /run, in a mount namespace: of blocks, where the log goes, and of inodes, where the socket should be.
+# A full /run in a mount namespace: first without inodes for the socket, then without blocks for the log.
 if [ "${IN_NAMESPACE-}" != yes ] && [ "$(id -u)" -eq 0 ]; then
     IN_NAMESPACE=yes exec unshare -m --propagation private "$0" "$@"
 fi
@@ -22,13 +22,13 @@ while : 2>/dev/null >"/run/inode-$i"; do
     i=$((i + 1))
 done
 launch_daemon --config.file="$config" --web.listen-address="unix:$socket"
-holds "no inodes: it does not start" eventually 60 not running "$daemon_pid"
+holds "no inodes: the daemon does not start" eventually 60 not running "$daemon_pid"
 wait "$daemon_pid"
 compares "no inodes: exit status" "$? > 0"
 says "no inodes: why" "$socket" 'No space left on device'
 rm -f /run/inode-*
 launch_daemon --config.file="$config" --web.listen-address="unix:$socket"
-holds "with inodes it starts" eventually 60 curl -sf --unix-socket $socket http://localhost/-/ready
+holds "with inodes the daemon starts" eventually 60 curl -sf --unix-socket $socket http://localhost/-/ready
 stop_daemon
 
 daemon_log=/run/daemon.log
@@ -40,12 +40,12 @@ url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' $daemon_log | head -n 
 start_scraping
 dd if=/dev/zero of=/run/full bs=4k 2>/dev/null
 equals "the disk is full" "$(df --output=avail /run | tail -n 1 | tr -d ' ')" 0
-# More lines than fit into what its last block has left.
+# These are more lines than fit into the rest of the last block.
 for _ in $(seq 60); do
     get /-/reload -X POST -o /dev/null
 done
-equals "a reload works" "$(status_of /-/reload -X POST)" 200
-compares "the log is at its end: bytes" "$(stat -c %s "$daemon_log") <= 8192"
+equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
+compares "the log cannot grow (bytes)" "$(stat -c %s "$daemon_log") <= 8192"
 rm /run/full
 is_logged_again() {
     local before
@@ -54,8 +54,8 @@ is_logged_again() {
     [ "$(stat -c %s "$daemon_log")" -gt "$before" ] && tail -n 3 "$daemon_log" | grep -q 'configuration reloaded'
 }
 back "it is logged again" is_logged_again
-# The one that found no room may be cut off, and the next begins on a line of its own.
-equals "lines of the log that hold two" "$(grep -cE '[0-9]T[0-9:.]+Z .*[0-9]T[0-9:.]+Z ' $daemon_log)" 0
+# The line that did not fit may be truncated, but the next one begins on a new line.
+equals "no line of the log contains two messages" "$(grep -cE '[0-9]T[0-9:.]+Z .*[0-9]T[0-9:.]+Z ' $daemon_log)" 0
 served_rightly "a full /run"
 ends_well "a full /run"
 finish

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The kernel's limits at their lowest: perf_event_mlock_kb, perf_event_max_sample_rate, inotify's watches and instances.
-# They are the whole machine's, so each is lowered for as short as can be. And a flood of samples, which the kernel
-# throttles.
+# They apply to the whole machine, so each is lowered for as short a time as possible. The last test is a flood of
+# samples, which the kernel throttles.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "root, to set the kernel's limits"
 [ -w /proc/sys/kernel/perf_event_max_sample_rate ] || skip "sysctls that can be set"
 
-# set_sysctl NAME VALUE: until restore_sysctls, or the end of the script.
+# set_sysctl NAME VALUE: changes the sysctl until restore_sysctls, or until the end of the script.
 set_sysctl() {
     local file=/proc/sys/${1//.//} before
     before=$(cat "$file")
@@ -25,7 +25,7 @@ restore_sysctls() {
 }
 
 config=$scratch/perfcountd.yaml
-# Locked memory is counted for each user: another one than that of other daemons on this machine.
+# Locked memory is limited per user, so the daemon runs as a user that other daemons do not use.
 cat >"$config" <<'END'
 user: games
 web: {min_interval: 0s}
@@ -34,15 +34,15 @@ collectors:
   cpu: {groups: [{name: s, events: "{context-switches,minor-faults}"}]}
 sampler: {enabled: true, event: cpu-clock, allow: local, max_clients: 8}
 END
-# 64 kB of memory may be locked, beside what perf_event_mlock_kb allows.
+# 64 kB of memory may be locked in addition to perf_event_mlock_kb.
 wrapper=(prlimit --memlock=65536)
 start_daemon --config.file="$config"
-# Something to sample.
+# A program to sample.
 nice -n 19 sh -c 'while :; do :; done' &
 children+=($!)
 start_scraping
 
-# stream PATH: sets answer, its last line, and status.
+# stream PATH: requests a stream. Sets answer, its last line, and status.
 stream() {
     status=$(get "$1" -o "$scratch/answer" -w '%{http_code}')
     answer=$(tail -n 1 "$scratch/answer")
@@ -51,7 +51,7 @@ samples() {
     stream '/api/v1/samples?seconds=0.2'
     [ "$status" = 200 ] && [[ $answer == *'"type":"end","reason":"seconds"'* ]]
 }
-# end_note: the notes of the last line.
+# end_notes: prints the notes of the last line.
 end_notes() {
     jq -r '.notes[]' <<<"$answer"
 }
@@ -62,7 +62,7 @@ set_sysctl kernel.perf_event_mlock_kb 0
 stream '/api/v1/samples?seconds=0.2'
 restore_sysctls
 compares "perf_event_mlock_kb 0: a stream is refused" "$status == 403 || $status == 503"
-matches "perf_event_mlock_kb 0: with what, where, and the remedy" "$answer" \
+matches "perf_event_mlock_kb 0: the error has the cause and the remedy" "$answer" \
     'cpu 0: a ring of 128 pages.*kernel.perf_event_mlock_kb, which is 0.*LimitMEMLOCK.*sampler.ring_pages'
 back "perf_event_mlock_kb" samples
 
@@ -73,11 +73,11 @@ stream '/api/v1/samples?seconds=0.5&frequency=1000'
 refused=$answer
 holds "perf_event_max_sample_rate 1: the default frequency still samples" samples
 restore_sysctls
-matches "perf_event_max_sample_rate 1: a frequency above it is refused, with the remedy" "$refused" \
+matches "perf_event_max_sample_rate 1: a higher frequency is rejected with the remedy" "$refused" \
     'over the limit of 1, kernel.perf_event_max_sample_rate'
 back "perf_event_max_sample_rate" samples
 
-# --- the kernel throttles: an event of 20,000 samples a second, where 1,000 may be
+# --- the kernel throttles: 20,000 samples a second are requested, 1,000 are permitted
 
 set_sysctl kernel.perf_event_max_sample_rate 1000
 stream '/api/v1/samples?seconds=0.5&period=50000'
@@ -86,11 +86,11 @@ notes=$(end_notes)
 ndjson_status=$status
 get '/debug/pprof/profile?seconds=0.5&period=50000' -o "$scratch/pprof"
 restore_sysctls
-equals "throttled: the stream goes on to its end" "$ndjson_status" 200
-compares "throttled: there are records of it" "$throttled > 10"
-contains "throttled: the end says how often" "$notes" "the kernel throttled sampling $throttled times"
-contains "throttled: and the remedy" "$notes" kernel.perf_event_max_sample_rate
-holds "throttled: the profile says so as well" grep -qa 'the kernel throttled sampling [0-9]* times' \
+equals "throttled: the stream continues to its end" "$ndjson_status" 200
+compares "throttled: the stream has throttle records" "$throttled > 10"
+contains "throttled: the end record says how often" "$notes" "the kernel throttled sampling $throttled times"
+contains "throttled: the end record has the remedy" "$notes" kernel.perf_event_max_sample_rate
+holds "throttled: the profile says how often" grep -qa 'the kernel throttled sampling [0-9]* times' \
     <(gzip -dc "$scratch/pprof")
 unthrottled() {
     samples && ! end_notes | grep -q throttled
@@ -114,13 +114,13 @@ END
 watched() {
     [ "$(metric 'perfcountd_cgroups{state="watched"}')" = "$1" ]
 }
-# inotify LIMIT TEXT: with that limit at 0, cgroups are found at a scrape, and the log says why.
+# inotify LIMIT TEXT: with this limit at 0, checks that cgroups are found at a scrape, and that the log says why.
 inotify() {
     set_sysctl "fs.inotify.$1" 0
     start_daemon --config.file="$config"
     restore_sysctls
     says "$1: that changes are not seen, and the remedy" "$2" "fs.inotify.$1"
-    contains "$1: it is in the status" "$(get /api/v1/status)" "fs.inotify.$1"
+    contains "$1: the status says so" "$(get /api/v1/status)" "fs.inotify.$1"
     holds "$1: the cgroups are counted" eventually 60 watched 9
     mkdir "$hierarchy$below/new"
     holds "$1: a new cgroup is found at a scrape" eventually 60 watched 10

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2154,SC2034 # what e2e/lib.sh has, and what is for the scripts
-# Shared by the tests of pressure: a right client that scrapes meanwhile, and limits that are put right at the end.
+# shellcheck disable=SC2154,SC2034 # variables of e2e/lib.sh, and variables that the scripts use
+# Shared by the pressure tests: an ordinary client that scrapes during each test, and limits that are restored at the
+# end.
 
 pressure=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../e2e/lib.sh
 . "$pressure/../e2e/lib.sh"
 need curl jq /usr/bin/python3
 
-# Commands that put right what a test changed, run at the end while the children are there no more.
+# Commands that restore what a test changed. They run at the end, after the children have ended.
 at_end=()
 cleanup_pressure() {
     local i pid
@@ -23,7 +24,7 @@ cleanup_pressure() {
 }
 trap cleanup_pressure EXIT
 
-# start_scraping [OPTIONS...]: see scraper.py.
+# start_scraping [OPTIONS...]: starts scraper.py with these options.
 start_scraping() {
     scrapes=$(mktemp "$scratch/scrapes.XXXXXX")
     /usr/bin/python3 "$pressure/scraper.py" "$url" "$scrapes" "$@" >"$scrapes.out" 2>&1 &
@@ -32,30 +33,31 @@ start_scraping() {
     holds "the client scrapes" eventually 60 grep -q . "$scrapes"
 }
 
-# served_rightly TITLE: stops the client, which had no complaint.
+# served_rightly TITLE: stops the client and checks that it had no complaint.
 served_rightly() {
     local status=0
     kill -TERM "$scraper_pid"
     wait "$scraper_pid" || status=$?
     if [ $status -eq 0 ]; then
-        pass "$1: every scrape is answered, and no total falls: $(head -n 1 "$scrapes.out")"
+        pass "$1: every scrape is answered, and no total decreases: $(head -n 1 "$scrapes.out")"
     else
-        fail "$1: every scrape is answered, and no total falls" "$(cat "$scrapes.out")"
+        fail "$1: every scrape is answered, and no total decreases" "$(cat "$scrapes.out")"
     fi
 }
 
-# back TITLE COMMAND...: all is as before, once the pressure has gone.
+# back TITLE COMMAND...: checks that everything recovers once the pressure is removed.
 back() {
-    holds "$1: it is as before" eventually 60 "${@:2}"
+    holds "$1: recovered" eventually 60 "${@:2}"
 }
 
-# ends_well TITLE
+# ends_well TITLE: stops the daemon and checks its exit status.
 ends_well() {
     stop_daemon
-    equals "$1: it ends well" "$daemon_status" 0
+    equals "$1: the daemon exits cleanly" "$daemon_status" 0
 }
 
-# says TITLE REGEX...: a line of the log has all of them, so that an operator knows what, where and what to do.
+# says WHAT REGEX...: checks that one line of the log matches all of these, so that an operator knows what failed,
+# where, and what to do.
 says() {
     holds "$1 is logged" eventually 60 has_line "${@:2}"
 }
@@ -67,7 +69,7 @@ has_line() {
     done
 }
 
-# metric SERIES: its value; "none" where there is no such series.
+# metric SERIES: prints its value, or "none" if there is no such series.
 metric() {
     get /metrics | awk -v series="$1" '
         { name = $0; sub(/ [^ ]*$/, "", name) }
@@ -75,12 +77,12 @@ metric() {
         END { if (!found) print "none" }'
 }
 
-# open_files: descriptors of the daemon.
+# open_files: prints how many descriptors the daemon has open.
 open_files() {
     find "/proc/$daemon_pid/fd" -mindepth 1 | wc -l
 }
 
-# make_cgroup: in v2, where all others of the test are. Sets hierarchy and below.
+# make_cgroup: creates a cgroup in v2 for the test's other cgroups. Sets hierarchy and below.
 make_cgroup() {
     hierarchy=/sys/fs/cgroup
     [ ! -d $hierarchy/unified ] || hierarchy=$hierarchy/unified
@@ -89,7 +91,7 @@ make_cgroup() {
     mkdir "$hierarchy$below"
 }
 
-# make_confinement CONTROLLER: a cgroup of the test's own, where start_daemon starts the daemon. Sets confinement and
+# make_confinement CONTROLLER: creates a cgroup in which start_daemon starts the daemon. Sets confinement and
 # confinement_version.
 make_confinement() {
     if [ -d "/sys/fs/cgroup/$1" ]; then
@@ -101,6 +103,6 @@ make_confinement() {
     confinement+=/perfcountd-pressure-$$-$1
     mkdir "$confinement" || exit 1
     at_end+=("eventually 60 rmdir '$confinement'")
-    # shellcheck disable=SC2016 # of the inner shell
+    # shellcheck disable=SC2016 # the inner shell expands it
     wrapper=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$confinement")
 }

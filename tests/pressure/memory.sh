@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# memory.max of 12 MB while 100,000 series are wanted, as JSON: the kernel would kill the daemon. Its limit is its own,
-# so that it watches fewer cgroups, says so, and refuses by 503 what does not fit.
+# With memory.max of 12 MB, 100,000 series are requested as JSON, for which the kernel would kill the daemon. The daemon
+# limits itself: it watches fewer cgroups, says so, and rejects with 503 what does not fit.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
 make_confinement memory
@@ -16,7 +16,7 @@ megabytes() {
 no_limit() {
     case $confinement_version in 1) echo -1 ;; 2) echo max ;; esac >"$limit_file"
 }
-# killed: how many processes the kernel has killed for the limit.
+# killed: prints how many processes the kernel has killed because of the limit.
 killed() {
     awk '$1 == "oom_kill" { print $2 }' "$events_file"
 }
@@ -40,14 +40,14 @@ collectors:
       - {name: b, events: "{$events}"}
 END
 
-# Asks for all counters as JSON by that many clients at once. Every second one reads nothing for two seconds. Prints how
-# often each status came, and a sentence of a refusal.
+# Requests all counters as JSON with that many clients at once. Every second client reads nothing for two seconds.
+# Prints the number of responses with each status, and the message of one rejection.
 cat >"$scratch/crowd.py" <<'END'
 import collections, concurrent.futures, socket, sys, time
 
 def ask(i):
     s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
-    # Each asks for something else, so that no reply is shared.
+    # Each request is different, so that no response is shared.
     s.sendall(b"GET /api/v1/counters?cgroup=**&cgroup=%d HTTP/1.1\r\n" % i)
     s.sendall(b"Host: localhost\r\nConnection: close\r\n\r\n")
     time.sleep(2 * (i % 2))
@@ -65,12 +65,12 @@ END
 crowd() {
     /usr/bin/python3 "$scratch/crowd.py" "${url##*:}" "$1"
 }
-# only_clear STATUSES: each is 200 or 503.
+# only_clear STATUSES: succeeds if each status is 200 or 503.
 only_clear() {
     ! grep -qvE '^(200|503):' <(head -n 1 <<<"$1" | tr ' ' '\n')
 }
 
-# --- 12 MB from the start: fewer cgroups
+# --- 12 MB from the start: fewer cgroups are watched
 
 megabytes 12 >"$limit_file"
 start_daemon --config.file="$config"
@@ -79,11 +79,12 @@ read -r dropped watched < <(get /metrics |
     awk '/^perfcountd_cgroups{/ { n[$1] = $2 }
         END { print n["perfcountd_cgroups{state=\"dropped\"}"], n["perfcountd_cgroups{state=\"watched\"}"] }')
 compares "some cgroups are watched" "$watched > 0 && $watched < $n_cgroups"
-equals "the others are dropped, and counted as such" "$dropped" $((n_cgroups - watched))
-says "what is dropped, why, and the remedy" 'cgroups: some are not watched' 'memory limit' MemoryMax= /api/v1/cgroups
+equals "the others are counted as dropped" "$dropped" $((n_cgroups - watched))
+says "dropped cgroups, with the cause and the remedy," \
+    'cgroups: some are not watched' 'memory limit' MemoryMax= /api/v1/cgroups
 answers=$(crowd 40)
 echo "    40 clients at once: $(head -n 1 <<<"$answers")"
-holds "each of 40 clients at once has the document, or 503" only_clear "$answers"
+holds "each of 40 clients at once gets the document or 503" only_clear "$answers"
 for i in 1 2 3; do
     get '/api/v1/rates?seconds=0.1' -o /dev/null
     get /api/v1/cgroups -o /dev/null --compressed
@@ -95,7 +96,7 @@ watches_more() {
     [ "$(metric 'perfcountd_cgroups{state="watched"}')" -gt "$watched" ]
 }
 kill -HUP "$daemon_pid"
-back "more cgroups are watched after a reload, when the limit is gone" watches_more
+back "more cgroups are watched after a reload without the limit" watches_more
 ends_well "12 MB"
 
 # --- the limit is lowered while 100,000 series are counted: the document does not fit
@@ -107,21 +108,21 @@ if [ "$(get /api/v1/cgroups | jq -r .engine)" != bpf ]; then
     finish
 fi
 series=$(get /metrics | grep -vc '^#')
-compares "series" "$series > 100000"
+compares "there are more than 100,000 series" "$series > 100000"
 start_scraping --path '/metrics?collect[]=cpu'
 echo $(($(cat "$usage_file") + $(megabytes 5))) >"$limit_file" || fail "the limit can be lowered"
 answers=$(crowd 10)
 echo "    10 clients at once: $(head -n 1 <<<"$answers")"
-holds "each of 10 clients at once has the document, or 503" only_clear "$answers"
-contains "what does not fit is refused" "$answers" 503:
-matches "with what and the remedy" "$answers" 'no memory for this reply.*MemoryMax='
-equals "a part of it is served" "$(status_of "/api/v1/counters?cgroup=$below/c0000*")" 200
+holds "each of 10 clients at once gets the document or 503" only_clear "$answers"
+contains "a document that does not fit is rejected" "$answers" 503:
+matches "the message has the remedy" "$answers" 'no memory for this reply.*MemoryMax='
+equals "a part of the document is served" "$(status_of "/api/v1/counters?cgroup=$below/c0000*")" 200
 equals "the kernel killed no process" "$(killed)" 0
 no_limit
 is_whole() {
     [ "$(get /metrics | grep -vc '^#')" -ge "$series" ]
 }
-back "all series after the limit is gone" is_whole
+back "all series are served without the limit" is_whole
 served_rightly "100,000 series"
 ends_well "100,000 series"
 finish

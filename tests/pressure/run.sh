@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each test of pressure, one after the other; exit status 1 where one failed.
+# Runs the pressure tests one after the other. The exit status is 1 if one of them failed.
 #
 # usage: run.sh [SCRIPT...]
 set -u

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A right client, which scrapes until SIGTERM while something presses on the daemon.
+"""An ordinary client, which scrapes until SIGTERM while the daemon is under pressure.
 
 usage: scraper.py URL LOG [--path PATH] [--timeout SECONDS] [--restarts REGEX] [--failures]
 
@@ -37,7 +37,7 @@ last, connection = {}, None
 
 
 def scrape():
-    """The text of the answer. The connection is kept."""
+    """Returns the text of the response. The connection is kept open."""
     global connection
     if not connection:
         connection = http.client.HTTPConnection(arguments.url.split("://")[1], timeout=arguments.timeout)
@@ -50,7 +50,7 @@ def scrape():
 
 
 def take(text):
-    """Compares the totals with the last ones; the number of series, and what is wrong."""
+    """Compares the totals with the previous ones; returns the number of series, and what is wrong."""
     seen, wrong = set(), []
     for line in text.splitlines():
         if line.startswith("#"):

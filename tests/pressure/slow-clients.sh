@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Clients of each stream, and of a scrape, that do not read, while the sampler is flooded: they lose records, learn how
-# many, and delay nobody.
+# Clients of each kind of stream, and of a scrape, that do not read while the sampler is flooded: they lose records, are
+# told how many, and delay nobody else.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$scratch/perfcountd.yaml" <<'END'
@@ -11,8 +11,8 @@ collectors:
   cpu: {groups: [{name: s, events: "{context-switches,minor-faults}"}]}
 sampler: {enabled: true, event: cpu-clock, allow: local, max_clients: 8, max_seconds: 600}
 END
-# Each asks, reads a few bytes, and says so; after a line on the standard input it reads on, and the first one says how
-# its stream ended.
+# Each client sends a request, reads a few bytes, and says so. After a line on standard input it reads the rest, and the
+# first client prints how its stream ended.
 cat >"$scratch/slow.py" <<'END'
 import json, socket, sys
 
@@ -35,7 +35,7 @@ END
 
 start_daemon --config.file="$scratch/perfcountd.yaml"
 start_scraping
-# Something to sample on each CPU, at the lowest priority.
+# A program to sample on each CPU, at the lowest priority.
 for _ in 1 2; do
     nice -n 19 sh -c 'while :; do :; done' &
     children+=($!)
@@ -47,19 +47,19 @@ mkfifo "$scratch/go"
 slow=$!
 children+=("$slow")
 exec 7>"$scratch/go"
-holds "the slow clients are answered" eventually 60 grep -qx '200 200 200 200 200' "$scratch/slow"
-# One that reads as it comes, until the slow ones have missed seconds of a flood.
+holds "the slow clients get a response" eventually 60 grep -qx '200 200 200 200 200' "$scratch/slow"
+# This client reads without delay until the slow ones have missed seconds of the flood.
 get "/api/v1/samples?seconds=6&frequency=1000" >"$scratch/right"
-equals "a client that reads has all: nothing is dropped for it" \
+equals "no record is dropped for a client that reads" \
     "$(tail -n 1 "$scratch/right" | jq -c '[.type, .reason, .dropped]')" '["end","seconds",0]'
-compares "its records" "$(wc -l <"$scratch/right") > 1"
+compares "it has records" "$(wc -l <"$scratch/right") > 1"
 echo >&7
 wait "$slow"
-equals "a slow client learns at the end that it lost records" "$(tail -n 1 "$scratch/slow")" "end True"
+equals "the end record tells a slow client that records were lost" "$(tail -n 1 "$scratch/slow")" "end True"
 no_streams() {
     [ "$(get /api/v1/status | jq .descriptors.sampling)" -eq 0 ]
 }
-back "the slow clients are gone, and their rings closed" no_streams
+back "the slow clients are gone, and their ring buffers are closed" no_streams
 served_rightly "slow clients"
 ends_well "slow clients"
 finish

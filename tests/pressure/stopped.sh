@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each process of the daemon is stopped (SIGSTOP) for a while, as a debugger or a frozen cgroup stops one. While it is
-# the daemon, scrapes wait, and all that was counted meanwhile is there afterwards. While it is the opener, symboliser
-# or name reader, scrapes go on.
+# Each process of the daemon is stopped for a while (SIGSTOP), as a debugger or a frozen cgroup does. While the daemon
+# itself is stopped, scrapes wait, and all counts of that time are there afterwards. While the opener, the symboliser or
+# the name reader is stopped, scrapes continue.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "root, to have an opener"
@@ -12,7 +12,7 @@ need cc pgrep unshare
 config=$scratch/stopped.yaml
 chmod 711 "$scratch"
 
-# write_config [GROUPS]
+# write_config [GROUPS]: writes a configuration with these additional groups.
 write_config() {
     cat >"$config" <<END
 web: {min_interval: 0s, local_operators: true}
@@ -29,12 +29,12 @@ $1
 END
 }
 
-# child_named NAME: of the daemon; 15 characters, as the kernel keeps them.
+# child_named NAME: prints the process id of the daemon's child; the kernel cuts names to 15 characters.
 child_named() {
     pgrep -P "$daemon_pid" -x "$1"
 }
 
-# scraped: N more scrapes were answered since the last call of mark_scrapes.
+# scraped N: succeeds if N more scrapes were answered since mark_scrapes.
 mark_scrapes() {
     scraped_before=$(wc -l <"$scrapes")
 }
@@ -54,7 +54,7 @@ has_cgroup() {
 is_ready() {
     get /-/ready -f
 }
-# enabled_seconds: the least of the CPUs.
+# enabled_seconds: prints the smallest value of all CPUs.
 enabled_seconds() {
     get /metrics | sed -n 's/^perf_cpu_group_enabled_seconds_total{.*group="software"} //p' | sort -g | head -n 1
 }
@@ -71,13 +71,13 @@ check_daemon() {
     fetch=$!
     start_scraping
     kill -STOP "$daemon_pid"
-    sleep $seconds # the time to count
+    sleep $seconds # the counted time
     kill -CONT "$daemon_pid"
     back "the daemon was stopped" is_ready
-    compares "the daemon was stopped: all that time is counted" "$(enabled_seconds) - $before >= $seconds"
+    compares "the daemon was stopped: all of that time is counted" "$(enabled_seconds) - $before >= $seconds"
     served_rightly "the daemon was stopped"
     wait $fetch
-    matches "the daemon was stopped: the stream ends as asked, and says what it lost" \
+    matches "the daemon was stopped: the stream ends normally, and says what was lost" \
         "$(jq -r 'select(.type == "end") | "\(.reason) \(.records) \(.lost) \(.dropped)"' "$scratch/stream")" \
         '^seconds [1-9][0-9]* [0-9]+ [0-9]+$'
 }
@@ -89,11 +89,11 @@ beside_opener() {
     mkdir "$parent/new"
     "$load" "$parent/new" spin 600000 &
     children+=($!)
-    holds "the opener is stopped: it is said" eventually 60 opener_is late
+    holds "the opener is stopped: the status says so" eventually 60 opener_is late
     write_config '      - {name: more, events: "{page-faults,context-switches}"}'
     answer=$(get /-/reload -X POST -w ' %{http_code}')
-    matches "the opener is stopped: nothing is reloaded, and why" "$answer" 'opener does not answer.* 503$'
-    equals "the opener is stopped: the engine for cgroups is as before" "$(engine)" "$engine"
+    matches "the opener is stopped: a reload is rejected with the reason" "$answer" 'opener does not answer.* 503$'
+    equals "the opener is stopped: the engine for cgroups is unchanged" "$(engine)" "$engine"
 }
 
 check_opener() {
@@ -103,20 +103,21 @@ check_opener() {
     kill -STOP "$opener"
     beside_opener
     mark_scrapes
-    holds "the opener is stopped: scrapes go on" eventually 60 scraped 5
+    holds "the opener is stopped: scrapes continue" eventually 60 scraped 5
     kill -CONT "$opener"
     back "the opener was stopped" opener_is running
-    back "the opener was stopped: a cgroup that came meanwhile" has_cgroup "$below/new"
+    back "the opener was stopped: a new cgroup is counted" has_cgroup "$below/new"
     served_rightly "the opener is stopped"
-    equals "the opener was stopped: the engine for cgroups is as before" "$(engine)" "$engine"
-    equals "the opener was stopped: a reload works" "$(status_of /-/reload -X POST)" 200
-    equals "the opener was stopped: so it counts" "$(get '/api/v1/counters?group=more&event=page_faults&cpu=0' |
+    equals "the opener was stopped: the engine for cgroups is unchanged" "$(engine)" "$engine"
+    equals "the opener was stopped: a reload succeeds" "$(status_of /-/reload -X POST)" 200
+    equals "the opener was stopped: the new group is counted" \
+        "$(get '/api/v1/counters?group=more&event=page_faults&cpu=0' |
         jq -c '[.counters[].value >= 0]')" "[true]"
 }
 
 # --- the symboliser
 
-# hot_symbols PROGRAM: how many samples of it have the name of its function.
+# hot_symbols PROGRAM: prints how many of its stacks have the name of its function.
 hot_symbols() {
     get "/api/v1/folded?seconds=1&frequency=199" | grep -c "^$1;.*hot_seventy"
 }
@@ -131,7 +132,7 @@ check_symboliser() {
     children+=($!)
     holds "the symboliser names functions" eventually 60 has_symbols hot-one
     symboliser=$(pgrep -P "$daemon_pid" -f symbolise)
-    compares "there is a symboliser" "$(wc -w <<<"$symboliser") == 1"
+    compares "a symboliser is running" "$(wc -w <<<"$symboliser") == 1"
     "$scratch/hot-two" 600 >/dev/null &
     children+=($!)
     start_scraping
@@ -139,7 +140,7 @@ check_symboliser() {
     get "/api/v1/folded?seconds=1&frequency=199" >"$scratch/folded" &
     children+=($!)
     mark_scrapes
-    holds "the symboliser is stopped: scrapes go on" eventually 60 scraped 5
+    holds "the symboliser is stopped: scrapes continue" eventually 60 scraped 5
     kill -CONT "$symboliser" 2>/dev/null # unless the daemon has ended it
     back "the symboliser was stopped: a profile has names" has_symbols hot-two
     served_rightly "the symboliser is stopped"
@@ -147,7 +148,7 @@ check_symboliser() {
 
 # --- the name reader
 
-# named CGROUP TEXT
+# named CGROUP TEXT: succeeds if the container has this name.
 named() {
     [[ $(get "/api/v1/cgroups" | jq -r ".cgroups[] | select(.cgroup | endswith(\"$1\")) | .container") == "$2" ]]
 }
@@ -163,12 +164,12 @@ add_container() {
 check_reader() {
     local reader
     reader=$(child_named perfcountd-name)
-    compares "there is a name reader" "$(wc -w <<<"$reader") == 1"
+    compares "a name reader is running" "$(wc -w <<<"$reader") == 1"
     start_scraping
     kill -STOP "$reader"
     add_container late
     mark_scrapes
-    holds "the name reader is stopped: scrapes go on" eventually 60 scraped 5
+    holds "the name reader is stopped: scrapes continue" eventually 60 scraped 5
     kill -CONT "$reader"
     back "the name reader was stopped" named "docker-$(printf late | sha256sum | cut -c1-64).scope" late
     served_rightly "the name reader is stopped"
@@ -176,8 +177,8 @@ check_reader() {
 
 mkdir -p "$scratch/docker/containers"
 write_config ""
-# The daemon looks for containers of docker in a directory of the test.
-# shellcheck disable=SC2016 # of the inner shell
+# The daemon looks for Docker containers in a directory of the test.
+# shellcheck disable=SC2016 # the inner shell expands it
 wrapper=(unshare --mount --propagation private bash -c 'mkdir -p "$0/lib/docker" &&
     mount --bind "$0/lib" /var/lib && mount --bind "$0/docker" /var/lib/docker && exec "$@"' "$scratch")
 mkdir -p "$scratch/lib"
@@ -189,5 +190,5 @@ check_opener
 check_symboliser
 check_reader
 ends_well "the daemon"
-holds "so does the opener" eventually 60 not running "$opener"
+holds "the opener ends with the daemon" eventually 60 not running "$opener"
 finish

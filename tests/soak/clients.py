@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon as its clients see it: connections with or without TLS, and a scraper that holds each total against the last."""
+"""Clients of a daemon: connections with or without TLS, and a scraper that compares each total with the last one."""
 import collections
 import contextlib
 import gzip
@@ -13,13 +13,13 @@ import struct
 import threading
 import time
 
-TIMEOUT = 60  # seconds for any answer
-GOOD, BAD = "127.0.0.1", "127.0.0.2"  # the addresses of right and of wrong clients
+TIMEOUT = 60  # seconds for any response
+GOOD, BAD = "127.0.0.1", "127.0.0.2"  # addresses of ordinary and of malicious clients
 SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0"}
 GZIP = {"Accept-Encoding": "gzip"}
-# The scraper asks for these in turn. Every second answer has _created, by which a fall is judged.
+# The scraper requests these in turn. Every second response has _created, which tells whether a lower total is an error.
 SCRAPES = [("/metrics", OPENMETRICS), ("/metrics", {}), ("/metrics", {**OPENMETRICS, **GZIP}), ("/api/v1/counters", {}),
            ("/metrics", OPENMETRICS), ("/metrics?collect[]=cpu&collect[]=self", GZIP), ("/metrics", OPENMETRICS),
            ("/api/v1/counters?collector=cgroup", GZIP)]
@@ -39,7 +39,7 @@ def eventually(what, condition):
 
 
 class Target:
-    """A daemon: where it listens, its process, its configuration."""
+    """A daemon: its address, process and configuration."""
 
     def __init__(self, name, pid, port, config, ca):
         self.name, self.engine, self.pid, self.port, self.config = name, name, int(pid), int(port), config
@@ -62,7 +62,7 @@ class Target:
             yield connection.getresponse()
 
     def ask(self, path, method="GET", headers=None):
-        """The status and the body."""
+        """Returns the status and the body."""
         with self.response(path, method, headers) as response:
             body = response.read()
             return response.status, gzip.decompress(body) if response.getheader("Content-Encoding") == "gzip" else body
@@ -77,7 +77,7 @@ class Target:
         return json.loads(self.get(path))
 
     def kept(self):
-        """How many descriptors there are of each kind, and inotify watches, in all of its processes."""
+        """Returns the number of descriptors of each kind and of inotify watches, in all processes of the daemon."""
         found = collections.Counter()
         for process in self.json("/api/v1/status")["processes"]:
             directory = "/proc/%d" % process["pid"]
@@ -86,18 +86,18 @@ class Target:
                     file = re.sub(r"\d+", "N", os.readlink("%s/fd/%s" % (directory, fd)))
                     with open("%s/fdinfo/%s" % (directory, fd)) as info:
                         found[process["process"] + "'s inotify watches"] += info.read().count("\ninotify ")
-                    if not file.startswith(("socket:", "/proc/")):  # of clients, and what is being read now
+                    if not file.startswith(("socket:", "/proc/")):  # of clients, and of files being read
                         found["%s's %s" % (process["process"], file)] += 1
         return found
 
     def memory(self):
-        """For bench/soak.py, which judges it."""
+        """Returns the memory in a form that bench/soak.py evaluates."""
         with open("/proc/%d/smaps_rollup" % self.pid) as rollup:
             return "%s has %s kB" % (self.name, re.search(r"^Anonymous: *(\d+) kB", rollup.read(), re.M)[1])
 
 
 def reset(connected):
-    """Ends a connection without a farewell."""
+    """Closes a connection with a reset."""
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connected.close()
 
@@ -107,7 +107,7 @@ def series_key(name, labels):
 
 
 class Page:
-    """The totals of an answer by series, and when the series were created, where the answer says so."""
+    """The totals of a response by series, and when the series were created, if the response has that."""
 
     def __init__(self, body):
         self.totals, self.created, self.failed = {}, {}, []
@@ -126,7 +126,7 @@ class Page:
                 self.totals[series_key(name, labels)] = value
             elif name.endswith("_created"):
                 self.created[series_key(name[:-len("_created")] + "_total", labels)] = value
-            elif name == "perfcountd_process_start_time_seconds":  # a helper process that was started again
+            elif name == "perfcountd_process_start_time_seconds":  # of a helper process that was restarted
                 self.created[series_key("perfcountd_process_cpu_seconds_total", labels)] = value
             elif name == "perfcountd_collector_success" and value != 1:
                 self.failed.append(match[0])
@@ -142,22 +142,20 @@ class Page:
 
 
 class Totals:
-    """
-    No total falls, unless its _created is later than when it was last seen, or a reload meanwhile may have removed it.
-    Where the format has no _created, the next OpenMetrics answer decides.
-    """
+    """A total may only decrease if its _created is later than its last reading, or if a reload meanwhile may have
+    removed it. If the format has no _created, the next OpenMetrics response decides."""
 
     def __init__(self):
         self.last, self.doubtful, self.reloads = {}, {}, []
         self.falls, self.compared = [], 0
 
     def announce(self, pattern):
-        """From now on, series that match may be removed by a reload."""
+        """Permits a reload to remove series that match, from now on."""
         if pattern:
             self.reloads.append((time.time(), re.compile(pattern)))
 
     def take(self, page, now):
-        """`now` is when the request was sent."""
+        """Compares the totals of a page; `now` is when the request was sent."""
         for key, value in page.totals.items():
             before, seen = self.last.get(key, (0.0, now))
             self.compared += 1
@@ -172,7 +170,7 @@ class Totals:
 
 
 class Scraper(threading.Thread):
-    """A right client, which gets all that it asks for."""
+    """An ordinary client, whose requests must all succeed."""
 
     def __init__(self, target, complain):
         super().__init__(daemon=True)
@@ -195,7 +193,7 @@ class Scraper(threading.Thread):
             path, headers = SCRAPES[self.count % len(SCRAPES)]
             try:
                 self.scrape(path, headers)
-            except Exception as error:  # of any kind: a scrape has to succeed
+            except Exception as error:  # any kind of error: a scrape must succeed
                 self.complain("a scrape of %s: %s: %s" % (self.target.name, type(error).__name__, error))
                 self.count += 1
         for fall in self.totals.falls:
@@ -203,7 +201,7 @@ class Scraper(threading.Thread):
 
 
 def check_judge():
-    """The judge notices a total that falls, and none where the series was created again."""
+    """Checks that a lower total is noticed, unless the series was created again."""
     def falls(*pages):
         totals = Totals()
         for second, page in enumerate(pages):

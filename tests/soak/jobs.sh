@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Short jobs, each in a cgroup of its own that lives for 120 ms: no page fault of theirs is missing, with each engine, but
-# for those of the time that the engine bpf says it could not attribute.
+# Short jobs, each in its own cgroup that exists for 120 ms: each engine counts all of their page faults, except for
+# those in the time that the engine bpf says it could not attribute.
 #
-# usage: jobs.sh [JOBS]      100 by default; ENGINE=perf or bpf is that engine alone
+# usage: jobs.sh [JOBS]      default: 100; ENGINE=perf or bpf selects one engine
 # shellcheck source=../e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$root/tests/e2e
@@ -14,14 +14,14 @@ need curl jq cc
 jobs=${1-100}
 pages=5000
 
-# Sets missing, the faults of the job that its cgroup lacks at the end, and unknown, the microseconds that went to no
-# cgroup meanwhile. A fault takes at least a microsecond.
+# run_job CGROUP: sets missing, the number of the job's page faults that its cgroup lacks at the end, and unknown, the
+# microseconds that were attributed to no cgroup meanwhile. A fault takes at least a microsecond.
 run_job() { # CGROUP
     local before
     make "$1"
     eventually 60 is_in_state "$1" watched
     before=$(unknown_us)
-    # Not by fault(): whatever else runs here may preempt it.
+    # fault() would prevent preemption by other programs, which this test permits.
     "$load" "$hierarchy$1" faults "$pages"
     sleep 0.12
     remove "$1"
@@ -43,8 +43,8 @@ test_short_jobs() {
         if [ "$missing" -le "$unknown" ]; then named=$((named + 1)); else short=$((short + 1)); fi
     done
     echo "$jobs jobs of $pages faults, engine $engine: $((short + named)) are short, by $sum faults together"
-    equals "$engine: no job is short beyond what is unknown" "$short" 0
-    [ "$engine" = bpf ] || equals "$engine: no job is short" "$named" 0
+    equals "$engine: no job lacks more than the unknown time explains" "$short" 0
+    [ "$engine" = bpf ] || equals "$engine: no job lacks any page fault" "$named" 0
     end_daemon
 }
 

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two daemons with all that clients and machines do, mixed: no total falls, no scrape fails, nothing leaks. One counts
-# cgroups by perf, over HTTP; the other one by BPF, over TLS, on a machine with containers.
+# Two daemons under a mix of all actions of clients and machines: no total decreases, no scrape fails, nothing leaks.
+# One counts cgroups with perf and is used over HTTP; the other counts with BPF and is used over TLS, on a machine with
+# containers.
 #
-# usage: [ROUNDS=6] [SEED=1] run.sh      the same seed makes the same actions
+# usage: [ROUNDS=6] [SEED=1] run.sh      the same seed chooses the same actions
 # shellcheck source=../e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$root/tests/e2e
@@ -31,7 +32,7 @@ targets=("perf:$daemon_pid:${url##*:}:$scratch/perf.yaml:")
 docker=$scratch/lib/docker/containers
 mkdir -p "$docker"
 printf 'tls_server_config: {cert_file: pki/server.pem, key_file: pki/server.key}\n' >"$scratch/web.yml"
-# shellcheck disable=SC2016 # the inner shell's
+# shellcheck disable=SC2016 # the inner shell expands it
 wrapper=(unshare --mount --propagation private
     bash -c 'mount --bind "$1" /var/lib && shift && exec "$@"' x "$scratch/lib")
 # shellcheck disable=SC2154 # the library's
@@ -45,9 +46,9 @@ targets+=("bpf:$daemon_pid:${url##*:}:$scratch/bpf.yaml:$pki/ca.pem")
     "$hierarchy:$below:$scratch:$load:$scratch/names:$docker" "${targets[@]}" &
 children+=("$!")
 wait $!
-equals "no action and no scrape failed, no total fell, nothing leaked" $? 0
+equals "no action and no scrape failed, no total decreased, nothing leaked" $? 0
 for daemon_pid in "${pids[@]}"; do
     stop_daemon
-    equals "a daemon ends well" "$daemon_status" 0
+    equals "the daemon exits cleanly" "$daemon_status" 0
 done
 finish

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that clients and machines do to daemons, mixed: see run.sh, which starts them.
+"""A mix of all actions of clients and machines on daemons; run.sh starts the daemons.
 
 usage: soak.py ROUNDS SEED MACHINE TARGET...
 
 MACHINE is HIERARCHY:BELOW:SCRATCH:LOAD:PROGRAM:DOCKER, and TARGET is ENGINE:PID:PORT:CONFIG:CA.
 
-A round has actions of each kind, a dozen at a time, whose order and choices follow from the seed. Then every daemon gets
+A round has actions of each kind, a dozen at a time; the seed determines their order and choices. Then every daemon gets
 its first configuration again, and must come back to the cgroups, descriptors and watches that it had before. The first
 round only warms up: libraries are loaded and helpers started in it.
 """
@@ -28,18 +28,18 @@ import urllib.parse
 from clients import BAD, Complaint, Scraper, Target, check_judge, eventually, reset
 
 AT_ONCE = 12
-STREAMS = 4  # at once of a daemon, which takes 8
-# Kinds of actions, and how many a round has of each daemon.
+STREAMS = 4  # at once for a daemon, which accepts 8
+# Kinds of actions, and their number in a round for each daemon, and for the machine.
 OF_DAEMON = {"document": 4, "rates": 2, "stream": 4, "abort": 2, "slow_reader": 1, "bad_requests": 1, "garbage": 1,
              "half_open": 1, "reload": 2, "broken_reload": 1, "pause": 1}
 OF_MACHINE = {"cgroups": 3, "container": 2, "programs": 2}
 DOCUMENTS = ["/", "/api/v1/status", "/api/v1/config", "/api/v1/cgroups", "/api/v1/counters?container=*", "/api/v1/pmus",
              "/api/v1/metrics", "/api/v1/events", "/-/healthy", "/-/ready", "/metrics?collect[]=cgroup",
              "/api/v1/counters?cgroup=%2Fperf*&collector=cgroup"]
-EXACT = ("perf_event", "bpf", "watches")  # descriptors and watches of these kinds come back to their number exactly
+EXACT = ("perf_event", "bpf", "watches")  # descriptors and watches of these kinds must return to exactly their number
 ONCE = 2
 ENDS = {"seconds", "max", "reload", "the process has ended", "the cgroup has been removed"}
-# Each stream of samples, and how its body is recognized.
+# Each kind of stream, and a check of its body.
 STREAM_KINDS = {
     "/api/v1/samples": lambda body: json.loads(body.splitlines()[-1])["reason"] in ENDS,
     "/api/v1/perf.data": lambda body: body.startswith(b"PERFILE2"),
@@ -61,7 +61,7 @@ BROKEN = ['{"collectors": {"cpu": {"groups": [{"name": "a", "events": "nonsense-
 
 
 class Machine:
-    """Cgroups below one directory with programs in them, containers with their state files, programs that are new."""
+    """Cgroups with programs below one directory, containers with their state files, and new programs."""
 
     def __init__(self, hierarchy, below, scratch, load, program, docker):
         self.hierarchy, self.below, self.scratch = hierarchy, below, scratch
@@ -86,19 +86,19 @@ class Machine:
             eventually("%s can be removed" % directory, lambda: remove(directory))
 
     def cgroups(self, choice):
-        """Several at once, some with one inside, for a while; names come back while the last one lingers."""
+        """Several cgroups at once, some nested, for a while; some reuse a name that still lingers."""
         wave = choice.choice(["again%d" % choice.randrange(4), "wave%d" % self.next()])
         with contextlib.ExitStack() as stack:
             for number in range(choice.choice([1, 5, 15])):
                 name = "%s/%s-%d" % (self.below, wave, number)
-                with contextlib.suppress(FileExistsError):  # one that comes back is there still
+                with contextlib.suppress(FileExistsError):  # a reused name may still exist
                     stack.enter_context(self.cgroup(name, choice))
                     if choice.random() < 0.2:
                         stack.enter_context(self.cgroup(name + "/inner", choice))
             time.sleep(choice.choice([0, 0.1, 0.5]))
 
     def container(self, choice):
-        """As Docker makes it: a scope with an id, and a state file with its name."""
+        """A container as Docker makes it: a scope with an id, and a state file with its name."""
         number = self.next()
         identity = hashlib.sha256(b"soak %d" % number).hexdigest()
         state = "%s/%s" % (self.docker, identity)
@@ -110,11 +110,11 @@ class Machine:
         shutil.rmtree(state)
 
     def programs(self, choice):
-        """Of files that are new, with functions compiled at run time; some are killed."""
+        """Programs in new files, with run-time compiled functions; some are killed."""
         path = "%s/p%d" % (self.scratch, self.next())
         shutil.copy(self.program, path)
         with open(path, "ab") as file:
-            file.write(choice.randbytes(16))  # another file to the symboliser
+            file.write(choice.randbytes(16))  # makes the file different for the symboliser
         process = subprocess.Popen([path, "%g" % choice.choice([0.1, 0.5, 1.5])], stdout=subprocess.DEVNULL)
         self.pids.append(process.pid)
         if choice.random() < 0.3:
@@ -128,13 +128,13 @@ class Machine:
 
 
 def remove(directory):
-    with contextlib.suppress(OSError):  # a process in it has just ended
+    with contextlib.suppress(OSError):  # a process in it may have just ended
         os.rmdir(directory)
     return not os.path.isdir(directory)
 
 
 class Loads:
-    """The actions on one daemon: a function for each kind, which raises a Complaint at a wrong answer."""
+    """The actions on one daemon: a function for each kind, which raises a Complaint at a wrong response."""
 
     def __init__(self, target, machine, complain):
         self.target, self.machine, self.scraper = target, machine, Scraper(target, complain)
@@ -145,7 +145,7 @@ class Loads:
     # --- configurations
 
     def base(self):
-        """As JSON, which is YAML."""
+        """Returns the configuration as JSON, which is also YAML."""
         return {
             "web": {"local_operators": True, "min_interval": "0s"},
             "collectors": {
@@ -158,7 +158,7 @@ class Loads:
         }
 
     def other(self, choice):
-        """One that differs in some things, and a pattern of the series without _created that begin again by it."""
+        """Returns a modified configuration, and a pattern of the series without _created that restart because of it."""
         document = self.base()
         cpu, cgroup = document["collectors"]["cpu"], document["collectors"]["cgroup"]
         restarts = ['group="extra']
@@ -184,7 +184,7 @@ class Loads:
         os.replace(self.target.config + ".new", self.target.config)
 
     def load_config(self, by_signal, expected):
-        """By a signal there is no answer: the status then says that it was done."""
+        """Reloads. By signal there is no response, so the status is checked until the reload is done."""
         status = self.target.json("/api/v1/status")
         before = status["config_last_reload_success_time"]
         if not by_signal:
@@ -216,7 +216,7 @@ class Loads:
             self.use(*self.other(choice), choice.random() < 0.5)
 
     def broken_reload(self, choice):
-        """The configuration in force stays."""
+        """A broken configuration must not change the current one."""
         with self.operating:
             self.write_config(choice.choice(BROKEN))
             self.load_config(choice.random() < 0.5, False)
@@ -229,7 +229,7 @@ class Loads:
                 self.target.get("/api/v1/pause", "DELETE")
 
     def back_to_base(self):
-        """Nothing leaks: all is as it was after the first round."""
+        """Checks that nothing leaks: everything is as it was after the first round."""
         with self.operating:
             self.use(self.base(), "", False)
             self.target.get("/api/v1/pause", "DELETE")
@@ -246,7 +246,7 @@ class Loads:
             time.sleep(0.1)
 
     def leaked(self):
-        """Kinds of which there are more than after the first round. Some descriptors are opened once, on demand."""
+        """Returns what there is more of than after the first round. Some descriptors are opened once, on demand."""
         return ["%d of %s" % (number, kind) for kind, number in (self.target.kept() - self.before).items()
                 if number > (0 if any(name in kind for name in EXACT) else ONCE)]
 
@@ -273,14 +273,14 @@ class Loads:
             status, body = self.target.ask(path + "?" + urllib.parse.urlencode(query))
         if status == 404 and ("pid" in query or "cgroup" in query) or status == 403 and self.refused_until > begin:
             return
-        # The kernel has no event for a cgroup that went after its directory was opened.
+        # The kernel has no event for a cgroup that was removed after its directory was opened.
         if status == 400 and "cgroup" in query and not os.path.isdir(self.machine.hierarchy + query["cgroup"]):
             return
         if status != 200 or not STREAM_KINDS[path](body):
             raise Complaint("%s %s: status %d: %r" % (path, query, status, body[-300:]))
 
     def abort(self, choice):
-        """Goes away in the middle of an answer."""
+        """Disconnects in the middle of a response."""
         path = choice.choice(["/metrics", "/api/v1/events", "/api/v1/rates?seconds=5"] +
                              [path + "?seconds=5&frequency=997" for path in sorted(STREAM_KINDS)])
         with self.streams:
@@ -304,32 +304,32 @@ class Loads:
                 response.status != 200 and self.refused_until <= begin:
             raise Complaint("a slow client has status %d, and ends with %r" % (response.status, body[-200:]))
 
-    # --- strangers
+    # --- malicious clients
 
     def bad_requests(self, _choice):
         for request, statuses in BAD_REQUESTS:
             with self.target.secured(self.target.socket(BAD)) as connected:
                 answer = b""
-                with contextlib.suppress(OSError):  # it may be refused before it is all sent
+                with contextlib.suppress(OSError):  # the server may reject it before it is completely sent
                     connected.sendall(request)
                     answer = connected.recv(65536)
                 if answer and int(answer[9:12]) not in statuses:
                     raise Complaint("%r has status %s" % (request[:60], answer[9:12]))
 
     def garbage(self, choice):
-        """Bytes, over TLS also in the place of a handshake."""
+        """Random bytes, over TLS also in place of a handshake."""
         for size in 1, 20, 3000:
-            with contextlib.suppress(OSError), self.target.socket(BAD) as plain:  # a refusal is right
+            with contextlib.suppress(OSError), self.target.socket(BAD) as plain:  # a rejection is right
                 connected = self.target.secured(plain) if choice.random() < 0.5 else plain
                 connected.sendall(choice.choice([b"", b"\x16\x03\x01\x02\x00\x01"]) + choice.randbytes(size))
                 (reset if choice.random() < 0.5 else type(connected).close)(connected)
 
     def half_open(self, choice):
-        """Connections that say a part of a request, or nothing, and stay for a while."""
+        """Connections that send a part of a request, or nothing, and stay open for a while."""
         with contextlib.ExitStack() as stack:
             for _ in range(choice.choice([3, 20, 60])):
                 connected = stack.enter_context(self.target.socket(BAD))
-                with contextlib.suppress(OSError):  # it may be closed before that
+                with contextlib.suppress(OSError):  # the server may close it before
                     connected.sendall((b"GET /metrics" + HOST)[:choice.randrange(20)])
             time.sleep(choice.choice([0.1, 0.5]))
 
@@ -378,7 +378,7 @@ class Soak:
             print("%s: %d scrapes, %d totals compared" % (
                 loads.target.name, loads.scraper.count, loads.scraper.totals.compared))
             if loads.scraper.count < rounds or loads.scraper.totals.compared < 100:
-                self.complain("%s: hardly any total was compared" % loads.target.name)
+                self.complain("%s: too few totals were compared" % loads.target.name)
         return bool(self.complaints)
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The 32-bit daemon on a 64-bit kernel: CPUs and cgroups, each engine, with known loops and page faults. Sourced after
-# board.sh, cgroup.sh and truth.sh.
+# The 32-bit daemon on a 64-bit kernel: CPUs and cgroups, with each engine, with known loops and page faults. Source it
+# after board.sh, cgroup.sh and truth.sh.
 # shellcheck disable=SC2154 # set there
 
-# of_daemon COMMAND FILE: what the command prints of a file in the daemon's directory in /proc.
+# of_daemon COMMAND FILE: prints the command's output for a file in the daemon's directory in /proc.
 of_daemon() {
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run "$1"' /proc/$(cat /tmp/daemon.pid)/'"$2"
 }
 
@@ -17,7 +17,7 @@ test_armhf() {
     equals "the kernel has 64 bits" "$(vm_run uname -m)" aarch64
     contains "the daemon has 32 bits" "$(of_daemon cat maps)" /lib/ld-linux-armhf.so.3
     stat_of_loop
-    holds "plan" vm_run "echo '{}' >/tmp/plan.yaml; perfcountd plan --config.file=/tmp/plan.yaml"
+    holds "plan succeeds" vm_run "echo '{}' >/tmp/plan.yaml; perfcountd plan --config.file=/tmp/plan.yaml"
     for engine in perf bpf offsets; do
         cgroup_loops
         [ "$engine" != offsets ] || equals "the daemon sees no BTF" "$(of_daemon ls root/sys/kernel/btf)" ""

@@ -8,13 +8,14 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 VM_BOOT_TIMEOUT=${VM_BOOT_TIMEOUT:-180} # seconds, on a busy host
-VM_LIFE=${VM_LIFE:-10800}                # a board that is forgotten ends by itself
+VM_LIFE=${VM_LIFE:-10800}                # a forgotten board ends by itself
 
 board_pid=
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-vm.XXXXXX")
-silence=$scratch/silence # a line for each question that the board or the daemon did not answer
+silence=$scratch/silence # a line for each request that the board or the daemon did not answer
 
-# pass of checks.sh. No check passes if something that it asked did not answer, whatever it made of the empty text.
+# Replaces pass of checks.sh: a check fails if something did not answer, even if the empty text would be the expected
+# result.
 pass() {
     if [ -s "$silence" ]; then
         fail "$1" "$(<"$silence")"
@@ -32,7 +33,7 @@ board_cleanup() {
 trap board_cleanup EXIT
 trap 'exit 1' INT TERM
 
-# Two ports of the loopback that nobody has now.
+# Prints two unused ports of loopback.
 free_ports() {
     python3 -c '
 import socket
@@ -44,20 +45,20 @@ board_alive() {
     [ -n "$board_pid" ] && kill -0 "$board_pid" 2>/dev/null
 }
 
-# The board says why by its console; how QEMU itself ended stands there too.
+# The console shows why the board failed, and how QEMU ended.
 board_failed() {
     echo "the end of the console, kept in $console:" >&2
     tail -n 40 "$console" >&2
     die "$*"
 }
 
-# machine CPUS [MODEL]: QEMU's arguments for the machine alone. All its CPUs are of one model, which is what their PMUs
-# list: a Cortex-A76 has stall_frontend and stall_backend.
+# machine CPUS [MODEL]: sets QEMU's arguments for the machine. All CPUs are of one model, which determines the events of
+# their PMUs: a Cortex-A76 has stall_frontend and stall_backend.
 machine() {
     machine_arguments=(-M "virt,gic-version=3" -cpu "${2:-cortex-a72}" -smp "$1" -m 1024)
 }
 
-# write_device_tree CPUS LITTLE BIG FILE
+# write_device_tree CPUS LITTLE BIG FILE: writes a device tree with two kinds of core.
 write_device_tree() {
     machine "$1" "$3"
     machine_arguments[1]+=",dumpdtb=$4.virt"
@@ -71,11 +72,10 @@ board_is_up() {
     vm_run true || ! board_alive
 }
 
-# board_start NAME KERNEL CPUS [LITTLE BIG]: KERNEL is 6.1 or 5.10; LITTLE and BIG are two kinds of core, cortex-a55 and
-# so on. Without them it is the plain machine.
-# Sets url, where the daemon will be. The files of the archive `overlay`, if it is set, take the place of the board's. If
-# `jumps` is set, the board's time jumps to the next timer while all of its CPUs are idle, and programs may make
-# semihosting calls (QEMU 7.2 or newer): `spin CPU service` needs them.
+# board_start NAME KERNEL CPUS [LITTLE BIG]: starts a board. KERNEL is 6.1 or 5.10; LITTLE and BIG are two kinds of
+# core, such as cortex-a55. Without them all cores are alike. Sets url, the future address of the daemon. If `overlay`
+# is set, the files of this archive replace the board's. If `jumps` is set, the board's time jumps to the next timer
+# while all CPUs are idle, and programs may make semihosting calls (QEMU 7.2 or newer), which `spin CPU service` needs.
 board_start() {
     local name=$1 kernel=$2 cpus=$3 vmlinuz ports arguments started=$SECONDS
     board_stop
@@ -122,7 +122,7 @@ not() {
     ! "$@"
 }
 
-# vm_run COMMANDS: a shell script for the board. Prints its output and returns its exit status; 255 where the board
+# vm_run COMMANDS: runs a shell script on the board. Prints its output and returns its exit status, or 255 if the board
 # does not answer.
 vm_run() {
     local answer
@@ -135,11 +135,11 @@ vm_run() {
     return "${answer##*status }"
 }
 
-# get PATH [CURL-OPTIONS...]: the body, from the daemon.
+# get PATH [CURL-OPTIONS...]: prints the body of the daemon's response.
 get() {
     local status=0
     curl -sS --globoff --max-time 120 "${@:2}" "$url$1" || status=$?
-    # An answer of 400 and more is one, also where -f does not take it.
+    # A status of 400 or more is a response as well, even though curl -f fails.
     [ $status = 0 ] || [ $status = 22 ] || echo "the daemon does not answer: $1 (curl: $status)" >>"$silence"
     return $status
 }
@@ -148,8 +148,8 @@ daemon_ready() {
     get /-/ready -f
 }
 
-# daemon_start [WRAPPER...]: with the configuration of standard input, on CPU 0, so that it leaves the others alone;
-# daemon_cpu may name another.
+# daemon_start [WRAPPER...]: starts the daemon with the configuration on standard input, on CPU 0 unless daemon_cpu
+# names another, so that the other CPUs are not disturbed.
 daemon_start() {
     daemon_stop
     vm_run "cat >/etc/perfcountd.yaml <<'END'
@@ -158,11 +158,11 @@ END
     $* taskset -c ${daemon_cpu-0} perfcountd run --config.file=/etc/perfcountd.yaml >/tmp/daemon.log 2>&1 &
     echo \$! >/tmp/daemon.pid" || board_failed "cannot start the daemon"
     eventually 60 daemon_ready || board_failed "the daemon is not ready after 60 s: $(vm_run cat /tmp/daemon.log)"
-    : >"$silence" # while it started
+    : >"$silence" # there may have been requests while it started
 }
 
 daemon_stop() {
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run '[ -e /tmp/daemon.pid ] || exit 0
         pid=$(cat /tmp/daemon.pid)
         rm /tmp/daemon.pid

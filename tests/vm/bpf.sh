@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The board's kernel takes the program that counts cgroups, in the smallest and the largest shape, and with the default
-# events; and counts what is 20 levels below. Sourced after board.sh and cgroup.sh.
+# The board's kernel accepts the BPF program that counts cgroups, with the fewest and the most events, and with the
+# default events; and counts what runs 20 levels below. Source it after board.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
-# bpf_daemon TITLE GROUPS...: the events of each group; none are the default.
+# bpf_daemon TITLE GROUPS...: starts a daemon with the events of each group, or with the default events, and checks it.
 bpf_daemon() {
     local i=0 events title=$1
     {
@@ -14,11 +14,12 @@ bpf_daemon() {
             printf '      - {name: g%s, events: "%s"}\n' $((i += 1)) "$events"
         done
     } | daemon_start
-    equals "the kernel takes the program with $title" \
+    equals "the kernel accepts the program with $title" \
         "$(get /api/v1/status -f | jq -r '.collectors[] | select(.name == "cgroup") | "\(.success) \(.error)"') $(
             get /api/v1/status -f | jq -r .cgroups.engine)" "true  bpf"
     cgroup_spin 1 "$deep" 10
-    compares "and what is 20 levels below is counted" "$(get '/api/v1/counters?collector=cgroup&cgroup=/a.slice' -f |
+    compares "with $title, what runs 20 levels below is counted" \
+        "$(get '/api/v1/counters?collector=cgroup&cgroup=/a.slice' -f |
         jq '[.counters[].value] | add // 0') > 0"
 }
 
@@ -32,7 +33,7 @@ test_bpf() {
     bpf_daemon "the default events"
     vm_run "$(cgroup_command 1 a.slice "spin 1 30") & $(cgroup_command 1 b.slice "spin 1 30"); wait"
     get /metrics -f >/dev/null
-    compares "less than 0.1 ms in a second belongs to no cgroup" "$(get /api/v1/status -f |
+    compares "less than 0.1 ms per second is attributed to no cgroup" "$(get /api/v1/status -f |
         jq 'if .cgroups.unknown_seconds < 1e-4 * (.timestamp - .start_time) then 1 else .cgroups.unknown_seconds end') == 1"
     daemon_stop
     cgroup_remove

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Cross-builds perfcountd for arm64 below VM_BUILD, and packs it with the libraries it needs, busybox and the guest's
-# scripts into initramfs.gz there; linux-6.1.modules.gz and linux-5.10.modules.gz are appended to it at boot, and for the
-# 32-bit daemon armhf.gz. Boards that run already may still read what is there, so it is not packed again without need.
+# scripts into initramfs.gz there. At boot, linux-6.1.modules.gz or linux-5.10.modules.gz is appended, and for the
+# 32-bit daemon armhf.gz. Boards that are already running may still read these files, so they are only packed again if
+# necessary.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -18,7 +19,7 @@ configure_daemon() {
     [ -e "$VM_BUILD/Makefile" ] && [ "$(cat "$VM_BUILD/arguments" 2>/dev/null)" = "$arguments" ] && return
     [ -x "$root/configure" ] || quietly "autoreconf failed" autoreconf -i "$root"
     cd "$VM_BUILD" || exit
-    # pkg-config sees the sysroot, and nothing of this machine.
+    # pkg-config searches only the sysroot.
     quietly "configure failed" env PKG_CONFIG_LIBDIR="$sysroot/usr/lib/$host/pkgconfig:$sysroot/usr/share/pkgconfig" \
         PKG_CONFIG_SYSROOT_DIR="$sysroot" \
         "$root/configure" --host=$host --prefix=/usr --sysconfdir=/etc CC="${compiler[*]}" CFLAGS='-O2 -g'
@@ -33,7 +34,7 @@ find_library() {
     return 1
 }
 
-# pack_libraries FILE...: what they are linked to, and what that is linked to. Fails if one is not in the sysroot.
+# pack_libraries FILE...: copies the libraries that the files need, recursively. Fails if one is not in the sysroot.
 pack_libraries() {
     local file name path
     for file in "$@"; do
@@ -55,7 +56,7 @@ pack() {
     $host-strip "$image/bin/perfcountd" "$image/bin/impostor"
     cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$image/lib/"
     pack_libraries "$image/bin/perfcountd" "$image/bin/impostor"
-    # Loaded at run time, where the daemon is built to.
+    # The daemon loads these at run time if it is built with them.
     for library in libpfm.so.4 libdw.so.1 libbpf.so.1; do
         if path=$(find_library $library); then
             cp -L "$path" "$image/lib/"
@@ -90,7 +91,7 @@ archive() {
     (cd "$1" && find . -mindepth 1 | sort | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$2.new" && mv "$2.new" "$2"
 }
 
-# The modules of one kernel without their paths: the guest's init loads those that are there.
+# Packs the modules of one kernel without their paths; the guest's init loads them.
 pack_modules() {
     local link=$1 directory
     directory=$(mktemp -d "$VM_BUILD/modules.XXXXXX")

@@ -12,7 +12,7 @@ import sys
 
 
 def node(text, start):
-    """The end of the node whose name is matched at `start`, behind its "};"."""
+    """Returns the end of the node whose name is matched at `start`, after its "};"."""
     depth = 0
     for match in re.compile(r"[{}]").finditer(text, start):
         depth += 1 if match.group() == "{" else -1
@@ -29,7 +29,7 @@ def replace_node(text, pattern, replacement):
 
 
 def widen(match):
-    """Four cells for each interrupt: the last one names the partition, and none is 0."""
+    """Gives each interrupt four cells: the last one refers to the partition, and 0 means none."""
     cells = match.group(2).split()
     triples = [cells[i : i + 3] + ["0x00"] for i in range(0, len(cells), 3)]
     return f"{match.group(1)}<{' '.join(cell for triple in triples for cell in triple)}>"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Fetches what the emulated board is made of: the tools of this machine, and from Debian's arm64 packages two kernels,
-# busybox and the libraries. Those are only unpacked, below VM_CACHE, by an apt of its own that knows nothing but arm64.
+# Fetches the parts of the emulated board: tools for this machine, and from Debian's arm64 packages two kernels, busybox
+# and libraries. The packages are only unpacked, below VM_CACHE, with a separate apt configuration for arm64.
 #
 # Afterwards VM_CACHE has `linux-6.1`, `linux-5.10` and `sysroot`, links to directories named after the versions.
 
@@ -12,14 +12,14 @@ tools="qemu-system-aarch64:qemu-system-arm dtc:device-tree-compiler cpio:cpio
     aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-readelf:binutils-aarch64-linux-gnu
     autoreconf:autoconf automake:automake make:make
     pkg-config:pkg-config curl:curl jq:jq python3:python3 xz:xz-utils"
-# With -dev come the libraries and all that these need. libpfm4, libdw and libbpf are loaded at run time.
+# The -dev packages depend on the libraries and on what these need. libpfm4, libdw and libbpf are loaded at run time.
 sysroot_packages="libc6-dev linux-libc-dev libmicrohttpd-dev libjansson-dev libyaml-dev libdeflate-dev libsystemd-dev
     libgnutls28-dev libcap-ng-dev libseccomp-dev libcrypt-dev
     libpfm4-dev libdw-dev libbpf1 libiberty-dev libncurses-dev busybox-static"
-old_kernel=linux-image-5.10.0-32-arm64 # of the Orange Pi 5's series
+old_kernel=linux-image-5.10.0-32-arm64 # the series that an Orange Pi 5 runs
 old_suite=bullseye
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-lists_days=7 # younger package lists are not fetched again
+lists_days=7 # newer package lists are not fetched again
 
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
@@ -34,7 +34,7 @@ missing_tools() {
     for pair in $tools; do
         command -v "${pair%%:*}" >/dev/null || printf '%s ' "${pair##*:}"
     done
-    # The compiler alone, without the headers of the C library, compiles nothing.
+    # The compiler alone cannot compile without the headers of the C library.
     [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || printf 'libc6-dev-arm64-cross '
 }
 
@@ -45,7 +45,7 @@ install_tools() {
     command -v apt-get >/dev/null || die "please install what Debian calls: $missing"
     say "Installing $missing"
     local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install)
-    # shellcheck disable=SC2086 # a list
+    # shellcheck disable=SC2086 # words
     if ! as_root "${install[@]}" $missing >>"$log" 2>&1 </dev/null; then
         quietly "apt-get update failed" as_root apt-get -q update
         quietly "could not install $missing" as_root "${install[@]}" $missing
@@ -54,7 +54,7 @@ install_tools() {
     [ -z "$missing" ] || die "these are still missing: $missing"
 }
 
-# Debian's mirror and its suites, as this machine's apt has them: the lines of a sources.list.
+# Prints sources.list lines for Debian's mirror and its suites, as configured in this machine's apt.
 debian_sources() {
     # shellcheck disable=SC2016 # apt expands these
     apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
@@ -68,7 +68,7 @@ debian_sources() {
             }'
 }
 
-# Only unpacked, as the package would start a service.
+# The package is only unpacked, since installing it would start a service.
 unpack_promtool() {
     say "Fetching promtool"
     (cd "$1" && quietly "could not download prometheus" apt-get -q download prometheus) || exit
@@ -76,13 +76,13 @@ unpack_promtool() {
     find "$1" -type f ! -name promtool -delete
 }
 
-# An apt for arm64 only, with an empty machine: what it would install is the whole closure.
+# Prepares an apt for arm64 with an empty dpkg status, so that it downloads all dependencies.
 prepare_apt() {
     local apt=$VM_CACHE/apt
     mkdir -p "$apt/state/lists/partial" "$apt/archives/partial"
     : >"$apt/status"
     [ -e $keyring ] || die "there is no $keyring: install debian-archive-keyring"
-    # Origin and suite stand in the lists, which a new machine may not have yet.
+    # Origin and suite are in the package lists, which a new machine may not have yet.
     debian_sources >"$apt/sources.list" || quietly "apt-get update failed" as_root apt-get -q update
     debian_sources >"$apt/sources.list" || die "apt on this machine knows no Debian mirror (apt-get indextargets)"
     cat >"$apt/apt.conf" <<END
@@ -109,7 +109,8 @@ END
     fi
 }
 
-# complete DIRECTORY COMMAND...: makes the directory by the command, which is given its name; whole or not at all.
+# complete DIRECTORY COMMAND...: makes the directory with the command, which gets its name as argument; completely or
+# not at all.
 complete() {
     local directory=$1
     shift
@@ -127,13 +128,13 @@ unpack_kernel() {
     (cd "$debs" && quietly "could not download $package" apt-get -q download "$package") || exit
     quietly "could not unpack $package" dpkg-deb -x "$debs/$package"_*.deb "$directory"
     rm -f "$debs"/*.deb
-    # The network's modules are all that the board needs of some hundred megabytes.
+    # The board needs only the network modules of some hundred megabytes.
     find "$directory" -regextype egrep -type f ! -path '*/boot/vmlinuz-*' \
         ! -regex '.*/(virtio|virtio_ring|virtio_mmio|failover|net_failover|virtio_net)\.ko.*' -delete
     find "$directory" -type d -empty -delete
 }
 
-# kernel LINK PACKAGE
+# kernel LINK PACKAGE: unpacks the kernel and links to it.
 kernel() {
     local version
     version=$(apt-cache policy "$2" | awk '$1 == "Candidate:" { print $2 }')
@@ -148,13 +149,13 @@ unpack_sysroot() {
     local directory=$1 debs=$VM_CACHE/apt/archives deb link
     say "Fetching the arm64 libraries"
     rm -f "$debs"/*.deb
-    # shellcheck disable=SC2086 # a list
+    # shellcheck disable=SC2086 # words
     quietly "could not download the arm64 libraries" apt-get -q -y --download-only install $sysroot_packages
     for deb in "$debs"/*.deb; do
         quietly "could not unpack $deb" dpkg-deb -x "$deb" "$directory"
     done
     rm -f "$debs"/*.deb
-    # An absolute link would lead out of the sysroot.
+    # An absolute link would point outside of the sysroot.
     find "$directory" -type l -lname '/*' | while read -r link; do
         ln -sfnr "$directory$(readlink "$link")" "$link"
     done
@@ -162,7 +163,7 @@ unpack_sysroot() {
 
 sysroot() {
     local key
-    # shellcheck disable=SC2086 # a list
+    # shellcheck disable=SC2086 # words
     key=$(apt-get -q -s install $sysroot_packages | awk '$1 == "Inst" { print $2, $3 }' | sort)
     [ -n "$key" ] || die "Debian's mirror lacks one of: $sysroot_packages"
     key=$(sha256sum <<<"$key" | cut -c1-12)
@@ -170,7 +171,7 @@ sysroot() {
     ln -sfn "sysroot_$key" "$VM_CACHE/sysroot"
 }
 
-# Whether all is there that this script would fetch, by lists that are not old.
+# Succeeds if everything that this script fetches is there, and the package lists are recent.
 ready() {
     [ "$(cat "$VM_CACHE/ready" 2>/dev/null)" = "$(cksum <"${BASH_SOURCE[0]}")" ] &&
         [ -n "$(find "$VM_CACHE/ready" -mtime -$lists_days)" ] &&

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# CPUs that come and go: groups are opened again, totals go on, nothing leaks. Sourced after board.sh and cgroup.sh.
+# CPUs are taken offline and online: groups are opened again, totals continue, nothing leaks. Source it after board.sh
+# and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
 HOTPLUG_TRANSITIONS=${HOTPLUG_TRANSITIONS:-60}
@@ -9,7 +10,7 @@ switch_cpu() {
     vm_run "echo $2 >/sys/devices/system/cpu/cpu$1/online"
 }
 
-# total CPU: of its cycles, nothing where they are not served.
+# total CPU: prints its cycles, or nothing if they are not served.
 total() {
     get /metrics | sed -n "s/^perf_cpu_cycles_total{cpu=\"$1\",.*} //p"
 }
@@ -19,16 +20,16 @@ is_served() {
 }
 
 descriptors() {
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'ls /proc/$(cat /tmp/daemon.pid)/fd 2>/dev/null | wc -l'
 }
 
-# shows TEXT COMMAND...: the command prints that.
+# shows TEXT COMMAND...: succeeds if the command prints this text.
 shows() {
     [ "$("${@:2}")" = "$1" ]
 }
 
-# scrape_begin [OPTIONS...]: a client scrapes from now on, until scrape_end: see pressure/scraper.py.
+# scrape_begin [OPTIONS...]: starts a client that scrapes until scrape_end: see pressure/scraper.py.
 scrape_begin() {
     : >"$scratch/scrapes"
     python3 "$root/tests/pressure/scraper.py" "$url" "$scratch/scrapes" "$@" >"$scratch/scrapes.out" 2>&1 &
@@ -36,15 +37,15 @@ scrape_begin() {
     eventually 60 grep -q . "$scratch/scrapes"
 }
 
-# scrape_end TITLE: no scrape failed, no total fell, and no series was there twice.
+# scrape_end TITLE: checks that no scrape failed, no total decreased, and no series was duplicated.
 scrape_end() {
     local status=0
     kill -TERM "$scraper"
     wait "$scraper" || status=$?
     if [ $status -eq 0 ]; then
-        pass "$1: no total falls: $(head -n 1 "$scratch/scrapes.out")"
+        pass "$1: no total decreases: $(head -n 1 "$scratch/scrapes.out")"
     else
-        fail "$1: no total falls" "$(cat "$scratch/scrapes.out")"
+        fail "$1: no total decreases" "$(cat "$scratch/scrapes.out")"
     fi
 }
 
@@ -54,29 +55,30 @@ has_ended() {
 
 hotplug_once() {
     local before open closes=5
-    # Two of them are the cgroup's; BPF divides those of the CPU.
+    # Two of the descriptors are the cgroup's; with bpf it uses those of the CPU.
     [ "$engine" != bpf ] || closes=3
     before=$(total 3)
     open=$(descriptors)
-    holds "CPU 3 goes" switch_cpu 3 0
-    holds "its series go" eventually 60 not is_served 3
-    equals "the others stay" "$(places perf_cpu_cycles_total | tr ' ' '\n' | cut -d: -f1 | paste -sd ' ')" "0 1 2"
+    holds "CPU 3 is taken offline" switch_cpu 3 0
+    holds "its series disappear" eventually 60 not is_served 3
+    equals "the series of other CPUs stay" \
+        "$(places perf_cpu_cycles_total | tr ' ' '\n' | cut -d: -f1 | paste -sd ' ')" "0 1 2"
     equals "its descriptors are closed" "$(descriptors)" "$((open - closes))"
-    equals "JSON does not have it either" "$(get '/api/v1/counters?cpu=3' | jq -c '.counters')" "[]"
-    holds "CPU 3 returns" switch_cpu 3 1
+    equals "JSON does not have the CPU" "$(get '/api/v1/counters?cpu=3' | jq -c '.counters')" "[]"
+    holds "CPU 3 is online again" switch_cpu 3 1
     holds "its series return" eventually 60 is_served 3
-    holds "its total goes on" test "$(total 3)" -ge "$before"
-    equals "under its own number and PMU" "$(places perf_cpu_cycles_total | tr ' ' '\n' | tail -n 1)" "3:$big_pmu"
-    equals "as many descriptors as before" "$(descriptors)" "$open"
+    holds "its total continues" test "$(total 3)" -ge "$before"
+    equals "it has its number and PMU" "$(places perf_cpu_cycles_total | tr ' ' '\n' | tail -n 1)" "3:$big_pmu"
+    equals "there are as many descriptors as before" "$(descriptors)" "$open"
     contains "the log says so" "$(vm_run cat /tmp/daemon.log)" "CPUs online: 0-2"
 }
 
-# Scrapes while CPU 3 comes and goes, and holds each total against the one before. The first time CPU 3 stays away until
-# it was missing in a scrape.
+# Scrapes while CPU 3 goes offline and online, and compares each total with the previous one. The first time, CPU 3
+# stays offline until it was missing in a scrape.
 hotplug_often() {
     local open
     open=$(descriptors)
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run "rm -f /tmp/hotplug.go
         i=0
         while [ \$i -lt $((HOTPLUG_TRANSITIONS / 2)) ]; do
@@ -92,19 +94,19 @@ hotplug_often() {
     holds "all $HOTPLUG_TRANSITIONS transitions are made" eventually $((60 + 2 * HOTPLUG_TRANSITIONS)) \
         has_ended /tmp/hotplug.pid
     scrape_end "$HOTPLUG_TRANSITIONS transitions"
-    equals "each transition worked" "$(vm_run cat /tmp/hotplug.log)" ""
-    holds "CPU 3 is served in the end" eventually 60 is_served 3
+    equals "each transition succeeded" "$(vm_run cat /tmp/hotplug.log)" ""
+    holds "CPU 3 is served at the end" eventually 60 is_served 3
     holds "no descriptor leaked" eventually 60 shows "$open" descriptors
 }
 
-# A CPU that is offline when the daemon starts, and comes later.
+# A CPU is offline when the daemon starts, and comes online later.
 hotplug_late() {
-    holds "CPU 2 goes before the start" switch_cpu 2 0
+    holds "CPU 2 is taken offline before the start" switch_cpu 2 0
     hotplug_daemon
-    equals "it is not served, and is no failure" \
+    equals "CPU 2 is not served, and not reported as a failure" \
         "$(total 2)$(get /api/v1/status | jq -r '.failures[] | select(.cpus == "2") | .message')" ""
-    holds "CPU 2 comes" switch_cpu 2 1
-    holds "it is served" eventually 60 is_served 2
+    holds "CPU 2 comes online" switch_cpu 2 1
+    holds "CPU 2 is served" eventually 60 is_served 2
 }
 
 hotplug_daemon() {
@@ -123,18 +125,18 @@ collectors:
 END
 }
 
-# test_hotplug BIG-PMU ENGINE
+# test_hotplug BIG-PMU ENGINE: runs all of these tests.
 test_hotplug() {
     local engine=$2
     big_pmu=$1
     cgroup_make load.slice
     hotplug_daemon
     hotplug_once
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'sh -c "echo \$\$ >/sys/fs/cgroup/load.slice/cgroup.procs; while :; do usleep 20000; done" >/dev/null 2>&1 &
         echo $! >/tmp/load.pid'
     hotplug_often
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'kill $(cat /tmp/load.pid)'
     hotplug_late
     daemon_stop

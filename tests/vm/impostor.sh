@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# A process that was taken over, in the daemon's place, on the board's kernel: tests/impostor/. A board has what a
-# virtual machine does not: PMUs, kprobes, and kernels as old as they get. Sourced after board.sh.
+# An attacker who took over the daemon's process, on the board's kernel: see tests/impostor/. A board has what a virtual
+# machine lacks: PMUs, kprobes, and the oldest supported kernels. Source it after board.sh.
 
-# impostor TITLE: with the configuration of the standard input. Sets attempts, what it printed.
+# impostor TITLE: runs the impostor with the configuration on standard input. Sets attempts, its output.
 impostor() {
     local status=0
     attempts=$(VM_RUN_TIMEOUT=900 vm_run "cat >/tmp/impostor.yaml <<'END'
@@ -16,7 +16,7 @@ END
         fail "$1" "exit status $status" "$(grep -E '^(FAIL |skipped)' <<<"$attempts" || tail -n 20 <<<"$attempts")"
     fi
 }
-# attempted TITLE REGEX: the last impostor made an attempt whose line matches this, and did not skip it.
+# attempted TITLE REGEX: checks that the last impostor made an attempt whose line matches this, and did not skip it.
 attempted() {
     holds "$1" grep -qE "^ok   .*$2" <<<"$attempts"
 }
@@ -41,25 +41,29 @@ opener: {breakpoints: true}
 sampler: {enabled: true, event: cycles, tracepoints: ["sched:sched_process_fork"]}
 END
     attempted "requests for other kprobes are refused" "a kprobe: got ENOPKG"
-    attempted "a counter of a cgroup is harmless" "of a cgroup \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
-    attempted "counts of all cgroups cannot be written to" "counts of cgroups \(bpf\): mmap of the page: got EPERM"
-    attempted "and show no address of the kernel's" "records of the engine bpf: an address of the kernel's: got done"
-    attempted "events without end are refused" "events of a CPU without end: got EDQUOT"
-    attempted "so are samples" "samples of another thread without end: got EDQUOT"
-    attempted "tallies cannot be hoarded" "tallies whose descriptors are kept: got EBUSY"
-    attempted "cycles are harmless" "cycles \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
-    attempted "no memory can be read by a filter" "sys_enter_openat: reading memory through a filter: got EEXIST"
-    attempted "a uprobe is sealed" "uprobe/.*SET_FILTER of texts: got EEXIST"
-    attempted "a kprobe is sealed" "kprobe/.*SET_FILTER of texts: got EEXIST"
-    attempted "a sampled tracepoint is sealed" \
+    attempted "a cgroup counter cannot be changed to another type" \
+        "of a cgroup \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
+    attempted "counts of cgroups cannot be written through a mapping" \
+        "counts of cgroups \(bpf\): mmap of the page: got EPERM"
+    attempted "records of BPF programs show no kernel address" \
+        "records of the engine bpf: an address of the kernel's: got done"
+    attempted "an unlimited number of events is refused" "events of a CPU without end: got EDQUOT"
+    attempted "an unlimited number of samples is refused" "samples of another thread without end: got EDQUOT"
+    attempted "the number of BPF maps for counts is limited" "tallies whose descriptors are kept: got EBUSY"
+    attempted "a cycle counter cannot be changed to another type" \
+        "cycles \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
+    attempted "a filter cannot read memory" "sys_enter_openat: reading memory through a filter: got EEXIST"
+    attempted "the filter of a uprobe cannot be changed" "uprobe/.*SET_FILTER of texts: got EEXIST"
+    attempted "the filter of a kprobe cannot be changed" "kprobe/.*SET_FILTER of texts: got EEXIST"
+    attempted "the filter of a sampled tracepoint cannot be changed" \
         "sched_process_fork \(sampled tracepoint\): SET_FILTER of texts: got EEXIST"
     attempted "samples of cycles are opened" "samples of cycles \(sampler\): ENABLE: got done"
-    attempted "a program of root's is not patched" "in the middle of an instruction: got ENOPKG"
-    attempted "another address is refused" "a breakpoint in user space: got ENOPKG"
-    attempted "the kernel cannot be watched" "address of the kernel: got EPERM"
+    attempted "a uprobe in the middle of an instruction is refused" "in the middle of an instruction: got ENOPKG"
+    attempted "a breakpoint at another address is refused" "a breakpoint in user space: got ENOPKG"
+    attempted "a breakpoint in the kernel is refused" "address of the kernel: got EPERM"
 }
 
-# entry_offset PROGRAM: where its first instruction is in its file.
+# entry_offset PROGRAM: prints the offset of its first instruction in the file.
 entry_offset() {
     local entry start
     entry=$(readelf -hW "$1" | awk '/Entry point/ { print $4 }')
@@ -67,7 +71,7 @@ entry_offset() {
     printf '0x%x' $((entry - start))
 }
 
-# The opener is stopped once between any two of its system calls, while an account changes what the request names.
+# The opener is stopped once between any two of its system calls, while an account replaces what the request names.
 test_stepped_opener() {
     local attempts status=0 offset deed
     daemon_stop
@@ -82,16 +86,18 @@ sampler: {enabled: true}
 END
     chown -R 12345:12345 /tmp/account
     IMPOSTOR_STEPS=2 impostor --config.file=/tmp/account/in/perfcountd.yaml </dev/null") || status=$?
-    equals "a stopped opener gives nothing away: $(tail -n 1 <<<"$attempts")" "$status" 0
-    equals "no attempt of the stepper failed" "$(grep -E '^(FAIL|skip)' <<<"$attempts")" ""
-    attempted "an opener that trusts a path would be caught" "an opener that trusts a path is caught: .*got EPERM"
-    attempted "a finder that trusts a number would be caught" "a finder that trusts a number is caught: .*got EPERM"
+    equals "a stopped opener reveals nothing: $(tail -n 1 <<<"$attempts")" "$status" 0
+    equals "no attempt failed or was skipped" "$(grep -E '^(FAIL|skip)' <<<"$attempts")" ""
+    attempted "the test would notice an opener that trusts a path" "an opener that trusts a path is caught: .*got EPERM"
+    attempted "the test would notice a finder that trusts a process id" \
+        "a finder that trusts a number is caught: .*got EPERM"
     for deed in "a symbolic link" "a hard link" "a mount" "another directory"; do
-        attempted "a file with $deed in its place is not had" "stepped: a file, $deed: .*got done"
-        attempted "nor a state file" "stepped: a state file, $deed: .*got done"
-        attempted "nor a probe" "a probed program, $deed: .*got done"
+        attempted "a file is not opened after $deed replaced it" "stepped: a file, $deed: .*got done"
+        attempted "a state file is not opened after $deed replaced it" "stepped: a state file, $deed: .*got done"
+        attempted "a uprobe is not opened after $deed replaced the program" "a probed program, $deed: .*got done"
     done
-    attempted "a number that is used again has no file" "a mapped file, another process: .*got done"
-    attempted "and no list of functions" "a list of functions, another process: .*got done"
-    attempted "a cgroup of the same name is not counted" "an event of a cgroup, another cgroup: .*got done"
+    attempted "a file of a reused process id is not opened" "a mapped file, another process: .*got done"
+    attempted "a list of functions of a reused process id is not opened" \
+        "a list of functions, another process: .*got done"
+    attempted "a new cgroup of the same name is not counted" "an event of a cgroup, another cgroup: .*got done"
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Shared by the scripts of the emulated board: where things are.
+# Directories for the scripts of the emulated board.
 #
-# VM_CACHE keeps what was fetched (kernels, libraries), keyed by version; VM_BUILD is where the cross build goes;
+# VM_CACHE keeps what was fetched (kernels, libraries) by version; VM_BUILD is the directory of the cross build;
 # ARMHF_SYSTEM is the 32-bit daemon with its libraries, which tests/distro/armhf.sh makes.
 
 set -u

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Off-CPU time on the board: a program that knows how long it waits, and where, has the same shares; where tasks come
-# back is not part of the stacks.
+# Off-CPU time on the board: a program that measures how long it waits, and where, is recorded with the same shares. The
+# code in which tasks resume is not part of the stacks.
 #
-# Sourced after board.sh.
+# Source it after board.sh.
 # shellcheck disable=SC2154 # set there
 
 test_off_cpu() {
@@ -16,21 +16,24 @@ test_off_cpu() {
     while read -r line; do
         matches "off-CPU: $line" "$line" '^ok: '
     done < <(awk -v title=waits -f "$root/tests/e2e/waits.awk" "$scratch/waits.out" "$scratch/parts")
-    equals "off-CPU: three parts" "$(cut -d ' ' -f 2 "$scratch/parts" | sort -u | xargs)" "lock_part run_part sleep_part"
+    equals "off-CPU: three functions wait" \
+        "$(cut -d ' ' -f 2 "$scratch/parts" | sort -u | xargs)" "lock_part run_part sleep_part"
     equals "off-CPU: tasks that share a CPU are runnable" \
         "$(awk '$2 == "run_part" { print $3 }' "$scratch/parts" | sort -u)" runnable
-    matches "off-CPU: the kernel's functions that wait" "$(grep ';sleep_part;' "$scratch/waits.folded")" \
+    matches "off-CPU: the kernel functions that wait are in the stacks" \
+        "$(grep ';sleep_part;' "$scratch/waits.folded")" \
         ';schedule_\[k\];__schedule_\[k\] '
-    lacks "off-CPU: no function of the interrupt" 'gic_|ipi_|irq_work|finish_task_switch' "$scratch/waits.folded"
+    lacks "off-CPU: no function of the interrupt is in the stacks" \
+        'gic_|ipi_|irq_work|finish_task_switch' "$scratch/waits.folded"
     vm_run 'rm -f /tmp/waits.*'
 }
 
-# off_cpu_waits_on_3: prints the pid of the program, most of whose threads may run on CPU 3 alone.
+# off_cpu_waits_on_3: starts the program, most of whose threads may run only on CPU 3, and prints its process id.
 off_cpu_waits_on_3() {
     vm_run 'taskset -c 3 waits 2 | sed -n "s/^pid //p"'
 }
 
-# A stream of a daemon goes on when a CPU goes and returns.
+# A stream of a daemon continues when a CPU goes offline and comes back.
 test_off_cpu_hotplug() {
     local fetch before after pid
     daemon_start <<'END'
@@ -41,16 +44,17 @@ END
     fetch=$!
     holds "off-CPU: a stream begins" eventually 60 grep -q '"type":"header"' "$scratch/off-cpu"
     before=$(off_cpu_waits_on_3)
-    holds "off-CPU: CPU 3 goes" switch_cpu 3 0
-    holds "off-CPU: CPU 3 returns" switch_cpu 3 1
+    holds "off-CPU: CPU 3 is taken offline" switch_cpu 3 0
+    holds "off-CPU: CPU 3 is online again" switch_cpu 3 1
     after=$(off_cpu_waits_on_3)
     daemon_stop
     wait $fetch
     for pid in $before $after; do
-        compares "off-CPU: waits on CPU 3" "$(jq -c "select(.type == \"sample\" and .pid == $pid and .cpu == 3) | 1" \
+        compares "off-CPU: waits on CPU 3 are sampled" \
+            "$(jq -c "select(.type == \"sample\" and .pid == $pid and .cpu == 3) | 1" \
             "$scratch/off-cpu" | wc -l) > 50"
     done
-    equals "off-CPU: the stream goes on to the daemon's end, and nothing was lost" \
+    equals "off-CPU: the stream continues to the daemon's end, and nothing was lost" \
         "$(tail -n 1 "$scratch/off-cpu" | jq -r '"\(.type) \(.reason) \(.lost) \(.dropped) \(.malformed)"')" \
         "end shutdown 0 0 0"
 }

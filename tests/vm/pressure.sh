@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Time and hardware press on a daemon that is scraped meanwhile: a clock that is set, a machine that sleeps, CPUs that go
-# in the middle of a reading, a capture and a reload. Nothing is lost but what is said to be lost, and all comes back.
-# Sourced after board.sh, cgroup.sh and hotplug.sh.
+# A daemon is scraped while the clock is set, the machine sleeps, and CPUs go offline during a reading, a capture and a
+# reload. Only what is reported as lost is lost, and everything recovers. Source it after board.sh, cgroup.sh and
+# hotplug.sh.
 # shellcheck disable=SC2154 # set there
 
-PRESSURE_ROUNDS=${PRESSURE_ROUNDS:-6} # of a CPU that goes and comes
+PRESSURE_ROUNDS=${PRESSURE_ROUNDS:-6} # rounds of taking a CPU offline and online
 year=31536000
 
 pressure_daemon() {
@@ -24,19 +24,19 @@ sampler: {enabled: true, allow: everybody, event: cpu-clock}
 END
 }
 
-# set_clock SECONDS: of the board's CLOCK_REALTIME, from where it is.
+# set_clock SECONDS: changes the board's CLOCK_REALTIME by this many seconds.
 set_clock() {
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'date -s @$(($(date +%s) + '"$1"')) >/dev/null'
 }
 
-# created CGROUP: its _created, of OpenMetrics.
+# created CGROUP: prints its _created from OpenMetrics.
 created() {
     get /metrics -H 'Accept: application/openmetrics-text' |
         sed -n "s|^perf_cgroup_cycles_user_created{cgroup=\"/$1\",pmu=\"$big\".*} ||p"
 }
 
-# ages: how far the times that the daemon writes now are from the board's clock, in seconds.
+# ages: prints how far the daemon's current timestamps are from the board's clock, in seconds.
 ages() {
     local now
     now=$(vm_run date +%s)
@@ -60,25 +60,27 @@ pressure_clock() {
     get '/api/v1/samples?seconds=4&frequency=50&cpu=0,1' >"$scratch/stream" &
     fetches+=($!)
     for step in $((-year)) $((2 * year)); do
-        holds "clock: it is set by $((step / year)) years" set_clock "$step"
-        compares "clock: what is read then has the time that it is then" "$(ages) < $year / 2"
+        holds "clock: it is changed by $((step / year)) years" set_clock "$step"
+        compares "clock: a reading has the new time" "$(ages) < $year / 2"
     done
     vm_run 'mkdir /sys/fs/cgroup/b.slice'
-    holds "clock: a cgroup that is made then is seen" eventually 60 has_cgroup b.slice
+    holds "clock: a new cgroup is noticed" eventually 60 has_cgroup b.slice
     now=$(vm_run date +%s)
-    compares "clock: and was created then" "$(created b.slice) > $now - 600 && $(created b.slice) <= $now + 1"
+    compares "clock: a new cgroup was created at the new time" \
+        "$(created b.slice) > $now - 600 && $(created b.slice) <= $now + 1"
     wait "${fetches[@]}"
-    holds "clock: it is set right" set_clock $((-year))
+    holds "clock: it is set back" set_clock $((-year))
     scrape_end "clock: back and forth by a year"
-    equals "clock: an older cgroup was created when it was" "$(created a.slice)" "$before"
-    equals "clock: the daemon was started when it was" "$(process_start)" "$start"
-    compares "clock: rates are of four seconds, and not of a year" "$(jq .seconds "$scratch/rates") >= 4 && \
+    equals "clock: the creation time of an older cgroup is unchanged" "$(created a.slice)" "$before"
+    equals "clock: the start time of the daemon is unchanged" "$(process_start)" "$start"
+    compares "clock: rates are over four seconds, not a year" "$(jq .seconds "$scratch/rates") >= 4 && \
         $(jq .seconds "$scratch/rates") < $year / 2"
-    compares "clock: rates are of what can be" \
+    compares "clock: rates are plausible" \
         "$(jq '[.rates[].events.cycles // empty] | max' "$scratch/rates") < 1.05e9"
-    equals "clock: a stream lasts as it was asked, and loses nothing" \
+    equals "clock: a stream ends after its seconds, and loses nothing" \
         "$(tail -n 1 "$scratch/stream" | jq -r '"\(.reason) \(.lost) \(.dropped)"')" "seconds 0 0"
-    equals "clock: its times do not jump" "$(jq -c 'select(.type == "sample") | .time' "$scratch/stream" | sort -n |
+    equals "clock: timestamps of a stream do not jump" \
+        "$(jq -c 'select(.type == "sample") | .time' "$scratch/stream" | sort -n |
         awk 'NR == 1 { first = $1 } { last = $1 } END { print (NR > 10 && last - first < '"$year"' / 2) }')" 1
     cgroup_remove
 }
@@ -87,7 +89,7 @@ has_cgroup() {
     [ -n "$(created "$1")" ]
 }
 
-# sleep_board SECONDS: the machine sleeps for that long, and its real-time clock wakes it.
+# sleep_board SECONDS: suspends the machine for that long; its real-time clock wakes it.
 sleep_board() {
     vm_run "echo 0 >/sys/class/rtc/rtc0/wakealarm
         (sleep 0.5; echo +$1 >/sys/class/rtc/rtc0/wakealarm; echo freeze >/sys/power/state; echo \$? >/tmp/slept) \
@@ -99,7 +101,7 @@ has_slept() {
     [ "$(VM_RUN_TIMEOUT=5 vm_run 'cat /tmp/slept 2>/dev/null')" = 0 ]
 }
 
-# has_woken: it has slept. Meanwhile it does not answer.
+# has_woken: succeeds once the machine has slept, during which it does not answer.
 has_woken() {
     eventually 300 has_slept || return
     : >"$silence"
@@ -109,7 +111,8 @@ is_paused() {
     [ "$(get /api/v1/status | jq .paused)" = true ]
 }
 
-# While the machine sleeps, a stream and rates wait, and a pause ends. A scrape that the sleep has cut off is given up.
+# While the machine sleeps, a stream and rates wait, and a pause ends. The client gives up a scrape that the sleep
+# interrupts.
 pressure_sleep() {
     local fetches=()
     pressure_daemon
@@ -119,18 +122,18 @@ pressure_sleep() {
     get '/api/v1/samples?seconds=3&frequency=50&cpu=0,1' >"$scratch/stream" &
     fetches+=($!)
     holds "sleep: the board goes to sleep" sleep_board 5
-    holds "sleep: it has slept, and is awake" has_woken
+    holds "sleep: it has slept and is awake" has_woken
     wait "${fetches[@]}"
     scrape_end "sleep: for five seconds"
-    compares "sleep: rates are of the seconds that they say" "$(jq .seconds "$scratch/rates") >= 3 && \
+    compares "sleep: rates match the seconds that they report" "$(jq .seconds "$scratch/rates") >= 3 && \
         $(jq '[.rates[].events.cycles // empty] | max' "$scratch/rates") < 1.05e9"
-    equals "sleep: a stream goes on, and loses nothing" \
+    equals "sleep: a stream continues, and loses nothing" \
         "$(tail -n 1 "$scratch/stream" | jq -r '"\(.reason) \(.lost) \(.dropped)"')" "seconds 0 0"
     equals "sleep: all CPUs are counted" "$(get /metrics | grep -c '^perf_cpu_cycles_total{.*} [1-9]')" 4
     vm_run 'wget -q -O /dev/null --post-data= "http://127.0.0.1:10298/api/v1/pause?seconds=4"'
-    holds "sleep: nothing is counted in a pause" is_paused
-    holds "sleep: the board goes to sleep in the pause" sleep_board 5
-    holds "sleep: it has slept in the pause" has_woken
+    holds "sleep: the daemon is paused" is_paused
+    holds "sleep: the board goes to sleep during the pause" sleep_board 5
+    holds "sleep: it has slept during the pause" has_woken
     holds "sleep: the pause has ended" eventually 60 not is_paused
 }
 
@@ -138,8 +141,8 @@ goes_on() {
     awk -v now="$(total "$1")" -v before="$2" 'BEGIN { exit !(now > before) }'
 }
 
-# As a deep sleep is: the other CPUs are taken away without a word to anybody, and the clocks stand still, all but the
-# one that a pause goes by. The kernel waits five seconds, by instructions, which takes the emulator a minute.
+# Simulates a deep sleep: the other CPUs are removed without notification, and all clocks stop except the one that a
+# pause uses. The kernel waits five seconds by instructions, which takes the emulator a minute.
 pressure_deep() {
     local before cpu
     pressure_daemon
@@ -153,14 +156,13 @@ pressure_deep() {
     scrape_end "deep sleep"
     holds "deep sleep: the pause has ended" eventually 60 not is_paused
     for cpu in 0 1 2 3; do
-        holds "deep sleep: CPU $cpu is counted, and its total goes on" eventually 60 goes_on $cpu "${before[cpu]}"
+        holds "deep sleep: CPU $cpu is counted, and its total continues" eventually 60 goes_on $cpu "${before[cpu]}"
     done
-    equals "deep sleep: nothing is starved or failed" \
+    equals "deep sleep: no event is starved or failed" \
         "$(get /api/v1/status | jq -c '.starved, .failures' | xargs)" "[] []"
 }
 
-# CPU 3 goes and comes all the time. Meanwhile captures begin and end, and configurations come, each with a group more
-# or less.
+# CPU 3 goes offline and online all the time, while captures begin and end, and reloads add and remove a group.
 pressure_churn() {
     local open reloads
     cgroup_make a.slice
@@ -169,7 +171,7 @@ pressure_churn() {
     get '/api/v1/samples?max=1&cpu=0' >/dev/null
     open=$(events_open)
     scrape_begin --restarts 'group="extra"'
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'i=0
         while [ $i -lt '"$PRESSURE_ROUNDS"' ]; do
             echo 0 >/sys/devices/system/cpu/cpu3/online
@@ -188,23 +190,23 @@ pressure_churn() {
                 usleep 130000
             done
         done >>/tmp/churn.log 2>&1 &'
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     while vm_run 'kill -0 $(cat /tmp/churn.pid) 2>/dev/null' >/dev/null; do
         get '/api/v1/samples?seconds=0.3&frequency=50' -f >>"$scratch/captures"
     done
-    holds "churn: CPU 3 is served in the end" eventually 60 is_served 3
-    scrape_end "churn: CPU 3 goes $PRESSURE_ROUNDS times in the middle of readings, captures and reloads"
-    equals "churn: each transition worked" "$(vm_run cat /tmp/churn.log)" ""
+    holds "churn: CPU 3 is served at the end" eventually 60 is_served 3
+    scrape_end "churn: CPU 3 goes offline $PRESSURE_ROUNDS times during readings, captures and reloads"
+    equals "churn: each transition succeeded" "$(vm_run cat /tmp/churn.log)" ""
     reloads=$(vm_run 'grep -c "configuration reloaded" /tmp/daemon.log')
-    compares "churn: configurations came" "$reloads >= $PRESSURE_ROUNDS / 2"
-    equals "churn: each capture ends as it was asked, and has lost nothing" \
+    compares "churn: there were reloads" "$reloads >= $PRESSURE_ROUNDS / 2"
+    equals "churn: each capture ends after its seconds, and has lost nothing" \
         "$(jq -r 'select(.type == "end") | "\(.reason) \(.lost) \(.dropped) \(.malformed)"' "$scratch/captures" |
             sort -u)" "seconds 0 0 0"
     holds "churn: no descriptor leaked" eventually 60 shows "$open" events_open
     cgroup_remove
 }
 
-# test_pressure KERNEL: each kernel has a part of it, or with PRESSURE_PARTS=all, all.
+# test_pressure KERNEL: runs some parts on each kernel, or all parts with PRESSURE_PARTS=all.
 test_pressure() {
     local part parts="clock churn"
     [ "$1" = 6.1 ] || parts="sleep"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The events that a daemon of user nobody may count, by kernel.perf_event_paranoid and capability; its words where it
-# may not; and the privileges that the listening process keeps of root's. Sourced after board.sh.
+# The events that a daemon of user nobody may count, depending on kernel.perf_event_paranoid and capabilities; its
+# message if it may not; and the privileges that the listening process of root's daemon keeps. Source it after board.sh.
 
 by_group="let a group run it with CAP_PERFMON and so sample everybody (sudo sh -ec 'chgrp perfcountd \$0; chmod 0750 \$0; \
 setcap cap_perfmon=ep \$0' /bin/perfcountd)"
@@ -9,7 +9,7 @@ at_3="kernel.perf_event_paranoid is 3, where CAP_PERFMON does not suffice; run p
 (sudo sysctl kernel.perf_event_paranoid=2) and $by_group"
 below_3="run perfcountd with sudo, $by_group, or let every user count (sudo sysctl kernel.perf_event_paranoid=0)"
 
-# PARANOID CAPABILITY COUNTED SENTENCE: both kernels, 5.10 and 6.1, are the same here.
+# Columns: PARANOID CAPABILITY COUNTED SENTENCE. The kernels 5.10 and 6.1 do not differ here.
 privileges="\
 3|none|nothing|$at_3
 3|perfmon|nothing|$at_3
@@ -21,7 +21,7 @@ privileges="\
 1|perfmon|everything|
 0|none|everything|"
 
-# plan_as CAPABILITY: as JSON.
+# plan_as CAPABILITY: prints the plan as JSON.
 plan_as() {
     vm_run "cat >/tmp/privilege.yaml <<'END'
 collectors:
@@ -35,13 +35,13 @@ END
     drop $1 perfcountd plan --json --config.file=/tmp/privilege.yaml"
 }
 
-# obey_sysctl LEVEL CAPABILITY SENTENCE: the sysctl that it suggests does what it says; the other command is tried by
-# tests/e2e/cli.sh. The row of that level says what can be counted then.
+# obey_sysctl LEVEL CAPABILITY SENTENCE: checks that the suggested sysctl has its effect. The row of that level tells
+# what can be counted then; tests/e2e/cli.sh tests the other command.
 obey_sysctl() {
     local command
     command=$(grep -o 'sysctl kernel.perf_event_paranoid=[0-9]' <<<"$3")
     vm_run "busybox $command" >/dev/null
-    equals "paranoid $1, capability $2: \"$command\" can be run" \
+    equals "paranoid $1, capability $2: \"$command\" succeeds" \
         "$(vm_run cat /proc/sys/kernel/perf_event_paranoid)" "${command#*=}"
 }
 
@@ -56,41 +56,41 @@ test_privilege() {
         said=$(jq -r '[.missing[] | .message] | unique | join(" | ")' <<<"$plan")
         printf '    %-19s %-12s %s\n' "$level" "$capability" "$counted"
         equals "paranoid $level, capability $capability: $wanted is counted" "$counted" "$wanted"
-        equals "paranoid $level, capability $capability: the sentence" "$said" \
+        equals "paranoid $level, capability $capability: the message" "$said" \
             "${sentence:+permission denied (EACCES): $sentence}"
         [ -z "$sentence" ] || obey_sysctl "$level" "$capability" "$said"
     done <<<"$privileges"
     vm_run "echo 3 >/proc/sys/kernel/perf_event_paranoid"
 }
 
-# As a fresh install is: Debian's kernel at 3, and no sysctl touched.
+# Like a new installation of Debian: the kernel's level is 3, and no sysctl was changed.
 test_opener() {
     local opener
-    equals "kernel.perf_event_paranoid" "$(vm_run cat /proc/sys/kernel/perf_event_paranoid)" 3
+    equals "kernel.perf_event_paranoid is 3" "$(vm_run cat /proc/sys/kernel/perf_event_paranoid)" 3
     daemon_start <<'END'
 collectors: {cpu: {groups: [{name: core, events: "{cycles,instructions}"}]}, cgroup: {enabled: false}}
 END
-    equals "the first scrape counts on all CPUs" "$(get /metrics | grep -c '^perf_cpu_cycles_total{.*} [1-9]')" 4
-    # shellcheck disable=SC2016 # the board's
+    equals "the first scrape has counts of all CPUs" "$(get /metrics | grep -c '^perf_cpu_cycles_total{.*} [1-9]')" 4
+    # shellcheck disable=SC2016 # the board expands it
     equals "the process that listens has no capability" \
         "$(vm_run 'awk "/^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs):/ { print \$2 }" /proc/$(cat /tmp/daemon.pid)/status' |
             sort | uniq -c | awk '{ print $1, $2 }' | paste -sd,)" "5 0000000000000000,1 1"
     opener=$(get /api/v1/status | jq .opener.pid)
-    equals "the opener is under a filter" "$(vm_run "awk '/^Seccomp:/ { print \$2 }' /proc/$opener/status")" 2
+    equals "the opener's system calls are filtered" "$(vm_run "awk '/^Seccomp:/ { print \$2 }' /proc/$opener/status")" 2
     daemon_stop
-    equals "and ends with the daemon" "$(vm_run "ls -d /proc/$opener 2>/dev/null")" ""
+    equals "the opener ends with the daemon" "$(vm_run "ls -d /proc/$opener 2>/dev/null")" ""
 
-    # A process of a program that its user may not read is not dumpable. Before Linux 5.14 its fdinfo is root's then,
-    # where the opener finds out how many events are open.
+    # A process of a program that its user may not read is not dumpable. Before Linux 5.14, its fdinfo then belongs to
+    # root; the opener reads it to find out how many events are open.
     vm_run "echo 2 >/proc/sys/kernel/perf_event_paranoid; chmod 711 /bin/perfcountd"
     daemon_start drop perfmon <<'END'
 collectors: {cpu: {groups: [{name: core, events: "{cycles,instructions}"}]}, cgroup: {enabled: false}}
 END
     opener=$(get /api/v1/status | jq .opener.pid)
-    equals "nobody's opener has CAP_PERFMON alone" "$(vm_run "awk '/^CapEff:/ { print \$2 }' /proc/$opener/status")" \
+    equals "nobody's opener has only CAP_PERFMON" "$(vm_run "awk '/^CapEff:/ { print \$2 }' /proc/$opener/status")" \
         0000004000000000
-    equals "and counts" "$(get /metrics | grep -c '^perf_cpu_cycles_total{.*} [1-9]')" 4
-    equals "other processes of its user see nothing of it" \
+    equals "nobody's daemon counts on all CPUs" "$(get /metrics | grep -c '^perf_cpu_cycles_total{.*} [1-9]')" 4
+    equals "other processes of the user cannot read the opener's environment" \
         "$(vm_run "drop none cat /proc/$opener/environ 2>/dev/null | wc -c")" 0
     daemon_stop
     vm_run "chmod 755 /bin/perfcountd; echo 3 >/proc/sys/kernel/perf_event_paranoid"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The daemon's own cost on the board: counters of the own task that are read in user space say what read(2) of them
-# says, on both kinds of core and across them; and what is done where that is not allowed. Sourced after board.sh.
+# The daemon's own cost on the board: counters of its own task that are read in user space agree with read(2), on both
+# kinds of core and across them; and the fallback if that is not permitted. Source it after board.sh.
 # shellcheck disable=SC2154 # set there
 
-# Built here and handed over, since only this test needs it.
+# selfcount is built here and sent to the board, since only this test needs it.
 self_hand_over() {
     quietly "could not build selfcount" aarch64-linux-gnu-gcc "--sysroot=$(realpath "$VM_CACHE/sysroot")" -O2 -Wall \
         -Wextra -Werror -I"$root" -include "$VM_BUILD/config.h" -o "$scratch/selfcount" "$vm_dir/guest/selfcount.c" \
@@ -14,17 +14,17 @@ self_hand_over() {
         echo "base64 -d >/bin/selfcount <<'END' && chmod 755 /bin/selfcount"
         base64 "$scratch/selfcount"
         echo END
-    } >"$scratch/script" # larger than an argument of vm_run may be
+    } >"$scratch/script" # too large for an argument of vm_run
     curl -sS --max-time 120 --data-binary "@$scratch/script" "$control" | grep -qx 'status 0' ||
         die "the board does not take the program"
 }
 
-# self_allow FILE VALUE: of /proc/sys/kernel.
+# self_allow FILE VALUE: sets a sysctl in /proc/sys/kernel.
 self_allow() {
     vm_run "echo $2 >/proc/sys/kernel/$1" || die "cannot set kernel.$1"
 }
 
-# own METRIC: perfcountd_self_METRIC as it is now; nothing where it is not served.
+# own METRIC: prints the current perfcountd_self_METRIC, or nothing if it is not served.
 own() {
     get '/metrics?collect[]=self' | sed -n "s/^perfcountd_self_$1 //p"
 }
@@ -38,13 +38,13 @@ self_exceeds() {
     [ "$(own "$1")" -gt "$2" ]
 }
 
-# self_refuted LINES USER: those of selfcount's lines that have a wrong reading, or other than USER (a regular
-# expression) in user space.
+# self_refuted LINES USER: prints lines of selfcount with a wrong reading, or with a number of user-space readings that
+# does not match the regular expression USER.
 self_refuted() {
     grep -vE "^(cycles|instructions) cpu=[0-9]+ user=$2 wrong=0 " <<<"$1"
 }
 
-# self_readings TITLE USER CPU...
+# self_readings TITLE USER CPU...: checks selfcount's readings on these CPUs.
 self_readings() {
     local title=$1 lines
     lines=$(vm_run "selfcount ${*:3}")
@@ -66,58 +66,58 @@ self_many_groups() {
 
 self_allowed() {
     self_allow perf_user_access 1
-    self_readings "own cost, allowed: read in user space, a counter lies between two read(2)" '(100|9[0-9])' 0 1 2 3 0 3
-    matches "own cost, forbidden meanwhile: the instruction is refused and read(2) takes over" \
+    self_readings "own cost, permitted: a user-space reading is between two read(2)" '(100|9[0-9])' 0 1 2 3 0 3
+    matches "own cost, forbidden meanwhile: the instruction traps, and read(2) is used" \
         "$(vm_run 'selfcount 0 forbid' | grep before)" \
         "cycles before=1 after=0,0 grew=1"$'\n'"instructions before=1 after=0,0 grew=1"
     daemon_start </dev/null
-    equals "own cost, allowed: the daemon reads its own counters without a system call" "$(own user_reads)" 1
-    equals "own cost, allowed: it counts what the kernel does for it" "$(own kernel_counted)" 1
-    holds "own cost, allowed: its cycles grow" self_grows cycles_total
-    holds "own cost, allowed: its instructions grow" self_grows instructions_total
-    equals "own cost, allowed: no group of the collector cpu multiplexes" \
+    equals "own cost, permitted: the daemon reads its own counters without a system call" "$(own user_reads)" 1
+    equals "own cost, permitted: the kernel's work for it is counted" "$(own kernel_counted)" 1
+    holds "own cost, permitted: its cycles increase" self_grows cycles_total
+    holds "own cost, permitted: its instructions increase" self_grows instructions_total
+    equals "own cost, permitted: no group of the collector cpu is multiplexed" \
         "$(get /metrics | sed -n 's/^perfcountd_groups{collector="cpu",state="multiplexed"} //p')" 0
     self_allow perf_user_access 0
-    holds "own cost, forbidden meanwhile: its cycles go on" self_grows cycles_total
-    equals "own cost, forbidden meanwhile: by read(2)" "$(own user_reads)" 0
+    holds "own cost, forbidden meanwhile: its cycles continue" self_grows cycles_total
+    equals "own cost, forbidden meanwhile: read(2) is used" "$(own user_reads)" 0
 }
 
 self_multiplexed() {
     self_allow perf_user_access 1
     self_many_groups | daemon_start
-    self_readings "own cost: user-space reads are right while other groups take the counters away" '[0-9]+' \
+    self_readings "own cost: user-space readings are right while other groups take the counters" '[0-9]+' \
         0 2 1 3 0 3
 }
 
 self_forbidden() {
     vm_run "[ ! -e /proc/sys/kernel/perf_user_access ] || echo 0 >/proc/sys/kernel/perf_user_access" ||
         die "cannot forbid reads in user space"
-    self_readings "own cost, not allowed: every reading is by read(2)" 0 0 2
+    self_readings "own cost, not permitted: every reading uses read(2)" 0 0 2
     daemon_start </dev/null
-    equals "own cost, not allowed: so are the daemon's" "$(own user_reads)" 0
-    holds "own cost, not allowed: its cycles grow" self_grows cycles_total
-    holds "own cost, not allowed: its instructions grow" self_grows instructions_total
+    equals "own cost, not permitted: the daemon uses read(2)" "$(own user_reads)" 0
+    holds "own cost, not permitted: its cycles increase" self_grows cycles_total
+    holds "own cost, not permitted: its instructions increase" self_grows instructions_total
 }
 
-# Debian's kernel forbids an unprivileged process even its own counters at 3.
+# At level 3, Debian's kernel forbids an unprivileged process even its own counters.
 self_unprivileged() {
     local why='collector="self",group="self",event="cycles",pmu="armv8_cortex_a55",reason="EACCES"'
     self_allow perf_event_paranoid 2
     daemon_start drop none </dev/null
     equals "own cost, unprivileged at 2: only user mode is counted" "$(own kernel_counted)" 0
-    holds "own cost, unprivileged at 2: instructions grow" self_grows instructions_total
+    holds "own cost, unprivileged at 2: instructions increase" self_grows instructions_total
     self_allow perf_event_paranoid 3
     daemon_start drop none </dev/null
-    equals "own cost, unprivileged at 3: no series" "$(own cycles_total)$(own user_reads)" ""
-    matches "own cost, unprivileged at 3: but why" "$(get /metrics)" \
+    equals "own cost, unprivileged at 3: there is no series" "$(own cycles_total)$(own user_reads)" ""
+    matches "own cost, unprivileged at 3: the reason is reported" "$(get /metrics)" \
         "perfcountd_events_unavailable\{$why\} 1"
-    matches "own cost, unprivileged at 3: the log says once whose events these are" \
+    matches "own cost, unprivileged at 3: the log says once that the events are the daemon's own" \
         "$(vm_run 'grep -c "own cost" /tmp/daemon.log; cat /tmp/daemon.log')" \
         "^1"$'\n'".* perfcountd's own thread \(own cost\): \
 cycles, instructions: permission denied \(EACCES\): kernel.perf_event_paranoid is 3"
 }
 
-# On a board with two kinds of core, whatever its kernel can do.
+# Runs on a board with two kinds of core, whatever its kernel supports.
 test_self() {
     self_hand_over
     self_forbidden

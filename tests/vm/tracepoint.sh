@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Tracepoints where nobody has mounted tracefs: the daemon does, and counts a known number of system calls; where it may
-# not, it says what to do. Sourced after board.sh, hotplug.sh and cgroup.sh.
+# If nobody has mounted tracefs, the daemon mounts it, and counts a known number of system calls; if it may not, it says
+# what to do. Source it after board.sh, hotplug.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
 tracefs_mounts() {
@@ -22,18 +22,18 @@ test_tracepoint() {
     cgroup_make a.slice
     tracefs_unmount
     daemon_start drop none <<<"$tracepoint_config"
-    contains "tracefs: a daemon that may not mount it says how" \
+    contains "tracefs: a daemon that may not mount it says what to do" \
         "$(get /api/v1/status -f | jq -r '.failures[].message')" \
         "tracepoints need tracefs, which is not mounted: sudo mount -t tracefs"
-    equals "tracefs: and does not mount it" "$(tracefs_mounts)" ""
+    equals "tracefs: such a daemon does not mount it" "$(tracefs_mounts)" ""
     daemon_start <<<"$tracepoint_config"
-    matches "tracefs: the daemon mounts it, with nothing to execute in it" "$(tracefs_mounts)" \
+    matches "tracefs: the daemon mounts it with noexec" "$(tracefs_mounts)" \
         '^/sys/kernel/tracing tracefs rw,nosuid,nodev,noexec'
     vm_run "spin 3 calls 1000"
     equals "a tracepoint counts 1000 system calls on CPU 3" "$(get /metrics -f |
         sed -n 's/^perf_cpu_syscalls_sys_enter_getppid_total{cpu="3",.*} //p')" 1000
     vm_run "$(cgroup_command 3 a.slice spin 3 calls 2000)"
-    equals "and 2000 of a cgroup" "$(get /metrics -f |
+    equals "a tracepoint counts 2000 system calls of a cgroup" "$(get /metrics -f |
         sed -n 's/^perf_cgroup_syscalls_sys_enter_getppid_total{cgroup="\/a.slice",.*} //p')" 2000
     daemon_stop
     cgroup_remove

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the totals of multiplexed groups against a pinned group that counts the same events all the time.
+"""Compares the totals of multiplexed groups with a pinned group that counts the same events all the time.
 
 usage: truth.py URL CONTROL CPU LOAD SECONDS READINGS TOLERANCE
        truth.py URL CONTROL scenario NAME PERCENT BESIDE STEP...
 
-The first starts the load (steady or changing) on the board's CPU and reads /api/v1/counters READINGS times at random intervals,
-and then about once in a second of the board's time until the group called `pinned` has been enabled for SECONDS of it.
-No total may fall; each group's growth must be within TOLERANCE percent of the pinned one's. Beside it stands what naive
-scaling, raw * enabled / running, makes of the same readings.
+The first starts the load (steady or changing) on the board's CPU and reads /api/v1/counters READINGS times at random
+intervals, and then about once in a second of the board's time until the group called `pinned` has been enabled for
+SECONDS of it. No total may fall; each group's growth must be within TOLERANCE percent of the pinned one's. Naive
+scaling, raw * enabled / running, is applied to the same readings for comparison.
 
 A reading is some milliseconds of the daemon on this CPU, which the groups that run just then extrapolate. So how many
 there are in a second must not depend on how fast this machine is. And the CPU is never idle: while all CPUs are, QEMU
@@ -21,7 +21,7 @@ what is counted also then is compared by the time each group was enabled.
 The second lets a task take steps (guest/spin.c) on CPU 3, with the board's shell script BESIDE beside it, and holds what
 each cgroup and those inside it have counted against what the task counted of itself there: within PERCENT, page faults
 exactly, or within a number of them that is given as PERCENT:FAULTS. Meanwhile it reads: no total falls, no cgroup has
-less than those inside it together, and "/" has what the CPUs have. A CPU is read after the cgroups, so that in each
+less than its children together, and "/" has what the CPUs have. A CPU is read after the cgroups, so that in each
 reading it has as much or more, and in the next one "/" has at least that.
 """
 import http.client
@@ -46,7 +46,7 @@ class Series:
         self.first = self.last = None
         self.falls = self.naive_falls = 0
         self.naive = None
-        self.depth = 0.0  # of the naive total's deepest fall
+        self.depth = 0.0  # deepest fall of the naive total
 
     def take(self, row):
         if row["value"] is None or not row["running_ns"]:
@@ -117,7 +117,7 @@ class Board:
 
 
 def observe(board, control, seconds, readings):
-    """Reads short intervals, within a turn of the kernel's, and long ones."""
+    """Reads at short intervals, within one rotation of the groups, and at long ones."""
     while board.readings < readings:
         time.sleep(random.choice((0.0, random.uniform(0, 0.02), random.uniform(0, 0.1))))
         board.read()
@@ -128,12 +128,12 @@ def observe(board, control, seconds, readings):
 
 EVENTS = {"instructions_user": 0, "r08_user": 0, "cycles_user": 1, "r11_user": 1, "page_faults": 2, "task_clock": 3}
 NAMES = ("instructions", "cycles", "faults", "time")
-# What guest/spin.c does at the most, in the step `follow`, between two looks at the cgroup where it is, the look included.
+# Upper bounds of what guest/spin.c does, in the step `follow`, between two checks of its cgroup, including the check.
 LOOK = (20000, 40000, 0, 500000)
 
 
 class Watch(threading.Thread):
-    """Reads the totals all the time, until it is told to end."""
+    """Reads the totals all the time until it is told to end."""
 
     def __init__(self, url):
         super().__init__(daemon=True)
@@ -142,7 +142,7 @@ class Watch(threading.Thread):
         self.multiplexed = False
 
     def read(self):
-        """Totals by (collector, cgroup, group, event)."""
+        """Returns totals by (collector, cgroup, group, event)."""
         self.connection.request("GET", "/api/v1/counters")
         answer = self.connection.getresponse()
         body = answer.read()
@@ -151,7 +151,7 @@ class Watch(threading.Thread):
         totals = {}
         for row in json.loads(body)["counters"]:
             self.multiplexed |= row["state"] == "multiplexed"
-            # "more" comes and goes with reloads, each time from 0 on.
+            # Reloads add and remove "more", which starts from 0 each time.
             if row["value"] is None or row["collector"] not in ("cpu", "cgroup") or row["group"] == "more":
                 continue
             scale = 1e9 if row["event"] == "task_clock" else 1
@@ -177,17 +177,17 @@ class Watch(threading.Thread):
         for key, value in inside.items():
             if key not in totals or (self.multiplexed and EVENTS.get(key[3], 2) < 2):
                 continue
-            # With perf each event reads the clock itself when a task comes and goes: doc/cgroups.md.
+            # With perf each event reads the clock separately when a task is switched: doc/cgroups.md.
             slack = 20000 + 5e-3 * totals[key] if key[3] == "task_clock" else 0
             if value > totals[key] + slack:
-                self.complain("a cgroup has less than those inside it",
-                              f"{key[1]} has {totals[key]:.0f} {key[3]}, those inside it {value:.0f}")
+                self.complain("a cgroup has less than its children",
+                              f"{key[1]} has {totals[key]:.0f} {key[3]}, its children {value:.0f}")
 
     def run(self):
         try:
             self.watch()
         except Exception as error:
-            self.complain("the readings broke off", repr(error))
+            self.complain("the readings ended early", repr(error))
 
     def watch(self):
         while not self.ends.is_set():
@@ -200,7 +200,7 @@ class Watch(threading.Thread):
             time.sleep(0.1)
 
     def compare_root(self):
-        """Growth of "/" lies between that of the CPUs in the interval within and in the one around it. In percent."""
+        """Checks that growth of "/" is between that of the CPUs within and around it; returns the errors in percent."""
         worst = {}
         pairs = [pair for pair in self.pairs if pair]
         for event in pairs[0] if len(pairs) > 3 else ():
@@ -243,9 +243,9 @@ def scenario(url, control, name, bound, beside, steps):
         kind = EVENTS[event]
         truth = sum(counted[kind] for path, counted in own.items() if f"/{path}/".startswith(cgroup + "/"))
         off = value - before.get(key, 0) - truth
-        # Of what its own moves took, each cgroup may have a part.
+        # What the task's own moves cost may be counted in either cgroup.
         off -= min(max(off, 0), moves[kind])
-        # A task that others move learns it when it looks.
+        # A task that others move notices it only at its next check.
         slack = LOOK[kind] * int(looks)
         off -= min(max(off, -slack), slack)
         shown = off if kind == 2 else percent(off + truth, truth)

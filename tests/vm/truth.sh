@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The truth of the numbers: a loop of known length, and many groups on few counters beside one that always counts.
+# Accuracy of the counts: a loop of known length, and many groups on few counters beside one that always counts.
 #
 # TRUTH_SECONDS, TRUTH_READINGS and TRUTH_SCRAPES make it longer; TRUTH_SCENARIOS, a regular expression of their names,
-# and TRUTH_ENGINES choose some of the scenarios. Sourced after board.sh and hotplug.sh.
+# and TRUTH_ENGINES select scenarios. Source it after board.sh and hotplug.sh.
 # shellcheck disable=SC2154 # set there
 
 TRUTH_SECONDS=${TRUTH_SECONDS:-8}
 TRUTH_READINGS=${TRUTH_READINGS:-15}
 TRUTH_SCRAPES=${TRUTH_SCRAPES:-60}
 
-# total_of CPU EVENT: now.
+# total_of CPU EVENT: prints the current total.
 total_of() {
     get "/api/v1/counters?cpu=$1&event=$2" -f | jq -e '.counters[0].value'
 }
 
-# known_loop CPU: a loop of 500 million instructions on a CPU where nothing else runs, each of which takes two cycles
-# (-icount shift=1). QEMU's counter includes some instructions of other CPUs, such as those of the daemon's two answers.
+# known_loop CPU: runs a loop of 500 million instructions on an otherwise idle CPU; each takes two cycles (-icount
+# shift=1). QEMU's counter includes some instructions of other CPUs, such as those for the daemon's two responses.
 known_loop() {
     local before after counted cycles
     before=$(total_of "$1" instructions_user) cycles=$(total_of "$1" cycles_user) && vm_run "spin $1 500" &&
@@ -27,7 +27,7 @@ known_loop() {
     within "cycles:u are $counted, twice as many, within 0.2 %" "$counted" 1000000000 500
 }
 
-# within TITLE NUMBER OF PARTS: no further from OF than one of PARTS equal parts of it.
+# within TITLE NUMBER EXPECTED PARTS: checks that NUMBER differs from EXPECTED by at most EXPECTED / PARTS.
 within() {
     local off=$(($2 - $3))
     if [ $((${off#-} * $4)) -le "$3" ]; then
@@ -37,11 +37,11 @@ within() {
     fi
 }
 
-# stat_of MILLIONS: a loop that `perfcountd stat` runs and counts, begun on a CPU of one kind and moved to the other.
-# Prints the instructions in user space on each PMU, one a line.
+# stat_of MILLIONS: lets `perfcountd stat` run and count a loop, which starts on one kind of CPU and moves to the other.
+# Prints the user-space instructions on each PMU, one a line.
 stat_of() {
     vm_run "taskset -c 0 perfcountd stat -e instructions:u,cycles:u -- spin 3 $1 2>&1" >"$scratch/stat" ||
-        fail "stat runs the loop" "$(cat "$scratch/stat")"
+        fail "perfcountd stat runs the loop" "$(cat "$scratch/stat")"
     awk '$2 == "instructions_user" { gsub(",", "", $1); print $1 }' "$scratch/stat"
 }
 
@@ -49,20 +49,20 @@ sum() {
     awk '{ sum += $1 } END { printf "%d\n", sum }' <<<"$1"
 }
 
-# big ROWS: the last row, of the kind of core on which the loop runs.
+# big ROWS: prints the last row, which is of the kind of core on which the loop runs.
 big() {
     tail -n 1 <<<"$1"
 }
 
-# least_of MILLIONS: the least that `perfcountd stat` counts of ten loops, on the PMU where they run.
+# least_of MILLIONS: prints the smallest count of ten loops by `perfcountd stat`, on the PMU where they run.
 least_of() {
     vm_run "for i in 1 2 3 4 5 6 7 8 9 10; do taskset -c 0 perfcountd stat -e instructions:u -- spin 3 $1 2>&1; done" |
         awk '$2 == "instructions_user" && ++n % 2 == 0 { gsub(",", "", $1); print $1 }' | sort -n | head -n 1
 }
 
-# A loop of 300 million instructions that `perfcountd stat` runs and counts alone. Besides the loop, the PMU of its CPU
-# counts how the program moves there and ends, and QEMU adds some instructions of other CPUs. It takes none away, and of
-# ten loops that take less than a tenth of a second most have none of these: what is left is exact.
+# `perfcountd stat` runs and counts a loop of 300 million instructions. The PMU also counts how the program moves to its
+# CPU and exits, and QEMU adds some instructions of other CPUs, but never removes any. Most of ten loops that take less
+# than a tenth of a second have no such addition, so the smallest count is exact.
 stat_of_loop() {
     local longer more less
     daemon_stop
@@ -72,9 +72,9 @@ stat_of_loop() {
     equals "stat -- spin: each kind of core has a row" "$(grep -c . <<<"$longer")" 2
     within "instructions:u of 300000000 are $(sum "$longer"), within 0.5 %" "$(sum "$longer")" 300000000 200
     within "on the PMU of the loop they are $(big "$longer"), within 0.5 %" "$(big "$longer")" 300000000 200
-    equals "those of 20000000 more are exact" $((${more:-0} - ${less:-0})) 20000000
-    contains "it has the IPC beside them" "$(cat "$scratch/stat")" "# ipc_user "
-    equals "nothing is an estimate" "$(grep -c '%)' "$scratch/stat")" 0
+    equals "20000000 more instructions are counted exactly" $((${more:-0} - ${less:-0})) 20000000
+    contains "stat prints the IPC" "$(cat "$scratch/stat")" "# ipc_user "
+    equals "no count is an estimate" "$(grep -c '%)' "$scratch/stat")" 0
 }
 
 known_loops() {
@@ -86,16 +86,16 @@ collectors:
     groups:
       - {name: loop, events: "{instructions:u,instructions:k,instructions,cycles:u}"}
 END
-    # On the CPUs that the board's kernel leaves alone, one of each kind.
+    # The loops run on one isolated CPU of each kind.
     known_loop 1
     known_loop 3
     user=$(total_of 3 instructions_user)
     kernel=$(total_of 3 instructions_kernel)
-    within "what is counted in user space and in the kernel makes up all, within 1 %" \
+    within "user space and kernel add up to the total, within 1 %" \
         $((user + kernel)) "$(total_of 3 instructions)" 100
 }
 
-# Seven counters: the pinned group has three of them, so that four of the twelve groups run at a time.
+# There are seven counters: the pinned group has three of them, so four of the twelve groups run at a time.
 many_groups() {
     local i
     printf '%s\n' 'web: {min_interval: 0s}' 'collectors:' '  cpu:' '    cpus: "3"' '    groups:' \
@@ -107,15 +107,15 @@ many_groups() {
 
 multiplexed() {
     local load tolerance output
-    # Reads on the CPU of the load: the emulator takes milliseconds for one that needs another CPU to answer.
+    # The daemon runs on the CPU of the load: in the emulator, reading from another CPU takes milliseconds.
     many_groups | daemon_cpu=3 daemon_start
     for load in steady:2 changing:5; do
         tolerance=${load#*:} load=${load%:*}
         if output=$(python3 "$vm_dir/truth.py" "$url" "$control" 3 "$load" "$TRUTH_SECONDS" "$TRUTH_READINGS" \
             "$tolerance" 2>&1); then
-            pass "multiplexed groups are within $tolerance % of the pinned one under a $load load, and never fall"
+            pass "multiplexed groups are within $tolerance % of the pinned one under a $load load, and never decrease"
         else
-            fail "multiplexed groups are within $tolerance % of the pinned one under a $load load, and never fall"
+            fail "multiplexed groups are within $tolerance % of the pinned one under a $load load, and never decrease"
         fi
         printf '%s\n' "$output" | sed 's/^/    /'
     done
@@ -125,8 +125,8 @@ has_scraped() {
     [ "$(wc -l <"$scratch/scrapes")" -ge "$1" ]
 }
 
-# The multiplexed groups, of the CPU and of a cgroup that BPF counts, read over and over under a load that comes and
-# goes.
+# The multiplexed groups, of the CPU and of a cgroup that BPF counts, are read again and again under an intermittent
+# load.
 never_falls() {
     cgroup_make load.slice
     {
@@ -134,19 +134,19 @@ never_falls() {
         printf '%s\n' '  cgroup:' '    engine: bpf' '    include: ["/load.slice"]' '    groups:' \
             '      - {name: r08, events: r08}' '      - {name: r11, events: r11}'
     } | daemon_cpu=3 daemon_start
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'while :; do i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 1; done >/dev/null 2>&1 &
         echo $! >/tmp/load.pid
         echo $! >/sys/fs/cgroup/load.slice/cgroup.procs
         taskset -p 8 $!' >/dev/null
     scrape_begin
-    holds "$TRUTH_SCRAPES scrapes" eventually $((60 + TRUTH_SCRAPES)) has_scraped "$TRUTH_SCRAPES"
+    holds "$TRUTH_SCRAPES scrapes are made" eventually $((60 + TRUTH_SCRAPES)) has_scraped "$TRUTH_SCRAPES"
     scrape_end "multiplexed groups"
-    # Over all that time: what they were between the last two readings may be starved.
+    # The check covers the whole time, since the groups may be starved between the last two readings.
     equals "the groups of the cgroup were multiplexed" "$(get "/api/v1/counters?collector=cgroup" |
         jq "[.counters[] | select(.pmu == \"armv8_cortex_a76\") | .running_ns / .enabled_ns] |
             length > 0 and all(. > 0 and . < 0.9)")" true
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'pid=$(cat /tmp/load.pid)
         kill $pid
         while grep -q . /sys/fs/cgroup/load.slice/cgroup.procs; do sleep 0.1; done'
@@ -154,9 +154,9 @@ never_falls() {
     cgroup_remove
 }
 
-# scenario NAME PERCENT[:FAULTS[:LOOKS]] INCLUDE GROUPS CGROUPS BESIDE STEP...: a task takes the steps (guest/spin.c) in cgroups
-# that $engine counts, and BESIDE runs on the board meanwhile: see truth.py. GROUPS are separated by blanks. Where INCLUDE
-# has "/", the CPUs are counted, too. A bound above 3 % is that of the parts of /t.slice, and 0.5 % its own.
+# scenario NAME PERCENT[:FAULTS[:LOOKS]] INCLUDE GROUPS CGROUPS BESIDE STEP...: a task runs the steps (guest/spin.c) in
+# cgroups that $engine counts, while BESIDE runs on the board: see truth.py. GROUPS are separated by blanks. If INCLUDE
+# has "/", the CPUs are counted, too. A bound above 3 % applies to the children of /t.slice, which itself has 0.5 %.
 scenario() {
     local name=$1 bound=$2 include=$3 groups=$4 cgroups=$5 beside=$6 output i=0 events list cpus='{enabled: false}'
     shift 6
@@ -165,7 +165,7 @@ scenario() {
         printf '      - {name: g%s, events: "%s"}\n' $((i += 1)) "$events"
     done)
     [[ $include != *'"/"'* ]] || cpus=$'\n    groups:\n'$list
-    # shellcheck disable=SC2086 # a list
+    # shellcheck disable=SC2086 # words
     cgroup_make $cgroups
     printf '%s\n' 'web: {min_interval: 0s, local_operators: true}' 'collectors:' "  cpu: $cpus" '  cgroup:' \
         "    engine: ${engine/offsets/bpf}" "    include: [$include]" '    groups:' "$list" | engine_start
@@ -178,8 +178,8 @@ scenario() {
     printf '%s\n' "$output" | sed 's/^/    /'
 }
 
-# Each row is run with each engine. A group with a task's own two pinned events has room on six counters and that of cycles; two
-# levels of it have, too.
+# Each row runs with each engine. A group with a task's own two pinned events fits into six counters and that for
+# cycles, and so do two levels of it.
 # shellcheck disable=SC2016 # the board's shell expands them
 scenarios() {
     local hard='{cycles:u,instructions:u}' soft='{task-clock,page-faults}' three='{r08:u,r11:u,r10:u}'
@@ -193,7 +193,7 @@ scenarios() {
     scenario "three levels" 0.5 "$all" "instructions:u $soft" "t.slice t.slice/a t.slice/a/b" "" \
         into=t.slice/a/b loop=20 faults=500 into=t.slice/a loop=20 faults=300 into=t.slice/a/b loop=20 into=t.slice \
         loop=20
-    # With bpf a running task counts where it was until the next reading, whose time nothing bounds here.
+    # With bpf a running task counts for its old cgroup until the next reading, and this test does not bound that time.
     scenario "another one moves it while it runs" "$([ "$engine" = perf ] && echo 1:0:20 || echo 1000:100:20)" "$all" \
         "$hard $soft" "t.slice t.slice/a t.slice/b" \
         "$mine; "'while busy; do echo $pid >b/cgroup.procs; usleep 50000; echo $pid >a/cgroup.procs; usleep 50000; done' \
@@ -201,8 +201,8 @@ scenarios() {
     scenario "from one kind of core to the other" 0.5 '"/t.slice"' "$hard $soft" t.slice \
         "$mine; "'while busy; do for cpu in 2 8 1 4; do taskset -p $cpu $pid; usleep 30000; done; done' \
         into=t.slice loop=20 cpu=1 loop=20 faults=100 cpu=3 loop=200 faults=100
-    # Nothing is counted on a CPU that returns until the daemon has opened its counters there; and on Linux 5.10 tasks go
-    # on running on a CPU that goes when its counters are gone.
+    # Nothing is counted on a CPU that comes online until the daemon has opened its counters there. On Linux 5.10, tasks
+    # continue to run on a CPU that goes offline after its counters are closed.
     scenario "its CPU goes and returns" 0.5 '"/t.slice"' "$hard $soft" t.slice \
         "$mine; "'count() { ls -l /proc/$(cat /tmp/daemon.pid)/fd | grep -c perf_event; }; events=$(count)
             for i in 1 2 3; do case $(uname -r) in 5.10*) taskset -p 7 $pid ;; esac
@@ -219,7 +219,7 @@ scenarios() {
         into="t.slice$deep" loop=20 faults=500 into=t.slice loop=20
     scenario "20 levels below the counted one" 0.5 '"/t.slice"' "$hard $soft" "-p t.slice$deep" "" \
         into="t.slice$deep" loop=20 faults=500 into=t.slice loop=20
-    # With perf, up to 4 faults more than the task's own were seen, and with bpf none.
+    # With perf up to 4 faults more than the task's own were seen, with bpf none.
     scenario "200 cgroups of 1 ms" "$([ "$engine" = perf ] && echo 3:10 || echo 3)" "$all" "$hard $soft" "t.slice $(echo t.slice/c{1..200})" "" "${jobs[@]}"
     scenario "a task executes programs" 0.5 "$all" "$hard $soft" "t.slice t.slice/a t.slice/b" "" \
         into=t.slice/a faults=100 exec loop=20 into=t.slice/b exec faults=100 loop=20 exec into=t.slice/a loop=20
@@ -240,7 +240,7 @@ scenarios() {
     scenario "the root and the CPUs" 0.5 '"/"' "$hard $soft" t.slice "" into=t.slice loop=100 faults=500
 }
 
-# All rows with each engine.
+# Runs all rows with each engine.
 test_scenarios() {
     local engine
     for engine in ${TRUTH_ENGINES-perf bpf offsets}; do
@@ -250,10 +250,10 @@ test_scenarios() {
     cgroup_remove
 }
 
-# As a user who may count only programs.
+# Runs stat as a user who may only count user space.
 stat_of_nobody() {
     local counted
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'before=$(cat /proc/sys/kernel/perf_event_paranoid)
         echo 2 >/proc/sys/kernel/perf_event_paranoid
         drop none perfcountd stat -e instructions,context-switches -- spin 3 300 2>&1
@@ -261,8 +261,10 @@ stat_of_nobody() {
     counted=$(awk '$2 == "instructions_user" { gsub(",", "", $1); sum += $1 } END { print sum }' "$scratch/stat")
     within "stat -- spin of a user: instructions of 300000000 are $counted in user space, within 0.5 %" \
         "${counted:-0}" 300000000 200
-    contains "the user is told" "$(cat "$scratch/stat")" "not counted: what the command does in the kernel"
-    contains "and of what happens in the kernel" "$(cat "$scratch/stat")" "not counted: context-switches: this happens"
+    contains "a user is told that the kernel is not counted" \
+        "$(cat "$scratch/stat")" "not counted: what the command does in the kernel"
+    contains "a user is told which event is not counted" \
+        "$(cat "$scratch/stat")" "not counted: context-switches: this happens"
 }
 
 test_command() {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A daemon that nobody is connected to: it starts, is scraped, reloads, follows CPUs, pauses, records, ends; cgroups
- * come and go and are counted by each engine.
+ * A daemon without clients: it starts, is scraped, reloads, follows CPUs, pauses, records and ends; cgroups are created
+ * and removed, and counted with each engine.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void scrapes_act(void *state)
     }
 }
 
-/* There and half the way back: the group "software" goes and comes. */
+/* Reloads twice: the group "software" is removed and added again. */
 static void reload_act(void *state)
 {
     struct played *played = state;
@@ -70,7 +70,7 @@ static void reload_act(void *state)
     played_turn(played);
 }
 
-/* As a scrape does that finds a group which lost a member. */
+/* Requests a check, as a scrape does when a group has lost a member. */
 static void set_online(struct played *played, bool online)
 {
     faults_hold();
@@ -86,12 +86,12 @@ static void hotplug_act(void *state)
 {
     set_online(state, false);
     set_online(state, true);
-    played_pass(state, 61); /* a check that could not look is made again */
+    played_pass(state, 61); /* a failed check is repeated */
     played_scrape(state);
     played_pass(state, 2);
 }
 
-/* A check may have failed, and another comes with the next scrape. */
+/* A check may have failed; the next scrape requests another. */
 static void hotplug_recover(void *state)
 {
     struct played *played = state;
@@ -113,10 +113,10 @@ static void pause_act(void *state)
     played_scrape(played);
 }
 
-#define INTERVAL_S 11 /* more than history.interval */
+#define INTERVAL_S 11 /* longer than history.interval */
 #define LAST_FRAMES 2
 
-/* What each row grew by in the last frames. */
+/* Checks and describes how much each row grew in the last frames. */
 static void describe_line(const struct played *played, const struct history_line *line, size_t n_steps,
                           struct buffer *out)
 {
@@ -134,7 +134,7 @@ static void describe_line(const struct played *played, const struct history_line
         }
 }
 
-/* What was recorded has happened. */
+/* Checks that everything in the history was really counted. */
 static void look_back(struct played *played, struct buffer *out)
 {
     const struct histories *histories = recorder_histories(played->daemon.recorder);
@@ -237,7 +237,7 @@ static void cgroups_act(void *state)
     played_turn(played);
 }
 
-/* A group comes; what was counted before goes on. */
+/* Adds a group; the totals of the existing groups continue. */
 static void reload_cgroups(struct played *played, const char *config)
 {
     struct error error;
@@ -253,7 +253,7 @@ static void reload_perf_act(void *state)
     reload_cgroups(state, OTHER_CGROUPS("perf"));
 }
 
-/* An engine bpf that cannot start its program again, or has no memory for it, is replaced: counts begin at 0. */
+/* If the engine bpf cannot restart its program, or lacks memory for it, it is replaced, and counts restart at 0. */
 static void reload_bpf_act(void *state)
 {
     ((struct played *)state)->truth.cgroups_restart = true;
@@ -273,7 +273,7 @@ const struct scenario scenarios_of_daemon[] = {
     {"cgroups-perf", perf_engine, cgroups_act, played_recover, PLAYED},
     {"cgroups-bpf", bpf_engine, cgroups_act, played_recover, PLAYED},
     {"cgroups-reload-perf", perf_engine, reload_perf_act, played_recover, PLAYED},
-    /* A BPF program that cannot be attached is replaced at the next check of the CPUs. */
+    /* A BPF program that could not be attached is replaced at the next check of the CPUs. */
     {"cgroups-reload-bpf", bpf_engine, reload_bpf_act, played_recover, PLAYED, .may_be_silent = true},
     {.name = NULL},
 };

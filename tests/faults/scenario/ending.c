@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon ends while clients are connected: one is idle, one waits for rates, two have streams. */
+/* The daemon ends while four clients are connected: one is idle, one waits for rates, two have streams. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 enum { IDLE, RATES, SAMPLES, PROFILE };
 
-/* The stream of samples. */
+/* Whether the stream of samples has begun. */
 static bool has_begun(const void *userdata)
 {
     return strstr(((const struct client *)userdata)->in, "\"header\"");
@@ -49,7 +49,7 @@ static void *ending_prepare(void)
     return served;
 }
 
-/* As on SIGTERM: run.c. */
+/* Ends the daemon as SIGTERM does in run.c. */
 static void ending_act(void *state)
 {
     struct served_daemon *served = state;
@@ -82,7 +82,7 @@ static void ending_describe(void *state, struct buffer *out)
         fault_expect(strstr(client_text(samples), "\"reason\":\"shutdown\",\"records\":2,"),
                      "the stream looks complete:\n%s", client_text(samples));
     if (folded->outcome == CLIENT_ANSWERED && folded->status == 200)
-        fault_expect(folded->body_size > 10, "the profile looks complete, and is empty");
+        fault_expect(folded->body_size > 10, "the profile is empty, but looks complete");
     buffer_append_text(out, "it has ended\n");
 }
 

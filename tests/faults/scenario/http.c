@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scrapes over HTTP, in each format, compressed and not, on one connection and on several. An answer of status 200 has
- * exactly the series and members of the run before the fault, and values that the machine has counted; else it is a
- * sentence, or the connection is closed.
+ * Scrapes over HTTP in each format, with and without compression, on one connection and on several. A response with
+ * status 200 must have exactly the series and members of the run without faults, and values that the machine has
+ * counted; otherwise it must be an error message, or the connection must be closed.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -27,7 +27,7 @@
 #define CYCLES "perf_cpu_cycles_total"
 #define N_CPUS 4
 
-/* The requests, in this order, and the status of each answer. */
+/* The requests in order, and the expected status of each response. */
 static const struct question {
     const char *request, *headers;
     unsigned status;
@@ -54,12 +54,12 @@ static const struct question {
 
 struct scrapes {
     struct served_daemon served;
-    char *forms[ARRAY_SIZE(questions)]; /* of the answers under a fault; NULL where the status was not that of before */
-    uint64_t highest[N_CPUS];           /* cycles that were served */
+    char *forms[ARRAY_SIZE(questions)]; /* responses under a fault, without numbers; NULL: unexpected status */
+    uint64_t highest[N_CPUS];           /* highest number of cycles served */
     bool recovered;
 };
 
-/* A text without its numbers, which are others each time: each is "#". The caller frees it. */
+/* Returns the text with each number replaced by "#", since numbers differ each time. The caller frees it. */
 static char *form_of(const char *text)
 {
     char *form = malloc(strlen(text) + 1), *to = form;
@@ -74,7 +74,10 @@ static char *form_of(const char *text)
     return form;
 }
 
-/* Each CPU's cycles are at most the time that has passed; a reading that failed is left out, and none goes back. */
+/*
+ * Each CPU's cycles are at most those of the elapsed time, and never decrease. Values missing because a read failed are
+ * skipped.
+ */
 static void check_cycles(struct scrapes *scrapes, const char *text)
 {
     const struct fake_sys *fake = scrapes->served.played->fake;
@@ -92,7 +95,7 @@ static void check_cycles(struct scrapes *scrapes, const char *text)
     }
 }
 
-/* Of an answer that is complete: what it says is right, or says what is wrong. */
+/* Checks a complete response: it must be right, or be an error message. */
 static void check_answer(struct scrapes *scrapes, size_t i)
 {
     struct client *client = &scrapes->served.clients[0];
@@ -108,7 +111,7 @@ static void check_answer(struct scrapes *scrapes, size_t i)
     }
     fault_expect(client->status == questions[i].status || client->status == 500 || client->status == 503,
                  "%s is answered by %u: %.200s", questions[i].request, client->status, text);
-    fault_expect(client->head || client->body_size > 10, "%s: %u without a sentence", questions[i].request,
+    fault_expect(client->head || client->body_size > 10, "%s: %u without an explanation", questions[i].request,
                  client->status);
 }
 
@@ -121,7 +124,7 @@ static void ask(struct scrapes *scrapes, size_t i)
     faults_release();
     served_daemon_ask(served, 0, questions[i].request, questions[i].headers);
     client_step(&served->clients[0]);
-    /* The machine's time passes between the two readings of rates, and then the time that they are apart. */
+    /* Time must pass between the two readings of the rates, and then the rates' interval. */
     served_daemon_turn(served, 8);
     faults_hold();
     fake_advance(served->played->fake, STEP_NS);
@@ -150,11 +153,11 @@ static void scrapes_act(void *state)
         if (scrapes->served.clients[0].outcome == CLIENT_ANSWERED)
             check_answer(scrapes, i);
         if (faults_last() && scrapes->served.clients[0].outcome == CLIENT_WAITS)
-            break; /* nor would the others be answered */
+            break; /* the remaining requests would not be answered either */
     }
 }
 
-/* The next connection, and the next reading; an event that was refused for good is asked for again by a reload. */
+/* Opens a new connection. A reload retries events that were permanently refused. */
 static void scrapes_recover(void *state)
 {
     struct scrapes *scrapes = state;
@@ -168,7 +171,7 @@ static void scrapes_recover(void *state)
     served_daemon_turn(&scrapes->served, 20);
 }
 
-/* All answers again, which are right now. */
+/* Repeats all requests, whose responses must be right now. */
 static void scrapes_describe(void *state, struct buffer *out)
 {
     struct scrapes *scrapes = state;

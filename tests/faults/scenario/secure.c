@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients of a server with TLS and passwords: their handshakes and passwords; the same while the certificate and the
- * password are replaced, or TLS is switched off and on. Nobody gets in who should not, and a right password is never
- * called wrong.
+ * Clients of a server with TLS and passwords: their handshakes and passwords, also while the certificate and the
+ * password are replaced, or TLS is disabled and enabled. No unauthorised client is let in, and a right password is
+ * never rejected as wrong.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -32,8 +32,8 @@
 
 struct secure {
     struct served_daemon served;
-    bool changing; /* which of the two passwords is right */
-    bool renewed;  /* the other password and the second certificate hold in the end */
+    bool changing; /* both passwords may be right */
+    bool renewed;  /* the second password and certificate apply in the end */
     bool recovered;
 };
 
@@ -47,7 +47,7 @@ static void write_pem(const char *directory, const char *name, gnutls_datum_t *p
     gnutls_free(pem->data);
 }
 
-/* Writes DIRECTORY/cert.pem and DIRECTORY/key.pem: a new key, a certificate of this serial number. */
+/* Writes DIRECTORY/cert.pem and DIRECTORY/key.pem: a new key, and a certificate with this serial number. */
 static void write_certificate(const char *directory, unsigned char serial)
 {
     gnutls_x509_privkey_t key;
@@ -105,7 +105,7 @@ static bool has_outcome(const void *userdata)
     return ((const struct client *)userdata)->outcome != CLIENT_WAITS;
 }
 
-/* A refusal is held back for a while, which passes at once. */
+/* A 401 response is delayed; the simulated time passes at once. */
 static struct client *ask(struct secure *secure, size_t i, const char *request, const char *password)
 {
     struct served_daemon *served = &secure->served;
@@ -118,7 +118,7 @@ static struct client *ask(struct secure *secure, size_t i, const char *request, 
     return client;
 }
 
-/* 0: the connection was closed. */
+/* Returns the status; 0 if the connection was closed. */
 static unsigned get(struct secure *secure, size_t i, const char *password)
 {
     struct client *client = ask(secure, i, "GET /metrics", password);
@@ -128,13 +128,13 @@ static unsigned get(struct secure *secure, size_t i, const char *password)
     if (client->outcome != CLIENT_ANSWERED)
         return 0;
     const char *text = client_text(client);
-    fault_expect(client->status != 200 || right, "%s: it is let in", password);
-    fault_expect(client->status != 401 || wrong, "%s: the right password is called wrong: %s", password, text);
+    fault_expect(client->status != 200 || right, "%s: the daemon admits this client", password);
+    fault_expect(client->status != 401 || wrong, "%s: the daemon rejects the right password: %s", password, text);
     fault_expect(client->status != 200 || !faults_are_of_memory() || strstr(text, "perf_cpu_cycles_total{"),
                  "nothing is served:\n%s", text);
     const char *header = client_header(client, "X-Frame-Options");
-    fault_expect(header && strncmp(header, "deny", 4) == 0, "%u without the header that is configured", client->status);
-    fault_expect(client->status == 200 || client->body_size > 10, "%u without a sentence", client->status);
+    fault_expect(header && strncmp(header, "deny", 4) == 0, "%u without the configured header", client->status);
+    fault_expect(client->status == 200 || client->body_size > 10, "%u without an explanation", client->status);
     fault_expect(client->status == 200 || client->status == 401 || client->status >= 500, "%s: %u: %s", password,
                  client->status, text);
     return client->status;
@@ -148,7 +148,7 @@ static void secure_act(void *state)
     get(state, 0, WITH_SECRET);
 }
 
-/* The files are looked at when a client comes, once a second. */
+/* The daemon checks the files when a client connects, at most once a second. */
 static void visit(struct secure *secure)
 {
     faults_pass(2 * NSEC_PER_SEC);
@@ -172,7 +172,7 @@ static void secure_recover(void *state)
     secure->recovered = true;
 }
 
-/* On connections of their own. */
+/* Uses new connections. */
 static void secure_describe(void *state, struct buffer *out)
 {
     static const char *const passwords[] = {WITH_SECRET, WITH_OTHER, ""};
@@ -198,7 +198,7 @@ static void secure_finish(void *state)
     free(secure);
 }
 
-/* Three clients are connected, one of them by an answer that it has had. */
+/* Three clients are connected and have had a response. */
 static void *changing_prepare(void)
 {
     struct secure *secure = secure_prepare();
@@ -209,7 +209,7 @@ static void *changing_prepare(void)
     return secure;
 }
 
-/* Another certificate and another password: those who are connected stay, and the next have them. */
+/* Replaces the certificate and the password: existing connections stay, new ones use the new certificate. */
 static void renewal_act(void *state)
 {
     struct secure *secure = state;
@@ -225,7 +225,7 @@ static void renewal_act(void *state)
     get(secure, 1, WITH_SECRET);
 }
 
-/* TLS goes off and on again. */
+/* Disables TLS and enables it again. */
 static void toggle_act(void *state)
 {
     struct secure *secure = state;
@@ -241,7 +241,7 @@ static void toggle_act(void *state)
     get(secure, 1, WITH_SECRET);
 }
 
-/* An operator has the configuration read again: other limits, so that other sockets listen at the same address. */
+/* An operator reloads a configuration with other limits, so that new sockets listen on the same address. */
 static void relisten_act(void *state)
 {
     struct secure *secure = state;

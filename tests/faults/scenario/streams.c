@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Four clients have samples at once, each in another format, from rings of two captures, with symbols by the
- * symboliser. A stream that ends as a whole has each sample that was taken, or counts it as lost; else it breaks off,
- * or there is a sentence.
+ * Four clients sample at once, each in another format, from the ring buffers of two captures, with symbols from the
+ * symboliser. A stream that ends normally must have each sample that was taken, or count it as lost; otherwise it must
+ * break off, or be an error message.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -25,12 +25,12 @@
 #define IP UINT64_C(0x401234)
 #define PERIOD 1000000
 #define OTHER_PERIOD 2000000
-#define SECONDS 60 /* the clock of the machine runs on while something is awaited, for some seconds at most */
+#define SECONDS 60 /* the machine's clock also advances while the test waits, by some seconds at most */
 #define BURSTS 3
 #define PER_BURST 20
 #define TAKEN (BURSTS * PER_BURST * (size_t)4) /* on four CPUs */
 #define KERNEL_NAME "do_idle"
-/* A fault may forbid what is awaited: a stream that begins, a name from the symboliser. */
+/* A fault may prevent what the test waits for, such as the start of a stream or a symbol. */
 #define FAULT_SECONDS 1.0
 #define NAMES_STEP 0.02
 #define PASSES_MAX 6
@@ -48,12 +48,12 @@ static const char *const requests[N_FORMATS] = {
 
 struct streams {
     struct served_daemon served;
-    size_t sampled[N_FORMATS]; /* that the rings have had for it */
-    size_t of_user[N_FORMATS]; /* those of them that a stream has which was refused the kernel's part */
-    size_t late[N_FORMATS];    /* those that a stream has at least which, by a fault, began behind the first sample */
-    size_t seen[N_FORMATS];    /* that it has, or counts as lost */
+    size_t sampled[N_FORMATS]; /* samples written to the ring buffers of the stream */
+    size_t of_user[N_FORMATS]; /* those that a stream has if it may not sample the kernel */
+    size_t late[N_FORMATS];    /* the least that a stream has if, because of a fault, it began after the first sample */
+    size_t seen[N_FORMATS];    /* samples that it has, or counts as lost */
     char folded[4096];
-    bool begun[N_FORMATS]; /* before the first sample */
+    bool begun[N_FORMATS]; /* it began before the first sample */
     bool recovered;
 };
 
@@ -76,7 +76,9 @@ static void *streams_prepare(void)
     return streams;
 }
 
-/* A text shows that it has begun. The others, each the first with rings of its period, show only that they have rings.
+/*
+ * Returns whether the stream has visibly begun. The text formats show it in their output; the others only by their ring
+ * buffers, and each of them is the first with its period.
  */
 static bool is_seen(const struct served_daemon *served, enum format format)
 {
@@ -99,7 +101,7 @@ static bool is_text(enum format format)
     return format == FORMAT_NDJSON || format == FORMAT_PERF_DATA;
 }
 
-/* The stream of one format: it is seen, or has ended. */
+/* A stream that the test waits for. */
 struct awaited {
     struct served_daemon *served;
     enum format format;
@@ -113,7 +115,7 @@ static bool is_decided(const void *userdata)
            is_seen(awaited->served, awaited->format);
 }
 
-/* Returns whether it is seen. */
+/* Returns whether the stream has visibly begun. */
 static bool ask(struct served_daemon *served, enum format format, double seconds)
 {
     struct awaited awaited = {served, format};
@@ -124,8 +126,9 @@ static bool ask(struct served_daemon *served, enum format format, double seconds
 }
 
 /*
- * To the rings of a period, and on to the streams that are of it. A text has those from when it is seen. A stream that
- * was refused the kernel's part has only those of such rings.
+ * Writes a sample to the ring buffers with this period, and counts it for the streams that use them. A text format has
+ * all samples since it has visibly begun. A stream that may not sample the kernel has only those of its own ring
+ * buffers.
  */
 static void sample_period(struct streams *streams, uint64_t period, uint64_t ip)
 {
@@ -140,7 +143,7 @@ static void sample_period(struct streams *streams, uint64_t period, uint64_t ip)
         }
 }
 
-/* The daemon takes what is in the rings. */
+/* Lets the daemon read the ring buffers. */
 static void take_samples(struct streams *streams)
 {
     struct fake_sys *fake = streams->served.played->fake;
@@ -162,8 +165,8 @@ static bool never(const void *userdata)
 }
 
 /*
- * A sample at a time, until a name of the kernel's is seen: the symboliser, a real process, has answered then, and no
- * time that is only played ends what it does. Returns whether one is seen.
+ * Samples repeatedly until a kernel symbol is seen: then the symboliser, a real process, has answered, and no simulated
+ * time can end its work. Returns whether one was seen.
  */
 static bool await_names(struct streams *streams, double seconds)
 {
@@ -192,7 +195,7 @@ static void sample(struct streams *streams)
     take_samples(streams);
 }
 
-/* Each line is an object; the last one has the counts. */
+/* Each line must be a JSON object; the last one has the counts. */
 static size_t count_ndjson(struct client *client, size_t sampled)
 {
     const char *text = client_text(client), *end;
@@ -201,10 +204,10 @@ static size_t count_ndjson(struct client *client, size_t sampled)
 
     for (; *text; text = end + 1) {
         end = strchr(text, '\n');
-        fault_expect(end, "the last line of the stream is cut: %.200s", text);
-        fault_expect(!ended, "there are lines behind the end: %.200s", text);
+        fault_expect(end, "the last line of the stream is incomplete: %.200s", text);
+        fault_expect(!ended, "lines follow the end record: %.200s", text);
         _cleanup_(json_decrefp) json_t *line = json_loadb(text, (size_t)(end - text), 0, NULL);
-        fault_expect(line, "a line of the stream is no JSON: %.*s", (int)(end - text), text);
+        fault_expect(line, "a line of the stream is not JSON: %.*s", (int)(end - text), text);
         const char *type = json_string_value(json_object_get(line, "type"));
         n += type && str_equal(type, "sample");
         ended = type && str_equal(type, "end");
@@ -212,8 +215,8 @@ static size_t count_ndjson(struct client *client, size_t sampled)
             lost = (size_t)(json_integer_value(json_object_get(line, "lost")) +
                             json_integer_value(json_object_get(line, "dropped")));
     }
-    fault_expect(ended, "the stream has no end, and looks complete");
-    fault_expect(n + lost <= sampled, "%zu samples and %zu lost, but %zu were taken", n, lost, sampled);
+    fault_expect(ended, "the stream has no end record, but looks complete");
+    fault_expect(n + lost <= sampled, "%zu samples were sent and %zu were lost, but %zu were taken", n, lost, sampled);
     return n + lost;
 }
 
@@ -223,7 +226,7 @@ static size_t count_perf_data(const struct client *client)
     struct perf_event_header header;
     size_t n = 0;
 
-    fault_expect(client->body_size > 16 && memcmp(at, "PERFILE2", 8) == 0, "perf.data does not begin as such");
+    fault_expect(client->body_size > 16 && memcmp(at, "PERFILE2", 8) == 0, "perf.data has the wrong signature");
     for (at += 16; at < end; at += header.size) {
         fault_expect((size_t)(end - at) >= sizeof(header), "perf.data ends within a record");
         memcpy(&header, at, sizeof(header));
@@ -256,7 +259,7 @@ static size_t count_folded(struct client *client, char *copy, size_t size)
     snprintf(copy, size, "%s", text);
     for (; *text; text = strchr(text, '\n') + 1) {
         space = memrchr(text, ' ', strcspn(text, "\n"));
-        fault_expect(space && strchr(text, '\n'), "a folded line without its number: %.200s", text);
+        fault_expect(space && strchr(text, '\n'), "a folded line has no number: %.200s", text);
         n += strtoul(space, NULL, 10);
     }
     return n;
@@ -279,8 +282,8 @@ static size_t count_samples(struct streams *streams, enum format format)
 }
 
 /*
- * Passes the time of the streams. Real processes may be slow to answer the daemon, so that a stream begins, or a
- * request is sent again, after time has passed: then the same time passes once more.
+ * Advances the time to the end of the streams. Real processes may answer slowly, so that a stream begins, or a request
+ * is repeated, after the time has advanced: then the time advances again.
  */
 static void end_streams(struct served_daemon *served)
 {
@@ -293,7 +296,7 @@ static void end_streams(struct served_daemon *served)
     served_daemon_wait(served);
 }
 
-/* Four streams from their beginning to their end. `well`: nothing fails. */
+/* Runs four streams from start to end. `well`: without a fault. */
 static void run_streams(struct streams *streams, bool well)
 {
     static const enum format order[] = {FORMAT_PPROF, FORMAT_FOLDED, FORMAT_NDJSON, FORMAT_PERF_DATA};
@@ -305,12 +308,14 @@ static void run_streams(struct streams *streams, bool well)
     memset(streams->late, 0, sizeof(streams->late));
     for (size_t i = 0; i < N_FORMATS; i++)
         streams->begun[order[i]] = ask(served, order[i], seconds);
-    /* Real processes read /proc for these two. Under a fault they may begin late, even after the texts, and do not show
-     * it. */
+    /*
+     * Real processes read /proc for these two. Under a fault they may begin late, even after the text formats, without
+     * showing it.
+     */
     streams->begun[FORMAT_PPROF] &= well;
     streams->begun[FORMAT_FOLDED] &= well;
     bool named = await_names(streams, seconds);
-    fault_expect(named || !well, "no name is known after %d seconds", EVENT_SECONDS);
+    fault_expect(named || !well, "no kernel symbol is seen after %d seconds", EVENT_SECONDS);
     for (unsigned i = 0; i < BURSTS; i++)
         sample(streams);
     end_streams(served);
@@ -328,10 +333,10 @@ static void run_streams(struct streams *streams, bool well)
         fault_expect(whole || !well, "%s: no stream: %.300s", requests[i], client->in);
         fault_expect(!well || streams->sampled[i] >= TAKEN, "%s: %zu samples are too few", requests[i],
                      streams->sampled[i]);
-        /* Folded stacks of no sample are an empty text. */
+        /* Folded stacks without samples are an empty text. */
         bool may_be_empty = whole && i == FORMAT_FOLDED && !streams->begun[i];
         fault_expect(client->outcome != CLIENT_ANSWERED || client->body_size > 10 || may_be_empty,
-                     "%s: %u without a sentence", requests[i], client->status);
+                     "%s: %u without an explanation", requests[i], client->status);
     }
     faults_release();
 }
@@ -342,8 +347,8 @@ static void streams_act(void *state)
 }
 
 /*
- * The sampler forgets all processes and tables when there was no client for a minute. A file that seemed to hang,
- * because time passed while real processes read it, is left alone for an hour.
+ * The sampler discards all processes and symbol tables after a minute without clients. A file that seemed to hang,
+ * because time was advanced while real processes read it, is not read again for an hour.
  */
 static void streams_recover(void *state)
 {
@@ -363,7 +368,7 @@ static void streams_describe(void *state, struct buffer *out)
 
     if (!streams->recovered)
         return;
-    fault_expect(rings_count(streams->served.played->fake, 0) == 0, "rings are open without a client");
+    fault_expect(rings_count(streams->served.played->fake, 0) == 0, "rings are open although no client is connected");
     run_streams(streams, true);
     buffer_append_text(out, streams->folded);
 }

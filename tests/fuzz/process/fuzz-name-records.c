@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as what a reader of state files that was taken over sends to the daemon, while cgroups of containers come
- * and go: a container gets a name only by a record of its own id with a ticket that was asked with, and a name can be
- * shown.
+ * Sends any bytes to the daemon as a compromised reader of state files, while containers are created and removed. A
+ * container gets a name only from a record with its own id and a ticket of a request, and each name is printable.
  */
 #include "base/text.h"
 #include "cgroups/name-source.h"
@@ -18,7 +17,7 @@ enum action { FIND, FORGET, RECORD, LAST_RECORD, DISPATCH, WAIT, RAW, HANG_UP, N
 #define SIXTEEN(c) c c c c c c c c c c c c c c c c
 #define ID(c) SIXTEEN(c) SIXTEEN(c) SIXTEEN(c) SIXTEEN(c)
 
-/* The names that they get begin with the digit of their ids. */
+/* The first character of a container's name is that of its id, so that a name of another container is noticed. */
 static const struct {
     const char *path, *id;
 } cgroups[] = {
@@ -34,7 +33,7 @@ static struct {
     struct state_files state_files;
     struct input input;
     void *state;
-    int reader; /* its end of the socket */
+    int reader; /* the reader's end of the socket */
     uint64_t now, tickets[TICKETS_MAX];
     size_t n_tickets;
     bool was_raw;
@@ -78,7 +77,7 @@ static void enter(void)
 
 /* --- the reader --- */
 
-/* With a ticket that nobody asked with, the name begins with an "x". */
+/* If the ticket was never requested, the name begins with "x". */
 static void send_record(bool is_last)
 {
     _cleanup_(buffer_done) struct buffer packet = {0};
@@ -91,7 +90,7 @@ static void send_record(bool is_last)
     record.header.ticket = is_asked
                                ? world.tickets[input_byte(&world.input) % MIN(world.n_tickets, (size_t)TICKETS_MAX)]
                                : input_word(&world.input);
-    for (size_t i = 0; i < world.n_tickets && !is_asked; i++) /* by chance */
+    for (size_t i = 0; i < world.n_tickets && !is_asked; i++) /* skips tickets that are valid by chance */
         if (world.tickets[i % TICKETS_MAX] == record.header.ticket)
             return;
     if (is_last)

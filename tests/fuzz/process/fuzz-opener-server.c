@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as what a daemon that was taken over sends to its opener: packets one after another, each with descriptors,
- * also those that the opener handed out before. Each packet gets one reply, with as many descriptors as it says;
- * the opener keeps none, opens nothing but what the rules allow, and takes as a cgroup only what is one.
+ * Sends any bytes to an opener as a compromised daemon: a sequence of packets with descriptors, including those that
+ * the opener returned before. Each packet gets one reply with as many descriptors as it says. The opener keeps none of
+ * them, opens only what the rules allow, and accepts only cgroups as cgroups.
  */
 #include <linux/magic.h>
 #include <sys/eventfd.h>
@@ -30,11 +30,11 @@ static struct {
     struct finders finders;
     struct stragglers stragglers;
     char cgroups[256];
-    int daemon; /* its end of the socket */
+    int daemon; /* the daemon's end of the socket */
     int files[SOCKET + 1];
     struct fd_list handed_out;
     bool sampling;
-    uint16_t kind; /* of the packet that was sent last */
+    uint16_t kind; /* of the last packet sent */
 } world;
 
 static const char *const paths[] = {
@@ -48,7 +48,7 @@ static const char *const paths[] = {
     "/etc/shadow",
 };
 
-/* In place of fork(2): the opener starts no child for a state file that belongs to a user, and no finder. */
+/* Replaces fork(2): the opener cannot start a child for a user's state file, or a finder. */
 pid_t fork(void)
 {
     assert(world.kind == OPENER_REQUEST_STATE || (world.kind == OPENER_REQUEST_FINDER && world.sampling));
@@ -56,7 +56,7 @@ pid_t fork(void)
     return -1;
 }
 
-/* --- the kernel, which only looks whether it may be asked that --- */
+/* --- the kernel, which only checks that the call is permitted --- */
 
 static bool fd_is_cgroup(int fd)
 {
@@ -313,7 +313,7 @@ static int choose_fd(struct input *input)
     return world.handed_out.n ? world.handed_out.fds[choice / N_FD_KINDS % world.handed_out.n] : world.files[MEMORY];
 }
 
-/* --- what comes back --- */
+/* --- replies --- */
 
 static void keep(struct fd_list *fds)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a client of the whole HTTP server, over TCP: through libmicrohttpd, the checks of heads and hosts, the
- * routes and their parameters, to the documents. The answer is a response; nothing is an internal error; a client
- * that is not an operator reloads and pauses nothing; and an ordinary client is served afterwards.
+ * Sends any bytes over TCP to the whole HTTP server: libmicrohttpd, the checks of heads and hosts, the routes with
+ * their parameters, and the documents. The answer is a valid response, never an internal error; a client that is not an
+ * operator cannot reload or pause; and an ordinary client is served afterwards.
  *
- * The first byte is the size of the pieces in which the rest is sent (0: at once). With the lowest bit of the second
- * one the client then says that it sends no more.
+ * The first byte is the size of the pieces in which the rest is sent (0: at once). If the lowest bit of the second byte
+ * is set, the client then shuts down its sending side.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -67,7 +67,7 @@ static void enter(void)
     atexit(leave);
 }
 
-/* It leaves no port behind that waits. */
+/* The connection is reset when it is closed, so that its port is not left in TIME_WAIT. */
 static int client_connect(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
@@ -78,7 +78,7 @@ static int client_connect(void)
     return fd;
 }
 
-/* 1: something happened; 0: nothing; -1: the server has closed the connection. */
+/* Returns 1 if something happened, 0 if not, and -1 if the server has closed the connection. */
 static int turn(int fd, struct buffer *answer)
 {
     char bytes[16384];
@@ -124,7 +124,7 @@ static void check_answer(struct buffer *answer)
     assert(strstr(answer->data, "\r\n\r\n") || status == 100);
 }
 
-/* An ordinary client. */
+/* Checks that an ordinary client is served. */
 static void check_service(void)
 {
     static const char request[] = "GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";

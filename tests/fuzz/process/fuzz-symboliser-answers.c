@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as what a symboliser that was taken over sends to the daemon: hellos and answers in any order, of any size,
- * with descriptors of all kinds or without. Each request of the daemon is done once; a table that it gets is sound; no
- * descriptor is kept.
+ * Sends any bytes to the daemon as a compromised symboliser: hellos and answers in any order, of any size, with or
+ * without descriptors of all kinds. Each request of the daemon is completed once, a table that it gets is valid, and no
+ * descriptor is leaked.
  *
  * The process is /bin/sleep: the fuzzer keeps the socket, and answers in its place.
  */
@@ -21,11 +21,11 @@ enum fd_kind { NONE, SOUND, BYTES, UNSEALED, PIPE, N_FD_KINDS };
 static struct {
     struct sys sys;
     sd_event *event;
-    int process; /* the symboliser's end of the socket, -1: it hung up */
+    int process; /* the symboliser's end of the socket; -1: closed */
     unsigned n_asked, n_done;
 } world = {.process = -1};
 
-/* --- posix_spawn(3) as the daemon's side calls it --- */
+/* --- replacements for posix_spawn(3) --- */
 
 int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions, int fd, int target)
 {
@@ -153,7 +153,7 @@ static void act(struct input *input, struct symboliser *symboliser, unsigned *do
         answer(input, kind, input_byte(input));
     if (kind == HANG_UP)
         world.process = -1;
-    if (!(choice & 0x80)) /* or with the next one */
+    if (!(choice & 0x80)) /* otherwise together with the next message */
         turn();
 }
 
@@ -179,6 +179,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     closep(&world.process);
     world.process = -1;
     assert(world.n_done == world.n_asked);
-    assert(is_first || count_fds() == before); /* the first one opens what the event loop has */
+    assert(is_first || count_fds() == before); /* the first run opens the descriptors of the event loop */
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the records of a capture, in which programs have chosen their names and the files that they map: each
- * goes to the symbols and to the writers of all formats. A line of NDJSON is an object, whatever is in it; a line of
- * folded stacks ends with a number; both are printable UTF-8.
+ * Uses any bytes as the records of a capture, in which programs choose their names and the files that they map. Each
+ * record is passed to the symbols and to the writers of all formats. Whatever it contains, a line of NDJSON is an
+ * object, a line of folded stacks ends with a number, and both are printable UTF-8.
  */
 #include <jansson.h>
 
@@ -48,7 +48,7 @@ static void leave(void)
 
 static void enter(void)
 {
-    setenv("PERFCOUNTD_SYMBOLISER", "1", 1); /* none is started */
+    setenv("PERFCOUNTD_SYMBOLISER", "1", 1); /* no symboliser is started */
     world.fake = fake_machine_no_pmu();
     fake_file(world.fake, "/proc/kallsyms", "ffffffff81000000 T _text\nffffffff82000000 T _etext\n");
     fake_file(world.fake, "/proc/self/mountinfo", "1 0 0:1 / /cgroups rw - cgroup2 none rw\n");
@@ -96,7 +96,7 @@ static void stream_begin(struct stream *stream, struct symbols *symbols, uint8_t
     }
 }
 
-/* The first bytes of a record are any, and the rest zeros. */
+/* The first bytes of a record are arbitrary, the rest are zeros. */
 static void stream_take(struct stream *stream, struct input *input)
 {
     static const uint8_t types[] = {PERF_RECORD_SAMPLE, PERF_RECORD_MMAP2, PERF_RECORD_COMM, PERF_RECORD_FORK,
@@ -148,7 +148,7 @@ static void stream_end(struct stream *stream)
 static void check_line(size_t writer, const char *line, size_t size)
 {
     assert(utf8_printable_prefix(line, size) == size);
-    if (writer == 0) { /* jansson's integers are of 63 bits */
+    if (writer == 0) { /* jansson's integers have only 63 bits */
         const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
         json_t *object = json_loadb(line, size, flags, NULL);
         assert(object && json_is_string(json_object_get(object, "type")));
@@ -161,7 +161,7 @@ static void check_line(size_t writer, const char *line, size_t size)
     assert(digits > 0 && digits + 1 < size && line[size - digits - 1] == ' ');
 }
 
-/* Of NDJSON and of folded stacks. */
+/* Checks NDJSON and folded stacks. */
 static void stream_check(const struct stream *stream)
 {
     for (size_t i = 0; i < 2 && stream->out[i].size > 0; i++) {

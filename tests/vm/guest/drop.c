@@ -2,8 +2,8 @@
 /*
  * drop CAPABILITY[,CAPABILITY...]|none COMMAND...
  *
- * Runs the command as nobody, with nothing but the named capabilities (perfmon, sys_admin), as a unit with User= and
- * AmbientCapabilities= would.
+ * Runs the command as nobody with only the named capabilities (perfmon, sys_admin), like a unit with User= and
+ * AmbientCapabilities=.
  */
 #define _GNU_SOURCE
 #include <linux/capability.h>

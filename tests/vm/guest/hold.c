@@ -2,8 +2,8 @@
 /*
  * hold CPU NUMBER
  *
- * Holds that many of the CPU's counters until it is ended, as another user of perf would: pinned events, which go
- * before all that are not. Says how many it got.
+ * Holds this many counters of the CPU until it is killed, like another user of perf: with pinned events, which have
+ * priority over others. Prints how many it got.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -20,7 +20,7 @@ static int open_pinned(int cpu, const struct perf_event_attr *attr)
     return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* A pinned event that found no counter gives the end of the file. */
+/* Reading a pinned event without a counter returns end of file. */
 static int has_counter(int fd)
 {
     uint64_t value;
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     for (int i = 0; i < atoi(argv[2]); i++) {
-        /* The cycle counter is the first. */
+        /* The first event uses the cycle counter. */
         int fd = open_pinned(atoi(argv[1]), i == 0 ? &cycles : &raw);
 
         if (fd < 0) {

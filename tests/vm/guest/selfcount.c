@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts itself on the board, and reads each counter in user space between two read(2) of it.
+ * Counts itself on the board, and reads each counter in user space between two read(2) calls.
  *
  *   selfcount CPU...            a hundred readings on each of these CPUs in turn
- *   selfcount forbid            forbids it (kernel.perf_user_access=0) between two readings, without giving up the CPU
+ *   selfcount forbid            sets kernel.perf_user_access=0 between two readings, without giving up the CPU
  *
- * A line for each CPU and event: how many readings were without a system call, how many did not lie between what the
- * two read(2) said, in count and in time, the least distance of those two, and the last count.
+ * Prints a line for each CPU and event: the number of readings without a system call, the number of readings that are
+ * not between the two read(2) calls in count or time, the smallest difference of these two, and the last count.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 #define READINGS 100
 
-/* The CPU's own reader, which can be made to refuse: then the same counter is read by read(2). */
+/* The CPU's own reader, which can be switched off; then read(2) is used for the same counter. */
 struct switched {
     struct userpage_reader reader;
     bool refuses;
@@ -93,7 +93,7 @@ static void read_forbidden(enum thread_counter_event event, struct thread_counte
     if (pwrite(fd, "1", 1, 0) != 1)
         perror("perf_user_access");
     close(fd);
-    usleep(10000); /* it is allowed again from the next time the task is switched to */
+    usleep(10000); /* user-space access is permitted again when the task is switched in next time */
 }
 
 int main(int argc, char **argv)

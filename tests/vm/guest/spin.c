@@ -46,7 +46,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Executes 2 * `rounds` instructions, and a handful more. */
+/* Executes 2 * `rounds` instructions and a few more. */
 static void loop(uint64_t rounds)
 {
     __asm__ volatile(".balign 64\n"
@@ -90,7 +90,7 @@ static void work(double seconds, int changing)
             loop(100000);
 }
 
-/* QEMU goes on with the next CPU at each yield. */
+/* QEMU continues with the next CPU at each yield instruction. */
 static void yield(double seconds)
 {
     for (double start = now(); now() - start < seconds;)
@@ -101,14 +101,14 @@ static void yield(double seconds)
 /* --- service --- */
 
 /*
- * The kernel traps WFI of user space. A semihosting call that reads QEMU's console, which has no input, halts the
- * CPU as well: interrupts are served, and then the call is repeated, until a signal skips it. Meanwhile the task has
- * the CPU, and its cycles are counted.
+ * The kernel traps WFI in user space. A semihosting call that reads QEMU's console, which has no input, halts the CPU
+ * as well: interrupts are handled, and then the call is repeated, until a signal handler skips it. Meanwhile the task
+ * owns the CPU, and its cycles are counted.
  */
 #define SEMIHOSTING_CALL 0xd45e0000 /* hlt #0xf000 */
 #define SYS_READC 7
 #define SLOT_MS 20
-#define SLOTS 6 /* of a second */
+#define SLOTS 6 /* per second */
 
 static void skip_call(int number, siginfo_t *info, void *context)
 {
@@ -126,7 +126,7 @@ static void halt(void)
     __asm__ volatile("hlt #0xf000" : "+r"(call) : : "x1", "memory");
 }
 
-/* As loop(), in little time of the emulator: 400 instructions in each round. */
+/* Executes instructions like loop(), but faster in the emulator: 400 in each round. */
 static void pass(uint64_t rounds)
 {
     __asm__ volatile(".balign 64\n"
@@ -181,13 +181,13 @@ enum { INSTRUCTIONS, CYCLES, FAULTS, CLOCK, N_COUNTED };
     0 /* the stay for what a move of its own takes, "-": one cgroup has a part of it, and the other the rest */
 #define PMUS_MAX 2
 
-/* It lasts while the program executes itself, as the events do: the memory of a file that stays open. */
+/* The state survives execve(2), like the events do: it is the memory of a file that stays open. */
 static struct task {
     struct stay {
         char path[256];
         int64_t counted[N_COUNTED];
     } stays[STAYS_MAX];
-    int n, last, current; /* of the last step `into`, and now; -1: what is counted belongs to no cgroup */
+    int n, last, current; /* the stay of the last step `into`, and the current one; -1: counts belong to no cgroup */
     int64_t begun[N_COUNTED];
     int fds[N_COUNTED][PMUS_MAX], n_fds[N_COUNTED];
 } * task;
@@ -209,7 +209,7 @@ static void open_event(int kind, uint32_t type, uint64_t config)
     task->fds[kind][task->n_fds[kind]++] = fd;
 }
 
-/* Each kind of core has a PMU of its own, which counts the task while it runs there. */
+/* Each kind of core has its own PMU, which counts the task while it runs there. */
 static void open_events(void)
 {
     DIR *devices = opendir("/sys/bus/event_source/devices");
@@ -244,7 +244,7 @@ static int64_t count_of(int kind)
     return sum;
 }
 
-/* What was counted since the last call belongs to the current cgroup; what follows belongs to `next`. */
+/* Attributes what was counted since the last call to the current cgroup, and what follows to `next`. */
 static void begin_stay(int next)
 {
     for (int kind = 0; kind < N_COUNTED; kind++) {
@@ -324,7 +324,7 @@ static void run_on(const char *cpus)
         fail("sched_setaffinity");
 }
 
-/* All memory is there before anything is counted, so that there are no page faults but those of the steps. */
+/* All memory is allocated before anything is counted, so that only the steps cause page faults. */
 static void open_task(void)
 {
     const char *kept = getenv("SPIN_TASK");
@@ -383,7 +383,7 @@ static void take_steps(char **argv)
         else
             exit(2);
     }
-    /* What is printed is not counted in the last cgroup. */
+    /* The output is not counted in the last cgroup. */
     move_into(".");
     begin_stay(-1);
     close(open("/tmp/task.over", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
@@ -411,7 +411,7 @@ int main(int argc, char **argv)
         perror("sched_setaffinity");
         return 1;
     }
-    /* The program that started this must be at rest: QEMU's counters see the instructions of all CPUs. */
+    /* The program that started this must be idle: QEMU's counters include the instructions of all CPUs. */
     usleep(300000);
     if (argc == 3)
         loop((uint64_t)atoll(argv[2]) * 500000);
