@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 
 /*
- * Longer than a message by three bytes: a UTF-8 character that vsnprintf() truncates then starts beyond the end of the
- * message, and is dropped rather than replaced.
+ * Three bytes longer than a message: if vsnprintf() truncates a UTF-8 character, that character starts beyond the end
+ * of the message and is dropped instead of being replaced by U+FFFD.
  */
 struct draft {
     char text[sizeof(((struct error *)NULL)->message) + 3];
@@ -144,7 +144,7 @@ void error_list_sort(struct error_list *list)
 
 /* --- unknown names --- */
 
-/* Further known names are neither suggested nor listed. */
+/* Limit of the known names that are suggested or listed. */
 #define NAMES_MAX 1024
 /* The list of known names ends with "..." after this many bytes; a longer one would not help. */
 #define LIST_MAX 320

@@ -24,7 +24,7 @@ int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t 
 struct file_opener {
     int (*open)(void *userdata, const char *path);
     void *userdata;
-    const char *remedy; /* advice on -EACCES, for the end of a sentence; NULL: none */
+    const char *remedy; /* advice for -EACCES that ends an error message; NULL: none */
 };
 /* Writes ": REMEDY" into `text` if `error` is -EACCES and the opener has a remedy, else "". Returns `text`. */
 const char *file_remedy(const struct file_opener *opener, int error, char *text, size_t size);

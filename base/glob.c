@@ -7,7 +7,7 @@
 
 #define WORD_BITS 64
 
-/* A set of offsets in the pattern, as bits and as a list. */
+/* A set of offsets in the pattern, stored both as bits and as a list. */
 struct positions {
     uint64_t has[GLOB_MAX / WORD_BITS];
     uint16_t list[GLOB_MAX];
@@ -152,7 +152,7 @@ static size_t last_of_row(const char *pattern, size_t position)
     return position;
 }
 
-/* Adds the positions behind stars, since these can match the empty string. */
+/* Adds the positions after stars, since a star can match the empty string. */
 static void positions_add_after_stars(struct positions *positions, const char *pattern)
 {
     for (size_t i = 0; i < positions->n; i++) {

@@ -15,7 +15,10 @@
 int gzip_prepare(struct gzip *gzip, size_t size)
 {
     *gzip = (struct gzip){0};
-    /* The compressor is allocated after the result, which lives longer: freeing it leaves no hole in the heap. */
+    /*
+     * The compressor is allocated after the result, which lives longer, so that freeing the compressor leaves no hole
+     * in the heap.
+     */
     if (buffer_reserve(&gzip->compressed, libdeflate_gzip_compress_bound(NULL, size)) &&
         (gzip->compressor = libdeflate_alloc_compressor(LEVEL)))
         return 0;

@@ -2,7 +2,7 @@
 /*
  * Compression of a whole buffer at once, such as a response or a profile.
  *
- * gzip_prepare() allocates everything, so that gzip_run() can run where no memory may be allocated.
+ * gzip_prepare() allocates all memory, so that gzip_run() can be called where allocation is not allowed.
  */
 #ifndef BASE_GZIP_H
 #define BASE_GZIP_H

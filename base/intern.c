@@ -124,7 +124,10 @@ static uint32_t hash_of_text(const char *text)
     return hash_fold(hash);
 }
 
-/* The text at `start` is the last of the bytes. It stays if it is new, and is cut off if the table has it already. */
+/*
+ * The text at `start` is the last one in `bytes`. It is kept if it is new, and removed if the table already contains
+ * it.
+ */
 static int keep_or_find(struct string_table *strings, size_t start, uint32_t *ret)
 {
     const char *text = strings->bytes.data + start;

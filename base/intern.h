@@ -3,8 +3,8 @@
  * Sets that hold each distinct text once.
  *
  * A `struct intern` returns pointers, so that equal texts are equal addresses; it is a sorted array, meant for few
- * texts. A `struct string_table` numbers its texts and is bounded; it finds them with a `struct hash_index`, which
- * other arrays use too.
+ * texts. A `struct string_table` numbers its texts and is bounded; it finds them with a `struct hash_index`, which can
+ * also index other arrays.
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -42,7 +42,7 @@ static inline size_t intern_size(const char *text)
     return intern_head(text).size;
 }
 
-/* Whether the copy needs no escaping in any format (base/text.h) but XML. */
+/* Whether the copy needs no escaping in any format of base/text.h except XML. */
 static inline bool intern_is_plain(const char *text)
 {
     return intern_head(text).plain;

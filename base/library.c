@@ -33,7 +33,7 @@ int library_load(const struct library *library, void *ret, struct error *error)
         memcpy((char *)ret + library->functions[i].offset, &function, sizeof(function));
     }
     dlclose(handle);
-    return missing ? error_set(error, -ENOSYS, "%s is of a version that is not understood: it has no %s()",
-                               library->name, missing)
+    return missing ? error_set(error, -ENOSYS, "%s has an unsupported version: it has no function %s()", library->name,
+                               missing)
                    : 0;
 }

@@ -17,14 +17,14 @@ struct library_function {
 struct library {
     const char *name;           /* name and purpose, for a sentence: "libpfm4, which knows such names," */
     const char *package;        /* Debian package: "libpfm4" */
-    const char *const files[4]; /* names for dlopen(3); the first that loads is used */
+    const char *const files[4]; /* file names for dlopen(3), tried in order */
     const struct library_function *functions;
     size_t n_functions;
 };
 
 /*
  * Loads the library and fills the function pointers in `ret`. The library is never unloaded, so the pointers stay valid
- * for the life of the process. Returns -ENOSYS, with a sentence that names the package to install or the missing
+ * for the life of the process. Returns -ENOSYS, with a message that names the package to install or the missing
  * function; `ret` is then untouched.
  */
 int library_load(const struct library *library, void *ret, struct error *error);

@@ -133,7 +133,7 @@ static void append_ascii(struct buffer *buffer, char c, enum escape escape)
 
 #define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
 
-/* Whether one of the 8 bytes is below `limit`, which is at most 128. Bytes of 128 and more may be taken for such. */
+/* Whether one of the 8 bytes is below `limit`, which is at most 128. May also return true for bytes of 128 and more. */
 static bool has_byte_below(uint64_t bytes, uint64_t limit)
 {
     return (bytes - EACH_BYTE(limit)) & ~bytes & EACH_BYTE(0x80);
@@ -238,10 +238,10 @@ void suggest_consider(struct suggest *suggest, const char *candidate)
     if (wrong_size > LENGTH_MAX || size > LENGTH_MAX)
         return;
     unsigned d = distance(suggest->wrong, wrong_size, candidate, size);
-    /* An abbreviation counts as near, whatever is missing. */
+    /* An abbreviation counts as near, however much of the name is missing. */
     if (wrong_size >= ABBREVIATION_MIN && strncasecmp(suggest->wrong, candidate, wrong_size) == 0)
         d = MIN(d, 2u);
-    if (d > (wrong_size - strspn(suggest->wrong, "-")) / 3 + 1) /* the dashes of flags are all alike */
+    if (d > (wrong_size - strspn(suggest->wrong, "-")) / 3 + 1) /* the leading dashes of a flag are not counted */
         return;
     for (at = 0; at < suggest->n; at++) {
         if (str_equal(suggest->names[at], candidate))

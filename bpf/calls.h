@@ -3,9 +3,9 @@
  * The calls of the BPF program (bpf/layout.h) that need privileges. A process either makes them itself (bpf/loader.h)
  * or asks its opener to (opener/client.h).
  *
- * There is one BPF program, and a second one while the first is being replaced: start() loads a program that does not
- * count yet and in which the cgroups have the slots of the first one; set_cpu() and assign() apply to the program that
- * was started last; and attach() ends the previous one. All calls return 0 or -errno.
+ * There is one BPF program, or two while the first is being replaced: start() loads a program that does not count yet
+ * and copies the slots of the cgroups to it; set_cpu() and assign() apply to the program that was started last;
+ * attach() ends the previous one. All calls return 0 or -errno.
  */
 #ifndef BPF_CALLS_H
 #define BPF_CALLS_H
@@ -32,36 +32,36 @@ struct off_cpu_shape {
     uint64_t threshold_ns; /* shorter waits give no sample */
 };
 
-/* How many of them there may be at a time. */
+/* Limit of off-CPU programs at a time. */
 #define OFF_CPU_PROGRAMS_MAX 4
 
-/* The message of start() for a shape without events. */
+/* The error message of start() if there is no event to count. */
 #define BPF_NO_EVENTS "none of the events of collectors.cgroup.groups can be opened"
 
 /* The longest time that start() may take, in seconds; enough for a slow board. */
 #define BPF_START_MAX_S 20
 
-/* Zeroed, there are none: this process cannot have a BPF program. */
+/* A zeroed struct means that this process cannot have a BPF program. */
 struct bpf_calls {
     void *owner; /* the first argument of every call */
     /*
-     * Loads the program. On failure *error says what is missing and gives the remedy. Returns -ENOSYS if libbpf is not
-     * installed or perfcountd was built without it; -EPERM without the privilege or under lockdown; -ENOENT if the
-     * kernel lacks a hook, or has no BTF and its structs were not found otherwise; -ENOMEM, on kernels before 5.11 also
+     * Loads the program. On failure *error gives the cause and the remedy. Returns -ENOSYS if libbpf is not installed
+     * or perfcountd was built without it; -EPERM without the privilege or under lockdown; -ENOENT if the kernel lacks a
+     * hook, or has no BTF and the offsets in its structs could not be found; -ENOMEM, on kernels before 5.11 also
      * because of RLIMIT_MEMLOCK; -E2BIG for too many events or slots, or no events; -ETIMEDOUT.
      */
     int (*start)(void *owner, const struct bpf_shape *shape, struct bpf_maps *ret, struct error *error);
     /*
      * Sets the events of a CPU. Both arrays have shape.events elements; fds[i] is the counter of a SOURCE_READ event,
-     * and -1 for any other. All events are SOURCE_NONE if the CPU has been removed. The slot that runs on the CPU is
-     * first given what it has used of the previous events, unless the CPU is offline.
+     * and -1 for any other. All events are SOURCE_NONE if the CPU has been removed. Unless the CPU is offline, the
+     * counts of the previous events are first added to the slot that runs there.
      */
     int (*set_cpu)(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds);
     /*
-     * Attaches the program and makes every CPU look at the task that it runs. Where it replaces another one, the old
-     * one hands over CPU by CPU, so that exactly one of the two counts each CPU at any time. The maps of
-     * the old one then have all that it has counted, so that no counter is needed to read them. After an error the old
-     * one may have ended. With false, detaches it, for a pause of counting: the caller stops the counters before it
+     * Attaches the program and makes every CPU look up the cgroup of its running task. If the program replaces another
+     * one, the old one hands over CPU by CPU, so that each CPU is always counted by exactly one of them. Afterwards the
+     * maps of the old one contain all its counts, so they can be read without the counters. After an error the old one
+     * may have ended. With false, detaches it, for a pause of counting: the caller stops the counters before it
      * detaches and starts them after it attaches, so that nothing is counted in between.
      */
     int (*attach)(void *owner, bool attached);
@@ -71,29 +71,29 @@ struct bpf_calls {
      */
     int (*assign)(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id);
     /*
-     * Takes the slot from the cgroup with this id, with effect from the next flush(). Tasks that are still in the
+     * Withdraws the slot of the cgroup with this id, with effect from the next flush(). Tasks that are still in the
      * cgroup then count for an ancestor. Returns -ENOENT if the id has no slot.
      */
     int (*withdraw)(void *owner, uint64_t id);
-    /* Makes every CPU look again at the task that it runs and at the slot of that task. */
+    /* Makes every CPU look up its running task and the task's slot again. */
     int (*flush)(void *owner);
-    /* Ends all programs, for when cgroups are no longer counted. */
+    /* Ends all programs that count cgroups. */
     void (*stop)(void *owner);
     /*
-     * Whether the process that holds the program has ended, and the program with it: the records no longer change. NULL
-     * if that cannot happen.
+     * Whether the process that holds the program has ended, so that the program has ended too and the records no longer
+     * change. NULL if that cannot happen.
      */
     bool (*is_lost)(void *owner);
 
     /*
-     * Loads and attaches a program that measures off-CPU time, and does not touch those that count cgroups. It samples
-     * no CPU yet. Returns the errors of start(); -EBUSY if there are OFF_CPU_PROGRAMS_MAX already; -ENOENT if the
+     * Loads and attaches a program that measures off-CPU time; the programs that count cgroups are not affected. No CPU
+     * is sampled yet. Returns the errors of start(); -EBUSY if there are OFF_CPU_PROGRAMS_MAX already; -ENOENT if the
      * kernel lacks a tracepoint.
      */
     int (*off_cpu_start)(void *owner, const struct off_cpu_shape *shape, uint32_t *ret_number, struct error *error);
     /*
-     * Samples a CPU. `samples` and `alarm` are events "bpf-output" that are open and mapped there; the kernel must
-     * overwrite what is in the ring of `alarm`, each of whose records wakes a waiter (attr.wakeup_events 1).
+     * Starts to sample a CPU. `samples` and `alarm` are open and mapped "bpf-output" events of that CPU. The ring of
+     * `alarm` must be overwritable, and each of its records must wake waiters (attr.wakeup_events 1).
      */
     int (*off_cpu_set_cpu)(void *owner, uint32_t number, unsigned cpu, int samples, int alarm);
     /* Reads the totals of all CPUs since the program was started. */

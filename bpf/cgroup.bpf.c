@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The BPF program of the engine bpf, which the kernel runs at each switch between tasks. When the cgroup that runs on a
- * CPU changes, the advance of the CPU's counters is added to the slot of the cgroup that leaves.
+ * The BPF program of the engine bpf, which the kernel runs at each switch between tasks. When another cgroup begins to
+ * run on a CPU, the counts since the previous change are added to the slot of the cgroup that leaves.
  *
- * Each interval begins with the counters' values with which the previous one ended. So the sum over all slots is
- * exactly what the CPU's counters have advanced.
+ * Each interval begins with the counter values at which the previous one ended. So the sum over all slots is exactly
+ * the increase of the CPU's counters.
  *
  * It is compiled twice. One program reads kernel structs through BTF. The other, WITHOUT_TYPES, is for kernels without
  * BTF: it reads them at offsets that bpf/offsets.c has found, with a helper that costs some 200 instructions on Linux
- * 5.10. It avoids that helper where it can, and what it reads is compared with the id that the kernel gives for the
- * running task: an interval whose ids differ belongs to the unknown slot. Neither program needs the headers of a
- * kernel, takes a lock, or writes to memory that other CPUs write to at a switch.
+ * 5.10. It avoids that helper where possible. The cgroup id that it reads is compared with the id that the kernel
+ * returns for the running task; if they differ, the interval is attributed to the unknown slot. Neither program needs
+ * the headers of a kernel, takes a lock, or writes to memory that other CPUs write to at a switch.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -24,8 +24,8 @@
 #include "bpf/layout.h"
 
 /*
- * How many levels are searched for a slot. The search needs a bound, because it may hold the lock of the CPU's
- * runqueue, and the owner of a cgroup may nest others in it to any depth.
+ * How many ancestors are searched for a slot. The search is bounded because it may run with the CPU's runqueue locked,
+ * and users may nest cgroups to any depth.
  */
 #define LEVELS_MAX 256
 #define FOUND_MAX 64
@@ -61,7 +61,7 @@ struct task_struct;
 const volatile struct bpf_constants constants = {.shape = {.cpus = 1, .slots = 2, .events = 1, .groups = 1}};
 #define shape constants.shape
 
-/* To the verifier `shape` is constant, so it removes the iterations that never run. */
+/* `shape` is constant for the verifier, so it removes the iterations that never run. */
 #define UNROLLED _Pragma("clang loop unroll(full)")
 /* Linux verifies bounded loops since 5.3. */
 #define ROLLED _Pragma("clang loop unroll(disable)")
@@ -79,13 +79,15 @@ struct found {
 
 /* State of a CPU, used by the program alone. */
 struct work {
-    __u64 task; /* address of the task that came at the last switch; 0: unknown */
+    __u64 task; /* address of the task switched to last; 0: unknown */
     __u32 busy; /* between two stores of the program: a run in an interrupt must do nothing */
-    /* 0: nothing is counted on this CPU, because the program has not begun, or has handed over to its successor. */
+    /*
+     * 0: nothing is counted on this CPU, because the program has not started there or has handed over to its successor.
+     */
     __u32 counts;
     __u32 generation;
     __u32 made;    /* WITHOUT_TYPES: cgroups_made when the generation began */
-    __u64 cgroups; /* WITHOUT_TYPES: the css_set of the task that came at the last switch; 0: unknown */
+    __u64 cgroups; /* WITHOUT_TYPES: the css_set of the task switched to last; 0: unknown */
     __u64 now[NOW_MAX + 1];
     struct found found[FOUND_MAX];
 } __attribute__((aligned(BPF_CPU_ALIGNMENT)));
@@ -129,7 +131,7 @@ struct {
     __uint(max_entries, 1);
 } control SEC(".maps");
 
-/* The flag is only set because it aligns the elements; nobody maps them. */
+/* The flag is set only because it aligns the elements; this map is never mapped. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -155,7 +157,7 @@ struct cpu {
     struct work *work;
 };
 
-/* To the verifier `shape` is constant, so it removes the iterations that never run. */
+/* `shape` is constant for the verifier, so it removes the iterations that never run. */
 #define UNROLLED _Pragma("clang loop unroll(full)")
 /* Linux verifies bounded loops since 5.3. */
 #define ROLLED _Pragma("clang loop unroll(disable)")
@@ -213,7 +215,7 @@ static __always_inline __u64 count_words(void)
     return shape.events + 2 * shape.groups;
 }
 
-/* Finds the CPU that runs this, without its control, which is only looked up when it is needed. */
+/* Gets the state of the current CPU, except `control`, which is looked up only when needed. */
 static __always_inline bool find_cpu(struct cpu *ret)
 {
     __u32 number = bpf_get_smp_processor_id();
@@ -235,7 +237,7 @@ static __always_inline bool find_control(struct cpu *cpu)
 
 /* --- kernel structs --- */
 
-/* `typed`: the verifier knows the type of the pointer, so that it needs no helper to be read. */
+/* `typed`: the verifier knows the pointer's type, so fields are read without a helper. */
 
 #ifndef WITHOUT_TYPES
 
@@ -320,9 +322,9 @@ static __always_inline const struct found *find(const struct cpu *cpu, struct cg
 /* --- intervals --- */
 
 /*
- * Ends the interval of the record's slot, and begins one of `slot`. What has advanced since the interval began is added
- * to the slot that ran, or to the unknown slot if a switch was missed. With `last`, the new interval has no valid word,
- * so that the totals of all slots are what their entries have.
+ * Ends the interval of the record's slot and begins an interval of `slot`. The counts of the ended interval are added
+ * to the slot that ran, or to the unknown slot if a switch was missed. With `last`, no word of the new interval is
+ * valid, so that the entries alone give the totals of all slots.
  */
 static __always_inline void end_and_begin(const struct cpu *cpu, __u32 slot, bool missed, bool last)
 {
@@ -371,10 +373,10 @@ static __always_inline void end_and_begin(const struct cpu *cpu, __u32 slot, boo
 }
 
 /*
- * Cgroup `id`, which has this slot, runs from now on; `was` ran until now. If the record has a cgroup other than `was`,
- * either its task was moved, and the interval counts for the old cgroup; or another task ran than the record says,
- * because a switch was not seen, and the interval's cgroup is unknown. `always`: the interval ends even if nothing has
- * changed. Returns 1, and does nothing, if it interrupted the program between two stores.
+ * Called when cgroup `id`, which has this slot, begins to run; `was` ran until now. If the record has a cgroup other
+ * than `was`, either its task was moved, and the interval counts for the old cgroup; or another task ran than the
+ * record says, because a switch was missed, and the interval's cgroup is unknown. With `always`, the interval ends even
+ * if nothing has changed. Returns 1, and does nothing, if it interrupted the program between two stores.
  */
 static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32 slot, bool is_same_task, bool always)
 {
@@ -396,8 +398,8 @@ static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32
 #define UNTRACED_PROCESS 1
 
 /*
- * If prev and next are both in the cgroup of the record, nothing else is examined. When a task comes whose switch away
- * may not be seen, the interval ends, so that only what follows can become unknown.
+ * If prev and next are both in the record's cgroup, nothing else is examined. If the program may miss the switch away
+ * from the next task, the interval ends here, so that only the time after it can become unknown.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(cgroup_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
@@ -412,7 +414,7 @@ int BPF_PROG(cgroup_switch, bool preempt, struct task_struct *prev, struct task_
     (void)preempt;
     if (!find_cpu(&cpu) || !cpu.work->counts)
         return 0;
-    cpu.record->switches++; /* for the task that leaves; the kernel counts context-switches after the tracepoint */
+    cpu.record->switches++; /* for the leaving task: the kernel increments context-switches after the tracepoint */
     is_same_task = cpu.work->task == (__u64)prev;
     cpu.work->task = (__u64)next;
     /* A css_set covers all hierarchies: it may differ while the cgroup is the same. */
@@ -464,7 +466,7 @@ int cgroup_switch(struct bpf_raw_tracepoint_args *ctx)
 
     if (!find_cpu(&cpu) || !cpu.work->counts)
         return 0;
-    cpu.record->switches++; /* for the task that leaves; the kernel counts context-switches after the tracepoint */
+    cpu.record->switches++; /* for the leaving task: the kernel increments context-switches after the tracepoint */
     is_same_task = cpu.work->task == ctx->args[1];
     cpu.work->task = ctx->args[2];
     if (was == cpu.record->cgroup && cgroups == cpu.work->cgroups)
@@ -484,7 +486,7 @@ static __always_inline const struct found *find_current(const struct cpu *cpu, s
     return find_in(cpu, cpu->work->cgroups);
 }
 
-/* A new cgroup may be at the address of a removed one, so what was found by addresses is outdated. */
+/* A new cgroup may reuse the address of a removed one, so cached lookups by address become invalid. */
 SEC("raw_tp/cgroup_mkdir")
 int cgroup_made(void *ctx)
 {
@@ -496,10 +498,10 @@ int cgroup_made(void *ctx)
 #endif
 
 /*
- * Looks at the task that runs on the CPU, after it has moved itself or others to another cgroup. BPF_PROG_TEST_RUN also
- * runs it on a CPU, with an argument of 0, before and after slots or epochs change, and after tasks were moved: then
- * slots are looked up again, and the CPU is counted from the first such run on. Returns 1, and has
- * to run again, if it interrupted the program between two stores.
+ * Looks up the cgroup of the running task, after that task has moved itself or others to another cgroup.
+ * BPF_PROG_TEST_RUN also runs this program on a CPU, with an argument of 0, before and after slots or epochs change and
+ * after tasks were moved. Slots are then looked up again. Counting on the CPU begins with its first such run. Returns
+ * 1, and has to run again, if it interrupted the program between two stores.
  */
 SEC("raw_tp/cgroup_attach_task")
 int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
@@ -528,8 +530,8 @@ int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
 
 /*
  * Ends counting on a CPU, where BPF_PROG_TEST_RUN runs it, and lets the successor begin in the same interrupt, so that
- * nothing runs in between. If it returns 1, it has to run again; it may in any case. (Before Linux 6.0, programs with
- * functions of their own cannot make tail calls on arm64.)
+ * nothing runs in between. If it returns 1, it has to run again; running it again is always allowed. (Before Linux 6.0,
+ * programs with functions of their own cannot make tail calls on arm64.)
  */
 SEC("raw_tp/cgroup_hand_over") /* attached to nothing; libbpf 0.3 wants a name after the slash */
 int cgroup_hand_over(struct bpf_raw_tracepoint_args *ctx)

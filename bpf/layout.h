@@ -3,7 +3,7 @@
  * The layout of the maps that the BPF program (bpf/cgroup.bpf.c) shares with the loader and the reader. It uses only
  * types of the kernel's headers, because the program has no libc.
  *
- * The program counts cgroups without perf events of their own: at a switch between tasks, it attributes the advance of
+ * The program counts cgroups without perf events of their own: at a switch between tasks, it attributes the increase of
  * the CPU's counters to the slot of the cgroup that leaves the CPU. A slot belongs to a watched cgroup; the tasks of
  * other cgroups count for the nearest ancestor that has a slot.
  */
@@ -16,11 +16,11 @@
 #define BPF_GROUPS_MAX 8
 #define BPF_WORDS_MAX (BPF_EVENTS_MAX + 2 * BPF_GROUPS_MAX)
 
-/* What a CPU writes at its switches shares no cache line with another CPU's. */
+/* Data that a CPU writes at its switches shares no cache line with the data of another CPU. */
 #define BPF_CPU_ALIGNMENT 128
 
-#define BPF_SLOT_UNKNOWN 0 /* gets what cannot be attributed to a cgroup */
-#define BPF_SLOT_ROOT 1    /* gets the tasks that no other slot covers */
+#define BPF_SLOT_UNKNOWN 0 /* counts that cannot be attributed to a cgroup */
+#define BPF_SLOT_ROOT 1    /* tasks that no other slot covers */
 #define BPF_SLOT_FIRST 2
 #define BPF_SLOT_NONE 0xffffffffU
 
@@ -32,14 +32,14 @@ struct bpf_shape {
 };
 
 /*
- * Where the fields of kernel structs are, in bytes, for the program that does not know them by BTF:
- * task_struct.cgroups, css_set.dfl_cgrp, cgroup.kn, kernfs_node.id, cgroup.self.parent.
+ * Byte offsets of fields in kernel structs, for the program without BTF: task_struct.cgroups, css_set.dfl_cgrp,
+ * cgroup.kn, kernfs_node.id, cgroup.self.parent.
  */
 struct bpf_offsets {
     __u32 cgroups, dfl_cgrp, kn, id, parent;
 };
 
-/* What the loader sets in the object before it loads it. */
+/* The constants that the loader sets before it loads the object. */
 struct bpf_constants {
     struct bpf_shape shape;
     struct bpf_offsets offsets;
@@ -60,7 +60,7 @@ struct bpf_event {
     __u8 zero;
 };
 
-/* One read of a counter: where its value and the times of its group go, in bytes. */
+/* One read of a counter, with the byte offsets at which its value and its group's times are stored. */
 struct bpf_read {
     __u32 key;   /* of the map `events` */
     __u16 word;  /* 8 * the number of the event */
@@ -75,9 +75,9 @@ struct bpf_copy {
 #define BPF_WORD_NONE 0xff
 
 /*
- * What the program reads on a CPU, written by the loader; a plan, so that the program does not have to examine each
- * event at each switch. A record with another epoch is outdated. A change of the map `events` takes two epochs: one
- * without reads before the change, and one with the new ones after it.
+ * The plan of what the program reads on a CPU, precomputed by the loader, so that the program does not have to examine
+ * each event at each switch. A record with another epoch is outdated. A change of the map `events` takes two epochs:
+ * one without reads before the change, and one with the new ones after it.
  */
 struct bpf_control {
     __u32 epoch;
@@ -119,9 +119,9 @@ static inline void bpf_control_plan(struct bpf_control *control, __u32 cpu, cons
 }
 
 /*
- * What a CPU runs, written by the program. Whoever has a descriptor of the map can read the record, so it contains no
- * kernel addresses. The total of word w of the running slot is the value in its entry, plus what the counter has
- * advanced from base[w]; the totals of all other slots are in their entries. If bit w of `valid` is clear, the word
+ * The state of a CPU, written by the program. Every holder of a descriptor of the map can read the record, so it
+ * contains no kernel addresses. The total of word w of the running slot is the value in its entry, plus the counter's
+ * increase over base[w]; the totals of all other slots are in their entries. If bit w of `valid` is clear, the word
  * could not be read, and its total is the value in the entry.
  */
 struct bpf_record {
@@ -146,11 +146,11 @@ struct bpf_record {
  */
 
 #define BPF_CHECK_SEED 0x9e3779b97f4a7c15ULL
-#define BPF_CHECK_FACTOR 0xbf58476d1ce4e5b9ULL /* odd, so that any single different word changes the check */
+#define BPF_CHECK_FACTOR 0xbf58476d1ce4e5b9ULL /* odd, so that a change of any single word changes the check */
 
 /*
  * The check of a record covers seq, slot, epoch, valid, and as many words of `base` as an entry has, so a reader does
- * not depend on the order of the stores. A record with BPF_SLOT_NONE has a check too.
+ * not depend on the order of the stores. A record with BPF_SLOT_NONE has a valid check too.
  */
 static inline __attribute__((always_inline)) __u64 bpf_check_step(__u64 check, __u64 word)
 {

@@ -20,7 +20,7 @@ struct loaded_program {
     size_t n_parts;
     int on_switch, on_attach, on_made; /* descriptors that keep the programs attached; -1: detached */
     uint32_t epoch;                    /* the last epoch that any CPU was given */
-    struct bpf_event *events;          /* of each CPU: shape.events, as they were set last */
+    struct bpf_event *events;          /* shape.events for each CPU, as last set */
     uint64_t *ids;                     /* by slot: the cgroup that it is assigned to; 0: none */
 };
 
@@ -74,8 +74,8 @@ static struct loaded_program *loaded_free(struct loaded_program *loaded)
 DEFINE_CLEANUP(struct loaded_program *, loaded_free);
 
 /*
- * Runs a program on a CPU; an offline CPU runs nothing to look at. The program returns 1 if it ran between two of its
- * own stores: then it runs again.
+ * Runs a program on a CPU; an offline CPU is skipped. The program returns 1 if it interrupted another run of itself
+ * between two stores, and is then run again.
  */
 static int loaded_run_on(const struct loaded_program *loaded, enum kernel_part program, unsigned cpu)
 {
@@ -111,7 +111,7 @@ static int attach_program(const struct loaded_program *loaded, enum kernel_part 
     return fd < 0 ? fd : descriptors_keep(loaded->sys, ret, 1);
 }
 
-/* On a CPU, the program counts nothing until it has looked there once. */
+/* The program counts nothing on a CPU until its look program has run there once. */
 static int loaded_attach(struct loaded_program *loaded)
 {
     bool by_offsets = loaded->n_parts > KERNEL_MADE;
@@ -140,7 +140,7 @@ static int loaded_begin(struct loaded_program *loaded)
 
 /* --- events --- */
 
-/* `events` is NULL: nothing is counted. */
+/* If `events` is NULL, nothing is counted. */
 static int control_set(struct loaded_program *loaded, uint32_t cpu, const struct bpf_event *events)
 {
     struct bpf_control control = {.epoch = ++loaded->epoch};
@@ -163,7 +163,7 @@ static struct bpf_event *events_of(const struct loaded_program *loaded, unsigned
     return &loaded->events[(size_t)cpu * loaded->shape.events];
 }
 
-/* Attributes what runs on the CPU up to now, and nothing after that. */
+/* Attributes the counts on the CPU up to now and stops counting there. */
 static int loaded_end_cpu(struct loaded_program *loaded, unsigned cpu)
 {
     int r = loaded_flush_cpu(loaded, cpu);
@@ -173,7 +173,7 @@ static int loaded_end_cpu(struct loaded_program *loaded, unsigned cpu)
     return r < 0 ? r : loaded_flush_cpu(loaded, cpu);
 }
 
-/* The CPU has no events while they are exchanged, so that no interval begins with one event and ends with another. */
+/* The CPU has no events while they are replaced, so that no interval mixes old and new events. */
 static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     int r = loaded_end_cpu(loaded, cpu);
@@ -207,7 +207,7 @@ static int loaded_replace(struct loaded_program *loaded, const struct loaded_pro
 
 /* --- slots --- */
 
-/* Forgets which slot the cgroup has. It has one slot at most, because its id is the key of the map. */
+/* Forgets the cgroup's slot. A cgroup has at most one slot, because its id is the key of the map. */
 static void loaded_forget(struct loaded_program *loaded, uint64_t id)
 {
     for (uint32_t slot = 0; slot < loaded->shape.slots; slot++)
@@ -232,7 +232,7 @@ static int loaded_withdraw(struct loaded_program *loaded, uint64_t id)
     return bpf_call_delete(loaded->parts[KERNEL_SLOTS], &id);
 }
 
-/* All cgroups that have a slot in `old` have the same slot. */
+/* Gives each cgroup the slot that it has in `old`. */
 static int loaded_copy_slots(struct loaded_program *loaded, const struct loaded_program *old)
 {
     int r = 0;
@@ -298,7 +298,10 @@ static int loader_set_cpu(void *owner, unsigned cpu, const struct bpf_event *eve
     return !loaded || cpu >= loaded->shape.cpus ? -EINVAL : loaded_set_cpu(loaded, cpu, events, fds);
 }
 
-/* The flush attributes each running slot up to now: after the next attach() it is unknown what ran before. */
+/*
+ * The flush attributes the counts of the running slots up to now, because after the next attach() it is unknown what
+ * ran before.
+ */
 static int loader_detach(struct bpf_loader *loader)
 {
     int r = loader->counting ? loaded_flush(loader->counting) : 0;
@@ -415,7 +418,7 @@ static int tracepoint_find(struct sys *sys, const char *name, uint64_t *ret)
     return r;
 }
 
-/* A program that is attached to the event of a tracepoint runs on all CPUs, whichever the event's is. */
+/* A program that is attached to a tracepoint event runs on all CPUs, whatever the event's CPU. */
 static int tracepoint_attach(struct sys *sys, const char *name, const struct off_cpu_program *program, int part,
                              int *ret, struct error *error)
 {
@@ -472,7 +475,7 @@ static int loader_off_cpu_start(void *owner, const struct off_cpu_shape *shape, 
     while (number < OFF_CPU_PROGRAMS_MAX && loader->off_cpu[number].used)
         number++;
     if (number == OFF_CPU_PROGRAMS_MAX)
-        return error_set(error, -EBUSY, "off-CPU time is measured %d times already, and no more at a time",
+        return error_set(error, -EBUSY, "off-CPU time is measured %d times already, which is the limit",
                          OFF_CPU_PROGRAMS_MAX);
     struct off_cpu_program *program = &loader->off_cpu[number];
     *program = (struct off_cpu_program){.used = true, .cpus = shape->cpus};

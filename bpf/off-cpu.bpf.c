@@ -5,10 +5,10 @@
  * A task keeps its stack while it waits, so the stack is walked when the task runs again, and only if the wait was
  * long. Walking it at each of 50,000 switches a second would take a quarter of a CPU.
  *
- * At the switch, the next task is not the current one yet, and the kernel samples only the current task. So the
- * switch writes a record to a ring that nobody reads, whose wakeup is an interrupt on this CPU (irq_work): it is
- * taken as soon as the switch is over, on top of the stack of the task that has come. The sample is written there. This
- * needs no kprobes, which many kernels lack, and no types of the kernel (BTF).
+ * The kernel samples only the current task, and at the switch the next task is not the current one yet. So the program
+ * at the switch writes a record to a ring that nobody reads. Its wakeup raises an interrupt on this CPU (irq_work),
+ * which is handled right after the switch, on the stack of the task that now runs. The program at that interrupt writes
+ * the sample. This needs no kprobes, which many kernels lack, and no types of the kernel (BTF).
  *
  * The fields of the tracepoints are at the same offsets in Linux 5.10, 6.1 and 6.18.
  */
@@ -30,7 +30,7 @@ struct task {
     __u32 zero;
 };
 
-/* The wait of the task that has just come to a CPU, until its stack is sampled; `tid` 0: none. */
+/* The wait of the task that was just switched to, until its stack is sampled; `tid` 0: none. */
 struct arrival {
     struct off_cpu_wait wait;
     __u32 tid;
@@ -45,7 +45,7 @@ struct {
     __uint(max_entries, OFF_CPU_TASKS_MAX);
 } tasks SEC(".maps");
 
-/* Both by CPU: the event of the samples, and one whose records only raise the interrupt. */
+/* Keyed by CPU: the event that receives the samples, and the event whose records only raise the interrupt. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
     __uint(key_size, sizeof(__u32));
@@ -103,7 +103,7 @@ static void leave(__u32 tid, __s64 bits, __u64 now, struct off_cpu_totals *total
     }
 }
 
-/* Returns whether the task has waited for long. */
+/* Returns whether the wait was longer than the threshold. */
 static bool arrive(__u32 tid, __u64 now, struct off_cpu_totals *total, struct off_cpu_wait *ret)
 {
     struct task *task = bpf_map_lookup_elem(&tasks, &tid);
@@ -155,7 +155,7 @@ int off_cpu_switch(struct switch_fields *fields)
 
     if (!total || !arrival)
         return PASS;
-    if (fields->prev_pid) /* the idle task has none */
+    if (fields->prev_pid) /* the idle task has no wait */
         leave((__u32)fields->prev_pid, fields->prev_state, now, total);
     if (!fields->next_pid || !arrive((__u32)fields->next_pid, now, total, &wait))
         return PASS;

@@ -17,10 +17,10 @@ enum off_cpu_state {
     N_OFF_CPU_STATES
 };
 
-/* The raw data of a sample. The sample itself is of the task that has come back. */
+/* The raw data of a sample. The sample belongs to the task that runs again. */
 struct off_cpu_wait {
     __u64 ns;          /* from leaving a CPU to running again */
-    __u64 runnable_ns; /* the part of it in which the task could have run */
+    __u64 runnable_ns; /* the part in which the task was runnable */
     __u32 state;       /* enum off_cpu_state */
     __u32 zero;
 };
@@ -33,10 +33,10 @@ struct off_cpu_constants {
 /* Counts of waits that produced no sample. The program keeps one per CPU; readers get the sum. */
 struct off_cpu_totals {
     __u64 brief, brief_ns; /* waits that were shorter than the threshold, and their time */
-    __u64 missed;          /* waits whose stack could not be taken, or whose task could not be remembered */
+    __u64 missed;          /* waits whose stack could not be sampled or whose task was not in the map */
 };
 
-/* How many tasks the program remembers at a time. */
+/* Maximum number of tasks in the program's map. */
 #define OFF_CPU_TASKS_MAX 32768
 
 #endif

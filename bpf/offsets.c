@@ -17,7 +17,7 @@
 #define LEVELS_MAX 256
 #define ROOT_ID 1 /* fs/kernfs/dir.c: the first id of a hierarchy */
 
-/* Tasks are sampled so often until those of two cgroups were seen and one way is left. */
+/* How often tasks are sampled at most, until tasks of two cgroups were seen and one way is left. */
 #define SAMPLES_MAX 200
 #define SAMPLE_NS 2000000
 
@@ -27,7 +27,7 @@
 
 struct search {
     const struct peek *peek;
-    struct bpf_offsets *ways; /* that led to the id of each task until now; `parent` is not used */
+    struct bpf_offsets *ways; /* that led to the id of every task so far; `parent` is not used */
     size_t n;
 };
 
@@ -182,8 +182,8 @@ static int compare_ways(struct search *search, const struct peeked_task *task)
 }
 
 /*
- * Of ways that differ only in where they begin in the task, keeps the lowest: the search may reach into the next
- * task_struct in memory, whose task may be in the same cgroup.
+ * Of ways that differ only in the first offset, keeps the lowest: the search may reach into the next task_struct in
+ * memory, whose task may be in the same cgroup.
  */
 static void drop_neighbours(struct search *search)
 {
@@ -202,7 +202,7 @@ static void drop_neighbours(struct search *search)
 
 /* --- parents --- */
 
-/* Returns 1 if the offset leads from the cgroup through cgroups alone to the root, which has no parent. */
+/* Returns 1 if following the offset leads from the cgroup through cgroups only to the root, which has no parent. */
 static int leads_to_root(const struct search *search, const struct bpf_offsets *way, uint64_t cgroup, uint32_t offset)
 {
     for (int level = 0; level < LEVELS_MAX; level++) {
@@ -285,7 +285,7 @@ static int search_first(struct search *search, struct peeked_task *ret)
     return r < 0 ? r : search->n > 0;
 }
 
-/* Compares the ways at tasks of other cgroups, until one is left. Returns 1 if tasks of another cgroup were seen. */
+/* Tries the ways on tasks of other cgroups until only one is left. Returns 1 if tasks of another cgroup were seen. */
 static int search_others(struct search *search, uint64_t first)
 {
     int seen = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds where the fields of kernel structs are that lead from a task to the id of its cgroup, on kernels that do not
- * describe their types (BTF), as the kernels of many boards.
+ * Finds the offsets of the kernel struct fields that lead from a task to the id of its cgroup. It is needed on kernels
+ * that do not describe their types (BTF), such as those of many boards.
  *
  * The kernel itself gives the id of a task that runs (bpf_get_current_cgroup_id()). The search follows all pointers in
  * task_struct that look as if they led to a css_set, a cgroup and a kernfs_node. A way is four offsets by which
- * pointers lead from a task to an id. The search keeps the ways to this id that also lead from other tasks, in other
- * cgroups, to the ids of those. Exactly one way must be left. It relies on three things, which are so in
- * Linux 5.10, 6.1 and 6.18 (include/linux/cgroup-defs.h): cgroup.self is the first field, and
- * cgroup_subsys_state.cgroup is its first; the root's id is 1 (fs/kernfs/dir.c); the root has no parent.
+ * pointers lead from a task to an id. The search keeps the ways that also lead from other tasks, in other cgroups, to
+ * the ids of their cgroups. Exactly one way must be left. It relies on three facts, which hold in Linux 5.10, 6.1 and
+ * 6.18 (include/linux/cgroup-defs.h): cgroup.self is the first field, and cgroup_subsys_state.cgroup is its first; the
+ * root's id is 1 (fs/kernfs/dir.c); the root has no parent.
  */
 #ifndef BPF_OFFSETS_H
 #define BPF_OFFSETS_H
@@ -26,7 +26,7 @@ struct peeked_task {
     uint64_t address, cgroup; /* of its task_struct; the id of its cgroup */
 };
 
-/* How the search looks at the kernel. Both return 0 or -errno. */
+/* How the search reads the kernel's memory. Both functions return 0 or -errno. */
 struct peek {
     void *userdata;
     unsigned n_cpus;

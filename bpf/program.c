@@ -78,7 +78,7 @@ int bpf_call_delete(int map, const void *key)
     return bpf_call(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr));
 }
 
-/* After this, system calls can neither write to the map nor map it writable; BPF programs still write to it. */
+/* Afterwards system calls can neither write to the map nor map it writable; BPF programs can still write to it. */
 static int bpf_call_freeze(int map)
 {
     union bpf_attr attr = {.map_fd = (__u32)map};
@@ -93,7 +93,10 @@ int bpf_call_attach(int program, const char *name)
     return bpf_call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
 }
 
-/* Runs a raw tracepoint program in this process if `cpu` is -1. Returns what the program returns, or -errno. */
+/*
+ * Runs a raw tracepoint program on `cpu`, or in this process if `cpu` is -1. Returns what the program returns, or
+ * -errno.
+ */
 static int bpf_call_run(int program, int cpu, const __u64 arguments[4])
 {
     union bpf_attr attr = {.test = {.prog_fd = (__u32)program,
@@ -419,7 +422,7 @@ static int shape_check(const struct bpf_shape *shape, struct error *error)
 
 /* --- offsets, where the kernel does not describe its types --- */
 
-/* What the peeking program stores. */
+/* The data that the peeking program stores. */
 struct peeked {
     struct peeked_task task;
     uint64_t words[PEEK_WORDS];
@@ -517,7 +520,7 @@ static int peek_open(struct peeking *ret)
     return MIN(ret->program, 0);
 }
 
-/* Everything that this opens is closed when the process ends. */
+/* All descriptors that this opens are closed when the process ends. */
 static int kernel_offsets_find(const struct bpf_shape *shape, struct bpf_offsets *ret, struct error *error)
 {
     struct peeking peeking;

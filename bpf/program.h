@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compiled BPF programs: libbpf loads them in a child process, and the calls of bpf(2) attach and feed them.
+ * The compiled BPF programs: libbpf loads them in a child process, and calls of bpf(2) attach them and fill their maps.
  *
  * A program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.
  *

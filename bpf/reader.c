@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The total of the slot that runs on a CPU moves: it is its entry plus what the counters have advanced from the
- * record's base. The totals of all other slots are in their entries and stay the same. The reader keeps what it has
- * taken of each slot, so that the next reading returns only the rest.
+ * The total of the slot that runs on a CPU is its entry plus the increase of the counters over the record's base. The
+ * totals of all other slots are in their entries and do not change. The reader remembers the totals that it has
+ * returned for each slot, so that the next reading returns only the increase.
  */
 #include "bpf/reader.h"
 
@@ -21,7 +21,8 @@ struct reader_cpu {
     struct bpf_event events[BPF_EVENTS_MAX];
     uint8_t groups[BPF_GROUPS_MAX]; /* the groups with events on this CPU */
     uint8_t n_groups;
-    bool is_split;     /* the times of groups[0] were unreadable once: other groups may grow while it does not */
+    /* The times of groups[0] were unreadable once, so the other groups may have grown although it has not. */
+    bool is_split;
     bool over;         /* the record is outdated as long as its seq is over_seq */
     uint64_t over_seq; /* seq when the events of the CPU were set */
     /* As of the last reading. */
@@ -146,7 +147,7 @@ void bpf_reader_set_cpu(struct bpf_reader *reader, unsigned cpu, const struct bp
     c->over_seq = LOAD(reader->records[cpu].seq);
 }
 
-/* Copies what the check covers, and `switches`. Returns whether the copy is of one moment. */
+/* Copies the checked fields and `switches`. Returns whether the copy is consistent. */
 static bool copy_record(const struct bpf_reader *reader, const struct bpf_record *from, struct bpf_record *ret)
 {
     ret->check = LOAD(from->check);
@@ -163,7 +164,7 @@ static bool copy_record(const struct bpf_reader *reader, const struct bpf_record
     return check == ret->check;
 }
 
-/* Fills in the words that `now` does not give. */
+/* Fills in the words that are not read from counters. */
 static void complete(const struct bpf_reader *reader, unsigned cpu, uint64_t switches, uint64_t *words, uint64_t *valid)
 {
     const struct bpf_event *events = reader->cpus[cpu].events;
@@ -183,8 +184,8 @@ static void complete(const struct bpf_reader *reader, unsigned cpu, uint64_t swi
 }
 
 /*
- * In a new epoch, the program has dropped what the slot that ran had gained since the CPU's last switch. The reader has
- * taken that already, so it goes back to the value in the entry.
+ * When a new epoch begins, the program discards the counts of the running slot since the CPU's last switch. The reader
+ * has already returned them, so it sets its remembered total back to the value in the entry.
  */
 static void begin_epoch(struct bpf_reader *reader, unsigned cpu, uint32_t slot)
 {
@@ -204,7 +205,7 @@ static void copy_entry(const struct bpf_reader *reader, unsigned cpu, uint32_t s
         ret[i] = LOAD(reader->counts[entry_at(reader, cpu, slot) + i]);
 }
 
-/* Words only grow, so an entry that is the same before and after the counters were read was so when they were read. */
+/* Words only grow, so an entry that is equal before and after the counters were read had that value in between. */
 static bool is_entry(const struct bpf_reader *reader, unsigned cpu, uint32_t slot, const uint64_t *words)
 {
     for (size_t i = 0; i < reader->words && slot < reader->shape.slots; i++)
@@ -213,7 +214,7 @@ static bool is_entry(const struct bpf_reader *reader, unsigned cpu, uint32_t slo
     return true;
 }
 
-/* `record`, `words` and the entry in reader->totals are of the same moment. */
+/* `record`, `words` and the entry in reader->totals must be from the same moment. */
 static void take_record(struct bpf_reader *reader, unsigned cpu, const struct bpf_record *record, uint64_t *words,
                         uint64_t valid)
 {
@@ -259,13 +260,16 @@ int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, v
     return r < 0 ? r : c->consistent;
 }
 
-/* A word is less than what was taken if its entry is not visible yet, or if more time was taken than its slot ran. */
+/*
+ * A word is less than the value already returned if its entry is not visible yet, or if more time was attributed to the
+ * slot than it ran.
+ */
 static uint64_t growth(uint64_t now, uint64_t taken)
 {
     return (int64_t)(now - taken) > 0 ? now - taken : 0;
 }
 
-/* If the time_enabled of a group has not grown, nothing of the group has. */
+/* If a group's time_enabled has not grown, no word of the group has grown. */
 static bool has_grown(const struct bpf_reader *reader, const struct reader_cpu *c, const uint64_t *words,
                       const uint64_t *taken)
 {
@@ -278,8 +282,9 @@ static bool has_grown(const struct bpf_reader *reader, const struct reader_cpu *
 }
 
 /*
- * Enabled time is taken even if nothing else has grown: the group is starved, or the rest is not visible yet. A value
- * is only taken together with running time, and running time only together with enabled time and up to its total.
+ * Enabled time is taken even if nothing else has grown: the group is starved, or the rest is not visible yet. The
+ * growth of a value is returned only together with running time, and running time only together with enabled time and
+ * never more than that.
  */
 static void take_words(const struct bpf_reader *reader, const struct reader_cpu *c, const uint64_t *words,
                        uint64_t *taken, uint64_t *delta)

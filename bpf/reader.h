@@ -19,34 +19,35 @@ int bpf_reader_new(struct sys *sys, const struct bpf_shape *shape, const struct 
 struct bpf_reader *bpf_reader_free(struct bpf_reader *reader);
 
 /*
- * Says which words belong to one group on this CPU. Called after bpf_calls.set_cpu() and before flush() or attach().
+ * Sets which words belong to which group on this CPU. Called after bpf_calls.set_cpu() and before flush() or attach().
  * The record is outdated until the CPU has looked again.
  */
 void bpf_reader_set_cpu(struct bpf_reader *reader, unsigned cpu, const struct bpf_event *events);
 
 /*
- * Reads the counters of `cpu` with read(2) of its groups; the IPI of that makes the stores of the CPU visible. The
+ * Reads the counters of `cpu` with read(2) of its groups; the IPI that this sends makes the CPU's stores visible. The
  * words are laid out as in an entry; only SOURCE_READ events and times are needed. The bit in *ret_valid of a word that
  * cannot be read is clear. Returns -errno if nothing on the CPU can be read.
  */
 typedef int (*bpf_read_now)(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid);
 
 /*
- * Reads a CPU. Returns 1 if the reading is consistent and includes the running slot up to now; 0 if it is as of the
- * last switch, because the CPU switched during every try; or -errno of `now`, and then it is as of the last switch too.
+ * Reads a CPU. Returns 1 if the reading is consistent and includes the running slot up to now; 0 if it includes counts
+ * only up to the last switch, because the CPU switched during every try; or -errno of `now`, also with counts up to the
+ * last switch.
  */
 int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, void *userdata);
 
 /*
  * Returns the next slot from `from` on, below `slots`, whose words have grown, and BPF_SLOT_NONE after the last one.
- * Called after bpf_reader_read() of this CPU. `delta` is set to the growth of each word, which is thereby taken: the
- * next call for the slot does not return it again.
+ * Called after bpf_reader_read() of this CPU. `delta` is set to the growth of each word, which later calls do not
+ * return again.
  */
 uint32_t bpf_reader_take(struct bpf_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta);
 
 /*
  * Whether a task has been moved to another cgroup since the previous call. If that task runs, it may count for its old
- * cgroup until bpf_calls.flush(), because a CPU does not notice that the task on it is moved by another one.
+ * cgroup until bpf_calls.flush(), because a CPU does not notice when another CPU moves its running task.
  */
 bool bpf_reader_saw_moves(struct bpf_reader *reader);
 

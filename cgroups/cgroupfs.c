@@ -141,7 +141,7 @@ static void walk_done(struct walk *walk)
     closep(&walk->root.fd);
 }
 
-/* Takes `path`, which is NULL if memory is short. */
+/* Adds `path`, of which it takes ownership; NULL means out of memory. */
 static void walk_add(struct walk *walk, char *path, uint64_t inode)
 {
     if (!path || array_grow(&walk->found, walk->n) < 0) {
@@ -265,10 +265,10 @@ static bool has_option(const char *options, const char *option)
     return false;
 }
 
-/* How suitable a mount is, in ascending order. */
+/* Ranks of mounts, from unsuitable to best. */
 enum { USELESS, PART_OF_V2, WHOLE_V2, OUTSIDE_V2, PART_OF_V1, WHOLE_V1, OUTSIDE_V1 };
 
-/* In a cgroup namespace the root "/" is the namespace's own; "/.." is outside of it, as in a mount of the host's. */
+/* Inside a cgroup namespace, "/" is the namespace's root. "/.." is above it, as in a mount of the host. */
 static int mount_rank(const struct mount *mount)
 {
     bool whole = str_equal(mount->root, "/");
@@ -327,7 +327,10 @@ int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *
     return 0;
 }
 
-/* Inside a cgroup namespace, mountinfo shows its root as "/", so only the identity of the namespace tells. */
+/*
+ * Inside a cgroup namespace, mountinfo shows the namespace's root as "/". Only the namespace's inode number reveals
+ * that it is not the real root.
+ */
 static bool in_namespace(const struct sys *sys)
 {
     char path[PATH_MAX], target[64];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cgroup file system: where the hierarchy is mounted in which perf counts, and its directories at any depth.
+ * The cgroup file system: finds the mount of the hierarchy in which perf counts, and opens and lists its directories at
+ * any depth.
  *
  * That hierarchy is the cgroup v2 tree, alone or beside v1 controllers (the hybrid layout), or a v1 `perf_event`
  * hierarchy. It is found in /proc/self/mountinfo (proc_pid_mountinfo(5)). If a v1 perf_event hierarchy is mounted, the
@@ -52,8 +53,8 @@ int cgroup_walk(const char *root, bool (*visit)(void *userdata, const char *path
 #define CGROUP_WALK_MAX 16384
 
 /*
- * What an inode and the id in a record are compared by. On 32-bit kernels an inode is the lower half of the id, whose
- * upper half counts how often inodes were reused.
+ * The part of a cgroup id that can be compared with an inode number. On 32-bit kernels the inode number is the lower
+ * half of the id; the upper half counts how often inode numbers were reused.
  */
 static inline uint64_t cgroup_id_key(uint64_t id)
 {

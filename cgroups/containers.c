@@ -57,17 +57,16 @@ static const struct {
      "the file system of its runtime's state file does not answer, or took too long; perfcountd tries again; check the "
      "mounts of its user's directories (FUSE, NFS)"},
     {-EFBIG, "the state file of its runtime is too large to be read; remove containers that are stopped"},
-    {-EBADMSG,
-     "the state file of its runtime is not what such a file should be; doc/names.md has the versions that are "
-     "understood"},
+    {-EBADMSG, "the state file of its runtime has an unsupported format; doc/names.md lists the supported "
+               "versions"},
     {-ENOENT, NOT_FOUND},
 };
 
 static const char *const unnamed_by_runtime = "its runtime has given it no name; name it when it is created (--name)";
 
 /*
- * The rank of an error of requesting a file or of the file: of several errors, the one with the lowest rank says the
- * most. 0, which means that an answer will come, has the lowest rank.
+ * The rank of an error from requesting or reading a file: of several errors, the one with the lowest rank is the most
+ * informative. 0, which means that an answer will come, has the lowest rank.
  */
 static size_t unnamed_rank(int error)
 {
@@ -362,18 +361,18 @@ bool container_take(struct container *container, uint32_t place, struct names *n
 /* --- source --- */
 
 /*
- * The source `state`: names of containers from the state files of their runtimes. This process never sees the files: it
- * requests one by struct state_files, and receives records of the names in it.
+ * The name source `state`: names of containers from the state files of their runtimes. This process never sees the
+ * files: it requests a file through struct state_files and receives records with the names in it.
  *
  * A file may be written shortly after the cgroup is created, so a container is looked up when its cgroup is new and a
- * few more times soon afterwards. The container may be renamed, so its file is compared every few seconds once it has
- * been found. A request has a ticket, and an answer counts only for what was requested.
+ * few more times soon afterwards. The container may be renamed, so once its file has been found, the file's version is
+ * compared every few seconds. Each request has a ticket, which ties the answer to what was requested.
  */
 
-/* The longest time between two comparisons of the file of a container that has a name. */
+/* The longest interval at which the file of a named container is checked for changes. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)
 #define REFRESH_STEP_NS (5 * NSEC_PER_SEC)
-/* A container that no file names is looked up less and less often: from once a minute to once in 16 minutes. */
+/* A container that no file names is looked up less and less often: first once a minute, finally every 16 minutes. */
 #define SLOW_RETRY_NS (60 * NSEC_PER_SEC)
 #define SLOW_DOUBLINGS 4
 /* A limit, because a user may create any number of cgroups that look like containers'. */
@@ -435,8 +434,8 @@ static void state_arm_next(struct state *state, uint64_t now)
 /* --- requests --- */
 
 /*
- * Several containers may need a list at the same time; it is requested only once. `as_new` requests it whatever its
- * version. Returns -EALREADY if the list has not changed.
+ * Requests a list only once if several containers need it at the same time. With `as_new` it is requested even if its
+ * version is unchanged. Returns -EALREADY if the list has not changed.
  */
 static int state_ask_list(struct state *state, struct container_user *container_user, uint32_t place, bool as_new,
                           uint64_t now)
@@ -469,7 +468,7 @@ static int state_ask_place(struct state *state, struct container_user *container
 
 /*
  * Requests the file that names the container, or the files of all places if none does. Of several errors, *ret_error is
- * the one that says the most; 0 means that an answer will come. Returns -EAGAIN if too many requests are pending.
+ * the most informative one; 0 means that an answer will come. Returns -EAGAIN if too many requests are pending.
  */
 static int state_ask_places(struct state *state, struct container_user *container_user, struct container *container,
                             uint64_t now, int *ret_error)
@@ -488,7 +487,7 @@ static int state_ask_places(struct state *state, struct container_user *containe
     return 0;
 }
 
-/* Rounded, so that the process wakes up once for many containers. */
+/* The time is rounded, so that the process wakes up once for many containers. */
 static uint64_t next_refresh(uint64_t now)
 {
     return (now + REFRESH_NS) / REFRESH_STEP_NS * REFRESH_STEP_NS;
@@ -521,7 +520,7 @@ static bool state_attempt(struct state *state, struct container *container, uint
         container->due_ns = now + next_retry(container->attempts);
         container->attempts += container->attempts < ARRAY_SIZE(retries_ns) + SLOW_DOUBLINGS;
     }
-    /* If a file lists the container without a name, that reason stays. */
+    /* If a file lists the container without a name, the reason that says so is kept. */
     return error != 0 && container->place < 0 &&
            container_set_unnamed(container, unnamed_reason(error, container->user != 0));
 }
@@ -545,7 +544,7 @@ static bool state_ask_due(struct state *state, uint64_t now)
 
 /*
  * The file system of the file does not answer now but may do so soon, so the containers that the file could name are
- * looked up again without the growing pauses. Returns whether the reason why one has no name has changed.
+ * looked up again at the short interval. Returns whether the reason why one has no name has changed.
  */
 static bool state_take_silence(struct state *state, const struct lookup *lookup)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of containers, from the state files of their runtimes: the users whose runtimes create cgroups, the
- * files that were requested, and the containers that are known.
+ * Names of containers from the state files of their runtimes. Keeps the users whose runtimes create cgroups, the
+ * pending requests for files, and the known containers.
  *
  * A user is root, or somebody who runs podman or docker without root. A user's files name only the containers in that
- * user's cgroups. A request for a file has a random ticket. An answer counts only for the place, the user and the
- * container of its request, whatever the process that has read the file says: that process cannot guess the ticket of
- * another file.
+ * user's cgroups. Each request for a file has a random ticket, and an answer can only name containers of the place and
+ * user that belong to its ticket. A compromised reader therefore cannot answer for another file, whose ticket it cannot
+ * guess.
  */
 #ifndef CGROUPS_CONTAINERS_H
 #define CGROUPS_CONTAINERS_H
@@ -21,7 +21,7 @@ struct container_user_list {
     uint64_t version;  /* version of the file that was read last; 0: none */
     int error;         /* error of that reading; valid while the file keeps this version */
     uint64_t asked_ns; /* when the file was last requested */
-    bool was_new;      /* that request was for any version of the file */
+    bool was_new;      /* that request ignored the file's version */
     int result;        /* result of that request */
 };
 
@@ -56,7 +56,7 @@ int lookups_ask(struct lookups *lookups, const struct container_user *container_
  * Finds the lookup of an answer, and removes it with its last answer. Returns -ENOENT if there is no such lookup.
  */
 int lookups_take(struct lookups *lookups, uint64_t ticket, bool is_last, struct lookup *ret);
-/* Gives up lookups that have waited too long for an answer. */
+/* Drops lookups that have waited too long for an answer. */
 void lookups_expire(struct lookups *lookups, uint64_t now);
 /* When the next lookup expires; UINT64_MAX: there is none. */
 uint64_t lookups_due(const struct lookups *lookups);
@@ -83,11 +83,11 @@ void containers_done(struct containers *containers);
 int containers_add(struct containers *containers, uint32_t user, const char *id, const char *path,
                    struct container **ret);
 
-/* Whether a file gives its name, or says that it is a pause container, which needs none. */
+/* Whether a file has given its name or says that it is a pause container, which needs no name. */
 bool container_is_named(const struct container *container);
 /*
- * Takes over what the file of a place says about the container, and leaves `names` empty, unless an earlier place in
- * the list of places has named it. Returns whether the container's names have changed.
+ * Moves the names that the file of a place gives to the container, which leaves `names` empty, unless an earlier place
+ * in the list of places has named it. Returns whether the container's names have changed.
  */
 bool container_take(struct container *container, uint32_t place, struct names *names);
 

@@ -20,14 +20,16 @@
 #define OFFLINE (IN_DELETE | IN_MOVED_FROM)
 #define SELF (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
 /*
- * One mask for all watches, because a common ancestor of two directories has only one watch. IN_ATTRIB: the owner and
- * the mode matter.
+ * All watches use one mask, because a common ancestor of two directories has only one watch. IN_ATTRIB is included
+ * because the owner and the mode matter.
  */
 #define WATCH_MASK (HERE | OFFLINE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define EVENTS_SIZE (16 * 1024)
 /* A limit, because an endless stream of names must not block the event loop; the descriptor stays readable. */
 #define READS_MAX 16
-/* A limit for a directory that is replaced again and again during the search; its next event continues. */
+/*
+ * A limit for a directory that is replaced again and again during the search; the search continues at its next event.
+ */
 #define TRIES_MAX 8
 
 /* --- search --- */
@@ -81,10 +83,7 @@ static int add_watch(const struct directory_watches *watches, int fd)
     return inotify_add_watch(watches->fd, path, WATCH_MASK);
 }
 
-/*
- * Watches the nearest directory. If it is replaced before the watch exists, another directory is the nearest: it tries
- * again.
- */
+/* Watches the nearest directory. Tries again if that directory is replaced before the watch exists. */
 static struct nearest_directory watch_nearest(struct directory_watches *watches, struct directory_watch *watch)
 {
     struct nearest_directory nearest = find_nearest(watches->sys, watch->path);
@@ -92,7 +91,7 @@ static struct nearest_directory watch_nearest(struct directory_watches *watches,
     for (size_t i = 0; i < TRIES_MAX; i++) {
         int old = watch->watch;
         watch->watch = add_watch(watches, nearest.fd);
-        /* Another user of the same watch gets IN_IGNORED, and searches again. */
+        /* Other users of the same watch get IN_IGNORED and search again. */
         if (old >= 0 && old != watch->watch)
             inotify_rm_watch(watches->fd, old);
         struct nearest_directory again = find_nearest(watches->sys, watch->path);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Directories whose file names carry information and which may not exist yet: they are listed, and kept up to date by
+ * Lists directories whose file names carry information and which may not exist yet, and keeps the lists up to date by
  * inotify(7). If a directory is missing, its nearest existing ancestor is watched until the next directory of the path
  * appears. Subdirectories are not watched.
  *
- * A directory that users other than root, or the user of this process, may write to is not listed, because anyone could
- * have chosen its names.
+ * A directory that users other than root, or the user of this process, may write to is not listed, because those users
+ * could have chosen its names.
  */
 #ifndef CGROUPS_DIRECTORY_WATCH_H
 #define CGROUPS_DIRECTORY_WATCH_H

@@ -14,7 +14,7 @@ struct name_key {
     size_t at, size;
 };
 
-/* Names of files, found by their keys. Zeroed, it is empty. */
+/* File names in a hash table by their keys. Empty if zeroed. */
 struct name_list {
     struct name_item **buckets;
     size_t n, size; /* `size` is the number of buckets: a power of two, or 0 */
@@ -271,7 +271,7 @@ static int set_part(struct names *names, enum name_kind kind, struct text_part p
 }
 
 /*
- * Finds the pod of a path by its uid: "kubepods-burstable-podUID.slice" with systemd's driver, where "_" stands for
+ * Finds the pod by the uid in the path: "kubepods-burstable-podUID.slice" with systemd's driver, where "_" stands for
  * "-", and "podUID" with the driver of plain cgroups. Returns the name of the pod's directory, or NULL.
  */
 static const char *find_pod(const struct kubernetes_source *kubernetes, const char *path)
@@ -291,7 +291,7 @@ static const char *find_pod(const struct kubernetes_source *kubernetes, const ch
     return NULL;
 }
 
-/* Sets the names that a name of the list contains. */
+/* Sets the names that are contained in a file name of the list. */
 static int set_names(struct names *names, const struct log_names *from, const char *name)
 {
     struct log_name parts;
@@ -318,16 +318,15 @@ static const char *why_unnamed(const struct kubernetes_source *kubernetes)
         [DIRECTORY_UNWATCHED] =
             "no link in /var/log/containers has its id, and there is no inotify to notice new ones; raise "
             "fs.inotify.max_user_instances or fs.inotify.max_user_watches and restart",
-        [DIRECTORY_REFUSED] = "others than root may write to /var/log/containers, so that its names are not trusted; "
-                              "make it root's with mode 0755",
+        [DIRECTORY_REFUSED] =
+            "users other than root may write to /var/log/containers, so that its names are not trusted; "
+            "make it root's with mode 0755",
         [DIRECTORY_UNREADABLE] = "/var/log/containers cannot be listed; give perfcountd the permission to read it "
                                  "(mode 0755)",
     };
     enum directory_state state = kubernetes->watches.at[kubernetes->links_watch].state;
 
-    return kubernetes->links.full
-               ? "/var/log/containers has more names than are kept; remove links that lead to nowhere"
-               : sentences[state];
+    return kubernetes->links.full ? "/var/log/containers has too many names; remove dangling links" : sentences[state];
 }
 
 static int kubernetes_find(void *state, const char *path, struct names *names)
@@ -336,7 +335,10 @@ static int kubernetes_find(void *state, const char *path, struct names *names)
     const char *id = names->texts[NAME_CONTAINER_ID];
     uint32_t user;
 
-    /* A user or a container may create a cgroup with the id of another container. The pod around it is still true. */
+    /*
+     * A user or a container may create a cgroup with the id of another container. The name of the pod around it is
+     * reliable nevertheless.
+     */
     if (path_find_user(path, &user) && user != 0)
         return 0;
     const char *link = id && !path_is_nested(path) ? name_list_find(&kubernetes->links.list, id, strlen(id)) : NULL;

@@ -8,9 +8,9 @@
 
 #include "base/util.h"
 
-/* A list drops further names. A Kubernetes node runs some hundred containers. */
+/* Limit of the names in a list; further names are dropped. A Kubernetes node runs some hundred containers. */
 #define NAME_LIST_MAX 16384
-/* The least length of a key, in bytes. A name is hashed by these first bytes of its key. */
+/* Minimum length of a key, in bytes. Only this many first bytes of the key are hashed. */
 #define NAME_KEY_MIN 16
 
 #endif

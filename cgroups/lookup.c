@@ -15,10 +15,10 @@
 #define PROCESSES 1024 /* a power of two */
 /* How long the cgroup of a process is cached where samples have no id. Processes rarely move except around exec. */
 #define PROCESS_AGE_NS (10 * NSEC_PER_SEC)
-/* An unknown cgroup is looked for again after the first, then after twice as long, up to the second. */
+/* The first and the longest wait before an unknown cgroup is looked for again; the wait doubles each time. */
 #define AGAIN_MIN_NS NSEC_PER_SEC
 #define AGAIN_MAX_NS (60 * NSEC_PER_SEC)
-/* Searches of all directories take at most one in SCAN_PARTS of the time. */
+/* At most 1/SCAN_PARTS of the time is spent on searches of all directories. */
 #define SCAN_PARTS 50
 #define SHOWN_MAX 4 /* cgroups in a sentence */
 
@@ -95,7 +95,7 @@ static void use(struct cgroup_lookup *lookup, struct found_cgroup *cgroup)
     TAILQ_INSERT_TAIL(&lookup->used, cgroup, use);
 }
 
-/* Adds a cgroup, in the place of one with this id. A `path` of NULL: unknown. Returns NULL when out of memory. */
+/* Adds a cgroup and replaces one with the same id. `path` is NULL if unknown. Returns NULL when out of memory. */
 static struct found_cgroup *add(struct cgroup_lookup *lookup, uint64_t id, const char *path)
 {
     _cleanup_(found_cgroup_unrefp) struct found_cgroup *cgroup = calloc(1, sizeof(*cgroup));
@@ -202,7 +202,7 @@ static const char *path_in(const struct hierarchy *hierarchy, char *text)
     return NULL;
 }
 
-/* Looks at the cgroup of a process, and learns it. Returns NULL if there is no such process or cgroup any more. */
+/* Reads and remembers the cgroup of a process. Returns NULL if the process or its cgroup no longer exists. */
 static struct found_cgroup *look_at_process(struct cgroup_lookup *lookup, uint32_t pid)
 {
     _cleanup_(freep) char *text = NULL, *directory = NULL;
@@ -228,7 +228,7 @@ static struct found_cgroup *sample_by_process(struct cgroup_lookup *lookup, uint
     if (seen->pid == pid && seen->seen_ns && now - seen->seen_ns < PROCESS_AGE_NS)
         return seen->cgroup;
     struct found_cgroup *found = look_at_process(lookup, pid);
-    if (found || seen->pid != pid) { /* one that has ended stays in its last cgroup */
+    if (found || seen->pid != pid) { /* a process that has exited stays in its last cgroup */
         found_cgroup_unref(seen->cgroup);
         seen->cgroup = found ? found_cgroup_ref(found) : NULL;
     }
@@ -241,10 +241,10 @@ static struct found_cgroup *sample_by_process(struct cgroup_lookup *lookup, uint
 
 struct scan {
     struct cgroup_lookup *lookup;
-    uint64_t id; /* that is looked for; 0: none */
+    uint64_t id; /* the id that is looked for; 0: none */
 };
 
-/* Others are learned only as long as there is room for them. */
+/* Other cgroups are remembered only while there is room for them. */
 static bool learn_directory(void *userdata, const char *path, uint64_t inode)
 {
     const struct scan *scan = userdata;
@@ -281,7 +281,7 @@ void cgroup_lookup_each(const struct cgroup_lookup *lookup,
             visit(userdata, cgroup);
 }
 
-/* Looks for an unknown cgroup at the process that ran in it, and then everywhere. */
+/* Looks for an unknown cgroup in /proc of the process that ran in it, then in all directories. */
 static struct found_cgroup *look_for(struct cgroup_lookup *lookup, uint64_t id, uint32_t pid)
 {
     struct found_cgroup *found = look_at_process(lookup, pid);
@@ -326,7 +326,7 @@ struct found_cgroup *cgroup_lookup_sample(struct cgroup_lookup *lookup, const st
     return id ? sample_by_id(lookup, id, sample->id.pid) : sample_by_process(lookup, sample->id.pid);
 }
 
-/* The process that the record says to be new, or to execute a program; 0: none. */
+/* The process that the record reports as new or as executing a program; 0: none. */
 static uint32_t changed_process(const struct record *record)
 {
     if (record->type == PERF_RECORD_FORK && record->task.pid != record->task.parent_pid)
@@ -340,7 +340,7 @@ void cgroup_lookup_update(struct cgroup_lookup *lookup, const struct record *rec
 {
     uint32_t pid = changed_process(record);
 
-    /* Paths of records begin at the root of the hierarchy, which this process may not see. */
+    /* Paths in records are relative to the root of the hierarchy, which may be invisible to this process. */
     if (record->type == PERF_RECORD_CGROUP && lookup->hierarchy.path && !lookup->hierarchy.namespaced)
         (void)learn(lookup, cgroup_id_key(record->cgroup.id), record->cgroup.path);
     if (pid && seen_process_of(lookup, pid)->pid == pid)
@@ -451,7 +451,7 @@ static bool is_in_found(const struct search *search, const char *path)
     return false;
 }
 
-/* Adds the outermost of the known cgroups that match and are not inside those that were found. */
+/* Adds the outermost known cgroups that match and are not inside a cgroup that was already found. */
 static void search_known(struct search *search)
 {
     const struct found_cgroup *cgroup;
@@ -528,7 +528,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A path that is also a pattern means only the cgroup with this path, if there is one. */
+/* If a cgroup has exactly this path, a path that could also be a pattern means only that cgroup. */
 static void prefer_literal(struct search *search)
 {
     for (size_t i = 0; i < search->n && search->wish->cgroup; i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds cgroups: the one that a sample was taken in, and those that a request means.
+ * Finds cgroups: the cgroup in which a sample was taken, and the cgroups that a request selects.
  *
  * A sample has the id of its task's cgroup (PERF_SAMPLE_CGROUP, Linux 5.7), in the hierarchy in which perf counts. The
  * id is the inode of the cgroup's directory. The path comes from a PERF_RECORD_CGROUP, from /proc/PID/cgroup of the
- * task, or from a search of all directories, which is done rarely. Without ids in samples, the cgroup is that of the
- * process when it was last looked at.
+ * task, or from a search of all directories, which is done rarely. If samples have no ids, the cgroup is the one in
+ * which the process was last seen.
  *
- * What was found is kept, so that a cgroup that was removed is still known: the last LOOKUP_CGROUPS_MAX, within
- * LOOKUP_BYTES_MAX bytes. To be used only in the thread of the event loop.
+ * Found cgroups are kept, so that removed ones are still known: the last LOOKUP_CGROUPS_MAX, within LOOKUP_BYTES_MAX
+ * bytes. To be used only in the thread of the event loop.
  */
 #ifndef CGROUPS_LOOKUP_H
 #define CGROUPS_LOOKUP_H
@@ -23,7 +23,7 @@
 #define LOOKUP_CGROUPS_MAX 4096
 #define LOOKUP_BYTES_MAX ((size_t)512 << 10)
 
-/* A cgroup, by reference. */
+/* A reference-counted cgroup. */
 struct found_cgroup {
     uint64_t id;
     char *path;  /* from the root of the hierarchy, any bytes; NULL: unknown */
@@ -40,50 +40,54 @@ struct found_cgroup *found_cgroup_unref(struct found_cgroup *cgroup);
 
 struct cgroup_lookup;
 
-/* It is no error if there are no cgroups: then none is found. `sys` must outlive it. Returns -ENOMEM on failure. */
+/*
+ * Succeeds even if the machine has no cgroup hierarchy; then no cgroup is found. `sys` must outlive it. Returns -ENOMEM
+ * on failure.
+ */
 int cgroup_lookup_new(struct sys *sys, struct cgroup_lookup **ret);
 struct cgroup_lookup *cgroup_lookup_free(struct cgroup_lookup *lookup);
 /* Bytes of memory. */
 size_t cgroup_lookup_bytes(const struct cgroup_lookup *lookup);
 
-/* Learns from CGROUP, FORK and COMM records; ignores others. */
+/* Updates the known cgroups from CGROUP, FORK and COMM records; ignores other records. */
 void cgroup_lookup_update(struct cgroup_lookup *lookup, const struct record *record);
 /* Reads the tree of cgroups and remembers the id and path of each, up to the limits above. */
 void cgroup_lookup_scan(struct cgroup_lookup *lookup);
 /* Calls `visit` for each cgroup whose path is known. */
 void cgroup_lookup_each(const struct cgroup_lookup *lookup,
                         void (*visit)(void *userdata, const struct found_cgroup *cgroup), void *userdata);
-/* The cgroup of a sample; NULL if it is not known. Borrowed until the next call. A `lookup` of NULL knows none. */
+/* The cgroup of a sample; NULL if it is not known. Borrowed until the next call. Returns NULL if `lookup` is NULL. */
 struct found_cgroup *cgroup_lookup_sample(struct cgroup_lookup *lookup, const struct record *sample);
 
 /* Finds the names of the cgroup at `path`; `names` is empty before. Returns -ENOMEM on failure. */
 typedef int (*cgroup_namer)(void *userdata, const char *path, struct names *names);
-/* By default only the names of the path are known. */
+/* Sets the function that finds the names. By default only the names in the path are known. */
 void cgroup_lookup_set_namer(struct cgroup_lookup *lookup, cgroup_namer namer, void *userdata);
 int cgroup_lookup_names(struct cgroup_lookup *lookup, const char *path, struct names *names);
 
-/* What a request means: cgroups that match all patterns that are not NULL. Strings are borrowed. */
+/* The cgroups that a request selects: those that match all patterns that are not NULL. Strings are borrowed. */
 struct cgroup_wish {
     const char *cgroup;             /* a path, or a pattern as for glob_match_last() */
     const char *names[N_NAME_KEYS]; /* patterns of names, as for glob_match_last() */
 };
 bool cgroup_wish_is_empty(const struct cgroup_wish *wish);
-/* Returns -EINVAL with a sentence that begins with the name of the parameter whose pattern is not valid. */
+/* Returns -EINVAL with a message that begins with the name of the parameter whose pattern is invalid. */
 int cgroup_wish_check(const struct cgroup_wish *wish, struct error *error);
 /*
- * Finds the outermost cgroups that match: those inside them are part of them. With `removed`, also those that are known
- * and were removed. *ret are the `n` paths, sorted, for strings_free(); at least one. Returns -ENOENT with a sentence
- * if none matches, errors of finding the hierarchy, or -ENOMEM.
+ * Finds the outermost cgroups that match: those inside them are part of them. With `removed`, includes removed cgroups
+ * that are still known. *ret are the `n` paths, sorted, for strings_free(); at least one. Returns -ENOENT with a
+ * message if none matches, errors of finding the hierarchy, or -ENOMEM.
  */
 int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_wish *wish, bool removed, char ***ret,
                        size_t *ret_n, struct error *error);
-/* Whether a cgroup with this path is known, also if it was removed. */
+/* Whether a cgroup with this path is known; it may have been removed. */
 bool cgroup_lookup_knows(const struct cgroup_lookup *lookup, const char *path);
-/* Calls `visit` with the id of each such cgroup at `path` and inside it, until it returns an error, which is returned.
+/*
+ * Calls `visit` with the id of each known cgroup at `path` and inside it. Stops at an error of `visit` and returns it.
  */
 int cgroup_lookup_ids(const struct cgroup_lookup *lookup, const char *path, int (*visit)(void *userdata, uint64_t id),
                       void *userdata);
-/* A sentence that lists some of the paths that match, and asks for one of them. Returns -EINVAL, or -ENOMEM. */
+/* Sets an error message that lists some of the matching paths and asks for one of them. Returns -EINVAL, or -ENOMEM. */
 int cgroup_wish_refuse_several(const struct cgroup_wish *wish, char *const *paths, size_t n, struct error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A source of names is a const table entry and its static functions, in one file; the resolver (cgroups/resolver.h)
- * runs all sources. A source finds out by itself whether the machine has what it reads, and notices when that appears
- * and disappears.
+ * runs all sources. Each source checks by itself whether the machine has the files that it reads, and notices when they
+ * appear and disappear.
  */
 #ifndef CGROUPS_NAME_SOURCE_H
 #define CGROUPS_NAME_SOURCE_H
@@ -25,7 +25,7 @@ struct name_source {
      * dispatch() returns true later. Returns -ENOMEM on failure.
      */
     int (*find)(void *state, const char *path, struct names *names);
-    /* The cgroup no longer exists. NULL if the source keeps nothing about cgroups. */
+    /* Called when the cgroup no longer exists. NULL if the source keeps no data about cgroups. */
     void (*forget)(void *state, const char *path);
     void (*close)(void *state);
 };

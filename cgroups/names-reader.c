@@ -32,7 +32,7 @@ int names_packet_write(const struct names_packet *record, struct buffer *packet)
     return packet->failed ? -ENOMEM : 0;
 }
 
-/* The last record has no id; any other has a whole one. Only the last record has an error. */
+/* The last record has no id; every other record has a complete id. Only the last record may have an error. */
 static bool header_is_sound(const struct names_packet_header *header)
 {
     size_t length = strnlen(header->id, sizeof(header->id));
@@ -112,7 +112,7 @@ struct turn {
 };
 
 struct file_child {
-    struct straggler process; /* its deadline applies once the reader has stopped waiting for the child */
+    struct straggler process; /* the deadline takes effect when the reader stops waiting for the child */
     uint32_t number;
     enum phase phase;
     int status; /* from waitpid(2), in phase ENDED */
@@ -162,7 +162,7 @@ static int read_content(int file, char **ret, size_t *ret_size, uint64_t *ret_ve
 
     if (fstat(file, &status) < 0)
         return -EIO;
-    /* The version before the file is read, so that a change during that is noticed later. */
+    /* The version is taken before the file is read, so that a change during the read is noticed later. */
     *ret_version = state_file_version(&status);
     if (!S_ISREG(status.st_mode))
         return -EBADMSG;
@@ -399,8 +399,8 @@ static int reading_serve(void *userdata, int records)
 #define PATIENCE_S 10
 
 /*
- * Files that show that a runtime is installed, even if it has not run since boot or is a user's: its state files below
- * /run and below homes may be created later.
+ * Files that show that a runtime is installed. Its state files below /run and in home directories may be created later,
+ * because it has not run since boot or runs as a user.
  */
 static const char *const signs[] = {
     "/var/lib/containerd", "/var/lib/containers", "/var/lib/rancher/k3s", "/usr/bin/podman", "/usr/local/bin/podman",
@@ -416,8 +416,8 @@ static bool path_exists(struct sys *sys, const char *path)
 }
 
 /*
- * Whether the directory exists that has the ids, or the file. Places of users are skipped, because users may create
- * them later.
+ * Whether the place exists: the directory whose entries are container ids, or the file. Places in home directories are
+ * skipped, because users may create them later.
  */
 static bool place_exists(struct sys *sys, const struct state_place *place)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of state files: a process without network, privileges and files of its own.
+ * The reader of state files: a process without network access, without privileges, and without files of its own.
  *
- * The opener gives it each file, and it gives the few names in the file to the daemon, one packet for each container
- * (struct names_packet). The daemon never sees the files, because they contain environment variables and secrets. The
- * reader forks for each file, so that a file that crashes or hangs its process costs only the names in that file.
+ * The opener passes each file to the reader, and the reader sends the few names in it to the daemon, one packet for
+ * each container (struct names_packet). The daemon never sees the files, because they contain environment variables and
+ * secrets. The reader forks for each file, so that a file that crashes or hangs its process costs only the names in
+ * that file.
  *
  * The reader is forked before the opener, while there is one thread, and only if the machine has a place of state files
- * at that time: elsewhere it would use memory for nothing.
+ * at that time: on other machines it would only use memory.
  */
 #ifndef CGROUPS_NAMES_READER_H
 #define CGROUPS_NAMES_READER_H
@@ -20,7 +21,7 @@
 #include "perf/sys.h"
 #include "process/child.h"
 
-/* The maximum size of a packet. NAME_CONTAINER to NAME_RUNTIME and is_pause leave a state file, nothing else. */
+/* The maximum size of a packet. From a state file only NAME_CONTAINER to NAME_RUNTIME and is_pause are passed on. */
 #define NAMES_PACKET_MAX                                                                                               \
     (sizeof(struct names_packet_header) + (NAME_RUNTIME - NAME_CONTAINER + 1) * (2 + NAME_SIZE_MAX))
 

@@ -88,7 +88,10 @@ void names_done(struct names *names)
     *names = (struct names){0};
 }
 
-/* The choices for names_best(), the best first. A choice applies if its last part is known; slashes join the parts. */
+/*
+ * The formats that names_best() tries, the best first. A choice applies if its last part is known; slashes join the
+ * parts.
+ */
 static const struct {
     enum name_kind parts[3];
     size_t n;

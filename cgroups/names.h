@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names that people give to what runs in a cgroup: the systemd unit, the container, the pod; and patterns of such
- * names, KEY=GLOB. Strangers write these names: they may be any text and are never trusted. No system calls.
+ * The human-readable names for a cgroup: the systemd unit, the container, the pod; and patterns of such names,
+ * KEY=GLOB. Any user can choose such names, so they are untrusted text. No system calls.
  */
 #ifndef CGROUPS_NAMES_H
 #define CGROUPS_NAMES_H
@@ -14,7 +14,7 @@ enum name_kind {
     NAME_SLICE, /* the innermost slice: "system.slice" */
     /* A container begins at the path component that has one of the next two. */
     NAME_CONTAINER_ID, /* 64 hexadecimal digits, of docker, containerd, cri-o, podman */
-    NAME_CONTAINER,    /* this and all that follow: from the path, or a source (cgroups/name-source.h) */
+    NAME_CONTAINER,    /* this and the following kinds come from the path or from a source (cgroups/name-source.h) */
     NAME_IMAGE,
     NAME_POD,
     NAME_NAMESPACE, /* the Kubernetes namespace */

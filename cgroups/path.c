@@ -22,7 +22,7 @@ struct component {
     size_t length;
 };
 
-/* What the components so far have given. */
+/* The result of the path components parsed so far. */
 struct path_walk {
     struct component unit, slice, id, container;
     bool escaped; /* the container's name is part of a unit's name, with escapes */
@@ -60,10 +60,10 @@ static const struct {
 };
 
 /*
- * The same around a name. LXC, and so Incus and LXD: lxc.cgroup.dir.container in lxc.container.conf(5), and "/lxc/NAME"
- * before LXC 4.0. systemd-nspawn and libvirt: machine.slice of systemd-machined(8), and "/machine/NAME.libvirt-qemu"
- * without systemd (https://libvirt.org/cgroups.html). containerd's ctr: "/NAMESPACE/NAME", which is only recognized for
- * its default namespace.
+ * The same table for containers that are identified by name. LXC, and so Incus and LXD: lxc.cgroup.dir.container in
+ * lxc.container.conf(5), and "/lxc/NAME" before LXC 4.0. systemd-nspawn and libvirt: machine.slice of
+ * systemd-machined(8), and "/machine/NAME.libvirt-qemu" without systemd (https://libvirt.org/cgroups.html).
+ * containerd's ctr: "/NAMESPACE/NAME", which is only recognized for its default namespace.
  */
 static const struct {
     const char *prefix, *suffix, *parent, *runtime;
@@ -116,7 +116,7 @@ static bool is_id(const char *text)
     return strspn(text, "0123456789abcdef") >= STATE_ID_LENGTH;
 }
 
-/* Takes the container's id from a component. Returns whether there is one. */
+/* Sets the container's id if the component has one. Returns whether it has. */
 static bool take_id(struct path_walk *walk, struct component component, struct component parent)
 {
     for (size_t i = 0; i < ARRAY_SIZE(id_forms); i++) {
@@ -158,7 +158,7 @@ static size_t libvirt_prefix(struct component name, const char *dash)
     return 0;
 }
 
-/* Takes the container's name from a component. */
+/* Sets the container's name if the component has one. */
 static void take_container(struct path_walk *walk, struct component component, struct component parent, size_t depth)
 {
     for (size_t i = 0; i < ARRAY_SIZE(name_forms); i++) {
@@ -335,8 +335,8 @@ bool path_find_unit(const char *path, struct path_unit *ret)
 
 #define TAIL "#"
 
-/* Appends two characters for each U+FFFD of the label, so that no two paths have the same text and tail. */
-static void append_tail(struct buffer *label, const char *path)
+/* Appends two characters for each U+FFFD of the label, so that no two paths have the same text and suffix. */
+static void append_suffix(struct buffer *label, const char *path)
 {
     size_t size = strlen(path);
     const char *separator = TAIL;
@@ -362,7 +362,7 @@ int cgroup_label(const char *path, enum cgroup_label kind, char **ret)
 
     escape_append(&label, path, ESCAPE_NOTHING);
     if (kind == CGROUP_LABEL_DISTINCT)
-        append_tail(&label, path);
+        append_suffix(&label, path);
     char *text = buffer_string(&label);
     if (!text)
         return -ENOMEM;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the path of a cgroup tells: the systemd unit, the slice, the container and the user; and the label `cgroup` for
- * it. No system calls.
+ * Derives names from the path of a cgroup (the systemd unit, the slice, the container and the user) and the value of
+ * its label `cgroup`. No system calls.
  *
  * A label is printable UTF-8, and a path may contain any bytes. Each byte that is not part of a printable character
- * becomes U+FFFD in the label, so two paths may give the same label. The label of the later path then gets a tail,
- * which says what each U+FFFD of the label stands for, in the order of the path: the byte in hexadecimal, or "--" for a
- * U+FFFD of the path itself. "/a\xff" becomes "/a\uFFFD", and, if that is taken, "/a\uFFFD#ff".
+ * becomes U+FFFD in the label, so two paths may give the same label. The label of the later path then gets a suffix
+ * with two characters for each U+FFFD in the label: the replaced byte in hexadecimal, or "--" if the path itself has a
+ * U+FFFD there. "/a\xff" becomes "/a\uFFFD", and, if that is taken, "/a\uFFFD#ff".
  */
 #ifndef CGROUPS_PATH_H
 #define CGROUPS_PATH_H
@@ -35,8 +35,8 @@ int names_from_path(struct names *names, const char *path);
 /* Finds the innermost unit, or the innermost slice if there is no unit. Returns false if there is neither. */
 bool path_find_unit(const char *path, struct path_unit *ret);
 /*
- * Whether the container of this path is in another container, which created the cgroup and chose its name: this
- * machine's runtimes do not know it, whatever its id.
+ * Whether the container of this path is in another container, which created the cgroup and chose its name. This
+ * machine's runtimes do not know such a container, whatever its id.
  */
 bool path_is_nested(const char *path);
 /*
@@ -55,8 +55,8 @@ enum cgroup_label { CGROUP_LABEL_PLAIN, CGROUP_LABEL_DISTINCT };
 /* Makes a label, which the caller frees. No two paths have the same distinct label. Returns -ENOMEM on failure. */
 int cgroup_label(const char *path, enum cgroup_label kind, char **ret);
 /*
- * Chooses the plain label, or the distinct one if the plain label is taken, or if a printable path looks like the
- * distinct label of another path. Returns -EEXIST if that is taken too, which only a path made for it can cause, and
+ * Chooses the plain label, or the distinct one if the plain label is taken or could be the distinct label of another
+ * path. Returns -EEXIST if the distinct label is taken too, which happens only for a path crafted to collide, or
  * -ENOMEM.
  */
 int cgroup_label_choose(const char *path, bool (*is_taken)(const void *userdata, const char *label),

@@ -7,7 +7,7 @@
 #include "cgroups/name-source.h"
 #include "cgroups/path.h"
 
-/* In the order in which they are asked: the first source that knows a name gives it. NULL ends the table. */
+/* The sources in order of precedence: the first that knows a name supplies it. NULL ends the table. */
 static const struct name_source *const sources[] = {
     &name_source_kubernetes,
     &name_source_state,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resolver, which asks all sources (cgroups/name-source.h) what people call what runs in a cgroup. */
+/* The resolver queries all name sources (cgroups/name-source.h) for the names of a cgroup. */
 #ifndef CGROUPS_RESOLVER_H
 #define CGROUPS_RESOLVER_H
 
@@ -30,7 +30,7 @@ bool resolver_dispatch(struct resolver *resolver);
  * Returns -ENOMEM on failure.
  */
 int resolver_find(struct resolver *resolver, const char *path, struct names *names);
-/* The cgroup no longer exists, and nobody will ask about it again. */
+/* Tells the sources that the cgroup no longer exists and will not be looked up again. */
 void resolver_forget(struct resolver *resolver, const char *path);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/glob.h"
 #include "cgroups/path.h"
 
-/* Whether a pattern matches a cgroup in some way; `names` is NULL if no names are known. */
+/* Type of a function that matches a pattern against a cgroup; `names` is NULL if no names are known. */
 typedef bool (*pattern_test)(const char *pattern, const char *path, const struct names *names);
 
 static bool any_matches(char *const *patterns, size_t n, const char *path, const struct names *names, pattern_test test)
@@ -26,7 +26,7 @@ static bool is_of_names(const char *pattern, const char *path, const struct name
     return name_kind_parse(pattern, &kind, &glob) == 0;
 }
 
-/* A pattern of names never matches a path: paths begin with "/". */
+/* Name patterns are never matched against paths: paths begin with "/". */
 static bool matches_path(const char *pattern, const char *path, const struct names *names)
 {
     (void)names;
@@ -129,7 +129,7 @@ bool cgroup_rules_use_names(const struct cgroup_rules *rules)
            any_matches(rules->exclude, rules->n_exclude, NULL, NULL, is_of_names);
 }
 
-/* How often `each` fits into the budget. */
+/* How many times `each` fits into the budget. */
 static uint64_t times_in(uint64_t budget, uint64_t each)
 {
     return each ? budget / each : UINT64_MAX;

@@ -28,7 +28,7 @@ enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
 struct cgroup_candidate {
     const char *path;
     unsigned depth;
-    bool wanted;    /* the patterns want it */
+    bool wanted;    /* the patterns select it */
     void *userdata; /* for the caller, because cgroup_select() sorts */
     enum cgroup_choice choice;
 };
@@ -38,23 +38,23 @@ struct cgroup_selection {
 };
 
 /*
- * Whether the patterns want a cgroup, regardless of limits. `names` is NULL if no names are known: then only paths can
- * match. A name in an include pattern selects the cgroup of the unit or container with that name, but not the cgroups
- * inside it. In an exclude pattern it excludes them all.
+ * Whether the patterns select a cgroup, regardless of limits. If no names are known, `names` is NULL and only path
+ * patterns can match. A name in an include pattern selects the cgroup of the unit or container with that name, but not
+ * the cgroups inside it. A name in an exclude pattern excludes that cgroup and those inside it.
  */
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const struct names *names);
-/* Whether the patterns want the cgroup by its path, or might want it by a name. */
+/* Whether the patterns select the cgroup by its path, or might select it by a name. */
 bool cgroup_rules_may_want(const struct cgroup_rules *rules, const char *path);
 /*
- * Whether the patterns may want a path below this one: an include pattern may match there, and no exclude pattern
- * matches everything there.
+ * Whether the patterns may select a path below this one: an include pattern may match there, and no exclude pattern
+ * covers everything there.
  */
 bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path);
 /* Whether any pattern is a pattern of names. */
 bool cgroup_rules_use_names(const struct cgroup_rules *rules);
 /* How many cgroups can be watched. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
-/* Whether memory is what limits that number. */
+/* Whether that number is limited by memory. */
 bool cgroup_rules_want_memory(const struct cgroup_rules *rules);
 /* Sets the choice of each candidate, and sorts the candidates in the order in which they are watched. */
 struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct cgroup_candidate *candidates, size_t n);

@@ -7,12 +7,12 @@
 
 #define BUNDLES "/io.containerd.runtime.v2.task/"
 
-/* The containers of a containers/storage store with one of its drivers (driver.Name() of drivers/). */
+/* Path of the list of containers in a containers/storage store for one storage driver (driver.Name() of drivers/). */
 #define STORAGE(root, driver)                                                                                          \
     {                                                                                                                  \
         "podman", STATE_STORAGE, root "/" driver "-containers/containers.json"                                         \
     }
-/* The containers of `podman run --rm` in such a store. */
+/* Path of the list of containers of `podman run --rm` in such a store. */
 #define VOLATILE(root, driver)                                                                                         \
     {                                                                                                                  \
         "podman", STATE_STORAGE, root "/" driver "-containers/volatile-containers.json"                                \

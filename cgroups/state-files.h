@@ -50,8 +50,8 @@ struct state_request {
 _Static_assert(sizeof(struct state_request) == 24 + STATE_ID_LENGTH + 1 + STATE_HOME_MAX, "it is sent as it is");
 
 /*
- * How this process has state files read: by itself (opener/opener-server.h), or by its opener (opener/client.h).
- * Zeroed, nothing reads them.
+ * How this process sends state files to the reader: by itself (opener/opener-server.h), or through its opener
+ * (opener/client.h). A zeroed struct means that no state files are read.
  */
 struct state_files {
     void *owner; /* the first argument of read() */

@@ -66,7 +66,7 @@ int state_document_read(const struct state_request *request, const char *content
 /* --- members --- */
 
 /*
- * Takes each name that `object` has, if it is an object; a later field replaces an earlier one. Returns -ENOMEM on
+ * If `object` is an object, sets each name that it contains; a later field replaces an earlier one. Returns -ENOMEM on
  * failure.
  */
 static int state_parser_take(const json_t *object, const struct name_field *fields, size_t n, struct names *names)

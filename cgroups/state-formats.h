@@ -12,8 +12,8 @@
 #include "cgroups/state-files.h"
 
 /*
- * Called with a container: `id` has 64 hexadecimal digits. The function may change `names`. A result other than 0 ends
- * the reading.
+ * Called with a container: `id` has 64 hexadecimal digits. The function may change `names`. A nonzero result stops the
+ * reading.
  */
 typedef int (*name_found)(void *userdata, const char *id, struct names *names);
 

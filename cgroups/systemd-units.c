@@ -25,7 +25,7 @@ struct machines {
     size_t n;
 };
 
-/* At this number, all descriptions are forgotten, and read again when they are needed. */
+/* When this many descriptions are cached, all are dropped and read again when needed. */
 #define UNIT_DESCRIPTIONS_MAX 4096
 
 struct kept_description {
@@ -41,7 +41,7 @@ struct unit_descriptions {
     size_t n;
 };
 
-/* Further machines are dropped. */
+/* Limit of the machines; further ones are ignored. */
 #define MACHINES_MAX 1024
 
 static void unit_descriptions_clear(struct unit_descriptions *descriptions);
@@ -631,7 +631,7 @@ struct systemd_source {
     struct unit_descriptions descriptions;
 };
 
-/* The program that registered a machine, and the runtime's name for it. */
+/* Maps the program that registered a machine to the name of its runtime. */
 static const char *const services[][2] = {
     {"systemd-nspawn", "nspawn"},
     {"libvirt-qemu", "libvirt"},
@@ -695,7 +695,7 @@ static int systemd_find(void *state, const char *path, struct names *names)
         return 0;
     const struct registered_machine *machine = unit.of_user ? NULL : machines_find(&systemd->machines, unit.name);
     int r = machine && !id ? set_machine(machine, names) : 0;
-    /* The description of a container's own unit says no more than its id. */
+    /* The description of a container's own unit contains nothing but its id. */
     if (r < 0 || (id && strstr(unit.name, id)))
         return r;
     r = unit_descriptions_find(&systemd->descriptions, &unit, &description);

@@ -3,8 +3,8 @@
  * Names from systemd: the text of unit files, and the machines of systemd-machined(8). Syntax: systemd.unit(5),
  * systemd.syntax(7). The functions make no system calls.
  *
- * A unit's description is read from its files in the order of systemd.unit(5), and kept. Directories of other users are
- * not read: they may be on a file system of the user's own, which could block this process.
+ * A unit's description is read from its files in the order of systemd.unit(5), and cached. Directories of other users
+ * are not read: they may be on a file system of the user's own, which could block this process.
  *
  * systemd-machined(8) registers virtual machines and containers in files in /run/systemd/machines, which everyone may
  * read and only root may write. A machine is found by its unit.

@@ -258,10 +258,10 @@ static struct cgroup_node *cgroup_index_of_watch(const struct cgroup_index *inde
 /* --- tree --- */
 
 /*
- * An event only says where to look: its name is compared with the directory as it is now, so that late, repeated and
- * outdated events do no harm. Directories that are found are queued. Each one is first announced, because its events
- * are lost until it is counted; then watched; then listed. So a directory that is created meanwhile is either listed
- * or reported by an event. Parents come before their children, and shallow directories before deep ones.
+ * An event only tells which name to check: that name is compared with the current state of the directory, so that late,
+ * repeated and outdated events do no harm. Directories that are found are queued. Each one is first announced, so that
+ * counting starts as early as possible; then watched; then listed. So a directory that is created meanwhile is either
+ * listed or reported by an event. Parents come before their children, and shallow directories before deep ones.
  */
 
 /* IN_ONLYDIR: only directories report names. IN_MOVED_*: cgroups of v1 can be renamed. */
@@ -309,7 +309,7 @@ static void tree_forget_node(struct cgroup_tree *tree, struct cgroup_node *node)
         TAILQ_REMOVE(&tree->pending, node, queue);
     if (node->announced)
         tree->listener.removed(tree->listener.userdata, node);
-    /* The removal of a cgroup does not remove its watch, nor release what the watch pins. */
+    /* The removal of a cgroup neither removes its watch nor releases the memory that the watch pins. */
     if (node->watch >= 0)
         inotify_rm_watch(tree->inotify_fd, node->watch);
     cgroup_index_remove(&tree->index, node);
@@ -379,7 +379,7 @@ static int tree_announce(struct cgroup_tree *tree, struct cgroup_node *node, int
     return r;
 }
 
-/* Whether the tree needs the directory. If its path cannot be made, returns true: adding it then gives the error. */
+/* Whether the tree needs the directory. Returns true if its path cannot be built; adding it then returns the error. */
 static bool tree_seeks(const struct cgroup_tree *tree, const struct cgroup_node *parent, const char *name)
 {
     const struct cgroup_listener *listener = &tree->listener;
@@ -389,7 +389,7 @@ static bool tree_seeks(const struct cgroup_tree *tree, const struct cgroup_node 
            listener->wants_below(listener->userdata, path);
 }
 
-/* Handles that `name` in `parent` is a directory with this inode now. */
+/* Called when `name` in `parent` is a directory with this inode. */
 static void tree_found(struct cgroup_tree *tree, struct cgroup_node *parent, const char *name, uint64_t inode)
 {
     struct cgroup_node *node = cgroup_index_child(&tree->index, parent, name);
@@ -445,7 +445,7 @@ static void tree_list(struct cgroup_tree *tree, struct cgroup_node *node, int *f
         tree_forget_unseen(tree, node);
 }
 
-/* Forgets everything below, because nothing there is wanted any more. */
+/* Forgets all nodes below, because none of them is wanted any more. */
 static void tree_leave(struct cgroup_tree *tree, struct cgroup_node *node)
 {
     while (!LIST_EMPTY(&node->children))
@@ -507,7 +507,7 @@ static void tree_compare_name(struct cgroup_tree *tree, struct cgroup_node *pare
     if (!known && !tree_seeks(tree, parent, name))
         return;
     _cleanup_(closep) int fd = cgroup_tree_open(tree, parent);
-    if (fd < 0) { /* if the parent itself is gone, an event about that follows */
+    if (fd < 0) { /* if the parent itself was removed, another event reports that */
         tree->limited[NOT_READ] |= !cgroup_directory_is_gone(fd);
         return;
     }
@@ -544,7 +544,7 @@ static void tree_take_event(struct cgroup_tree *tree, const struct inotify_event
     if (event->mask & IN_Q_OVERFLOW)
         tree->overflow = true;
     else if (!node)
-        return; /* of a watch that was removed before this event was read */
+        return; /* the watch was removed before its event was read */
     else if (event->mask & IN_IGNORED)
         tree_lost_watch(tree, node);
     else if (event->mask & IN_ISDIR && event->len > 0)
@@ -705,7 +705,7 @@ static void empty_cgroups_watch(struct empty_cgroups *empty_cgroups, struct cgro
     int watch = empty_cgroups_open(empty_cgroups) ? inotify_add_watch(empty_cgroups->fd, path, IN_MODIFY) : -1;
     node->left_out = watch >= 0;
     node->empty_cgroup = MAX(watch, 0);
-    if (watch >= 0 && is_populated(events)) /* a process has entered meanwhile */
+    if (watch >= 0 && is_populated(events)) /* a process has entered in the meantime */
         empty_cgroups_forget(empty_cgroups, node);
 }
 

@@ -5,9 +5,9 @@
  * A cgroup is identified by its inode, not by its name: a cgroup that is removed and created again is another one. The
  * removal of a cgroup sends no IN_DELETE_SELF; the tree removes the watch of a child when its parent reports IN_DELETE.
  *
- * A vacant cgroup is a scope or a container's cgroup without processes, such as a failed runtime leaves behind. One
- * that is vacant when it is found is left out until a process enters it, which the file cgroup.events reports. cgroup
- * v1 has no such file, so nothing is vacant there.
+ * A vacant cgroup is a scope or a container's cgroup without processes, for example one that a crashed runtime left
+ * behind. One that is vacant when it is found is left out until a process enters it, which the file cgroup.events
+ * reports. cgroup v1 has no such file, so nothing is vacant there.
  */
 #ifndef CGROUPS_TREE_H
 #define CGROUPS_TREE_H
@@ -26,7 +26,7 @@ struct cgroup_node {
     void *userdata;   /* the listener's; NULL at first */
     bool wanted;      /* the listener's: the patterns want this cgroup; false at first */
     bool left_out;    /* not a candidate: vacant, or a pause container */
-    bool looked_at;   /* empty_cgroups_find() has looked at it */
+    bool looked_at;   /* empty_cgroups_find() has examined it */
     int empty_cgroup; /* the watch that reports the first process in it; 0: none */
 
     /* For cgroups/tree.c alone. */
@@ -46,8 +46,8 @@ struct cgroup_node {
 
 /*
  * The functions are called from cgroup_tree_new(), cgroup_tree_dispatch() and cgroup_tree_rescan(). Parents are added
- * before their children, and removed after them. The tree only has directories that are wanted or below which one may
- * be wanted, and watches only the latter: other directories cost no system call and cause no wakeup.
+ * before their children, and removed after them. The tree contains only directories that are wanted or below which one
+ * may be wanted, and watches only the latter: other directories cost no system call and cause no wakeup.
  */
 struct cgroup_listener {
     void *userdata;
@@ -69,14 +69,14 @@ int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, st
 /* Does not call `removed`. */
 struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree);
 
-/* Readable when something has changed; owned by the tree; -1 if there is no inotify. */
+/* A descriptor that is readable when there are pending changes; owned by the tree; -1 if inotify is not available. */
 int cgroup_tree_fd(const struct cgroup_tree *tree);
 /*
  * Handles the pending changes, only some of them if there are many: the descriptor then stays readable. Rescans if the
  * inotify queue has overflowed.
  */
 void cgroup_tree_dispatch(struct cgroup_tree *tree);
-/* Compares the tree with the directories. Also needed when the listener's wishes have changed. */
+/* Compares the tree with the directories. Must also be called when the listener wants other cgroups than before. */
 void cgroup_tree_rescan(struct cgroup_tree *tree);
 /*
  * Why some changes are noticed only by rescans: "the limit of inotify watches is reached
@@ -104,7 +104,7 @@ struct empty_cgroups {
 void empty_cgroups_done(struct empty_cgroups *empty_cgroups);
 /* Leaves the node out if its cgroup is vacant; each node is examined only once. Returns whether it is left out. */
 bool empty_cgroups_find(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree, struct cgroup_node *node);
-/* Nodes whose cgroups have processes now are no longer left out. Returns whether there are any. */
+/* Includes the nodes whose cgroups have processes now. Returns whether there are any. */
 bool empty_cgroups_dispatch(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree);
 /* Called when the node is removed, or is no longer vacant. */
 void empty_cgroups_forget(struct empty_cgroups *empty_cgroups, struct cgroup_node *node);

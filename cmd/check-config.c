@@ -85,7 +85,7 @@ static void warn_event(const struct config *config, const struct config_event *e
     print_error(config->file, error);
 }
 
-/* perf accepts the modifiers h, G and H on a clock, which ignores them and counts time whatever the CPU does. */
+/* Warns of the modifiers h, G and H on a clock: perf accepts them, but the clock ignores them. */
 static void warn_ignored_modifiers(const struct config *config, const struct config_event *event)
 {
     struct error error;
@@ -98,9 +98,9 @@ static void warn_ignored_modifiers(const struct config *config, const struct con
 }
 
 /*
- * Counts the events that cannot be found here. That is not an error of the file: another machine may have them, or
- * another user may see them, and a preset leaves out what is missing. Only a tracepoint that certainly does not exist
- * here gets a warning, since its name is probably misspelt.
+ * Counts the events that cannot be found here. This does not mean that the file is wrong: another machine may have
+ * them, or another user may see them, and a preset leaves out what is missing. Only a tracepoint that certainly does
+ * not exist here gets a warning, since its name is probably misspelt.
  */
 static size_t warn_groups(struct session *session, const struct config_groups *groups)
 {
@@ -144,7 +144,7 @@ static void print_deprecated(const struct config *config)
     print_error(config->file, &warning);
 }
 
-/* The service may have the flag, which this command does not see. */
+/* Only warns, because the service may have the flag, which this command does not see. */
 static void warn_hindsight(const struct config *config)
 {
     struct error warning;
@@ -158,7 +158,7 @@ static void warn_hindsight(const struct config *config)
     print_error(config->file, &warning);
 }
 
-/* Has an effect only for root, since nobody else can become another user. */
+/* Checks the configured user, but only when run by root: nobody else can become another user. */
 static int check_user(const struct config *config, struct error *error)
 {
     struct user user;
@@ -179,7 +179,7 @@ int command_check_config(const struct options *options)
     if (!loaded && print_config_errors(&session, settings_file(options)))
         return EXIT_BAD_USAGE;
     if (!loaded || check_user(session.config, &error) < 0) {
-        fprintf(stderr, "%s\n", error.message); /* it includes the position */
+        fprintf(stderr, "%s\n", error.message); /* the message includes the position */
         return EXIT_BAD_USAGE;
     }
     if (!check_web_config(session.config->web.config_file))

@@ -118,7 +118,7 @@ static bool is_counted(const struct snapshot *snapshot, const struct preset_grou
     return false;
 }
 
-/* The values of the label `group` that the rows have. */
+/* Returns the values of the label `group` in the rows of the group. */
 static json_t *parts_json(const struct snapshot *snapshot, const struct preset_group *sought)
 {
     json_t *parts = json_array();
@@ -261,7 +261,7 @@ static void print_metric(const struct derived_metric *metric)
     }
 }
 
-/* The output is the same on every machine. Nothing is opened. */
+/* Opens nothing: the output is the same on every machine. */
 int command_list_metrics(const struct options *options)
 {
     const struct derived_metric *metric;
@@ -314,7 +314,7 @@ static void print_preset(const json_t *preset)
     json_array_foreach (pmus, i, pmu)
         print_pmu(pmu);
     if (i == 0)
-        puts("    no PMU of this machine is for it");
+        puts("    no PMU of this machine has its events");
 }
 
 int command_list_presets(const struct options *options)

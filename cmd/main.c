@@ -43,7 +43,7 @@ static int run(const struct options *options)
  * the size of the largest response and keeps that much memory.
  */
 #define MMAP_THRESHOLD (256 * 1024)
-/* Keeps the memory in which a page is compressed; otherwise each scrape would fault it in again. */
+/* Keeps the memory in which a response is compressed; otherwise each scrape would fault it in again. */
 #define TRIM_THRESHOLD (512 * 1024)
 
 int main(int argc, char **argv)

@@ -42,7 +42,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* NAN if the number is null or negative. */
+/* Returns NAN if the number is null or negative. */
 static double number_of(const json_t *numbers, size_t step)
 {
     const json_t *number = json_array_get(numbers, step);
@@ -51,8 +51,8 @@ static double number_of(const json_t *numbers, size_t step)
 }
 
 /*
- * Adds up the steps of a row in which the numbers are known; NAN if there is none. *ret_seconds is the time of these
- * steps, and of those that do not have the row, in which it did nothing.
+ * Adds up the steps of a row in which the numbers are known; NAN if there are none. *ret_seconds is the time of these
+ * steps, together with the steps that lack the row, in which it did nothing.
  */
 static double sum_known(const json_t *history, const json_t *row, const json_t *numbers, double *ret_seconds)
 {
@@ -123,7 +123,10 @@ static size_t take_counters(json_t *row, struct row_counter counters[GROUP_MEMBE
     return n;
 }
 
-/* Steps that are not known are as the others: the row was enabled and did not run, as where groups take turns. */
+/*
+ * Treats unknown steps like the known ones: the rates are those of the known steps, and the enabled and busy times are
+ * scaled to the whole interval. In unknown steps the row was enabled but did not run, as when groups are multiplexed.
+ */
 static void take_rates(const json_t *history, const json_t *object, const struct row *row, double seconds,
                        struct past_row *ret)
 {

@@ -24,7 +24,7 @@
 
 /* --- plan --- */
 
-/* Rows of several CPUs or cgroups that count the same events. */
+/* The rows that count the same events on several CPUs or cgroups. */
 struct plan_group {
     const struct row *example;
     struct cpuset cpus;
@@ -109,7 +109,7 @@ static void add_cgroup(void *userdata, const struct cgroup_view *view)
     totals->descriptors += (json_int_t)view->descriptors;
 }
 
-/* How many cgroups match, what they cost, and how many are dropped; null if the collector is disabled. */
+/* Returns how many cgroups match, what they cost, and how many are dropped; null if the collector is disabled. */
 static json_t *cgroups_json(const struct registry *registry)
 {
     const void *state = registry_state(registry, &collector_cgroup);
@@ -161,8 +161,8 @@ static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu
 }
 
 /*
- * A PMU that has fewer counters than events multiplexes its groups. Others may do so, too: `counters` includes one that
- * may be able to count only cycles.
+ * A PMU that has fewer counters than events multiplexes its groups. A PMU with enough counters may do so, too, because
+ * `counters` includes one that may only be able to count cycles.
  */
 static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const struct pmu *pmu)
 {
@@ -206,7 +206,7 @@ static json_t *privileges_json(struct session *session)
  *  "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}.
  * Without `names`, probes have none. NULL when out of memory; the caller owns it.
  */
-/* What the rings hold of a busy CPU; null if the key is off. */
+/* Returns the capacity of the rings for a busy CPU; null if hindsight is disabled. */
 static json_t *hindsight_json(const struct session *session)
 {
     const struct config_sampler *config = &session->config->sampler;
@@ -296,7 +296,7 @@ static void add_line(struct table *table, const json_t *entry, const struct buff
     table_cell(table, state == &reasons[0] ? TABLE_PLAIN : TABLE_DIM, "%.*s", (int)metrics->size, metrics->data);
 }
 
-/* "l1d_mpki", or with the events that are the reason: "l1d_mpki (l1d_cache_refill)". */
+/* Returns "l1d_mpki", or with the events that are missing: "l1d_mpki (l1d_cache_refill)". */
 static char *metric_text(const json_t *metric, enum detail detail, bool last)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -326,7 +326,7 @@ static void add_entry(struct table *table, const json_t *entry)
     json_array_foreach (metrics, i, metric) {
         _cleanup_(freep) char *text = metric_text(metric, detail, i + 1 == n);
         if (line.size > 0 && text && line.size + strlen(text) > METRICS_WIDTH) {
-            line.size--; /* the blank after the comma */
+            line.size--; /* removes the blank after the comma */
             add_line(table, entry, &line, first);
             buffer_clear(&line);
             first = false;
@@ -361,7 +361,7 @@ static int plan_print_metrics(FILE *file, const json_t *metrics)
 
 /* --- `perfcountd plan` --- */
 
-/* Long enough for each multiplexed group to run: the kernel rotates groups every few milliseconds. */
+/* Long enough that each multiplexed group runs: the kernel rotates groups every few milliseconds. */
 #define LOOK_NS (200 * NSEC_PER_MSEC)
 
 static long long number_of(const json_t *object, const char *key)
@@ -380,7 +380,7 @@ static char *join_events(const json_t *events)
     return buffer_string(&text);
 }
 
-/* "counting", or "3 counting, 1 starved" if the rows differ. */
+/* Returns "counting", or "3 counting, 1 starved" if the rows differ. */
 static char *join_states(json_t *states)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -447,7 +447,7 @@ static void add_preset(struct table *table, const json_t *preset)
     table_cell(table, TABLE_DIM, "%s", left_out ? left_out : "");
 }
 
-/* Their groups are in the table of print_groups(). */
+/* Prints the presets. Their groups are in the table of print_groups(). */
 static int print_presets(FILE *file, const json_t *presets)
 {
     static const char *const titles[] = {"PRESET", "COLLECTOR", "GROUP", "PMU", "BECOMES", "WITHOUT"};

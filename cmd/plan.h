@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration opens on this machine, for `perfcountd plan` and `perfcountd report`. */
+/* Shows what the configuration opens on this machine, for `perfcountd plan` and `perfcountd report`. */
 #ifndef CMD_PLAN_H
 #define CMD_PLAN_H
 
@@ -8,7 +8,7 @@
 #include "daemon/options.h"
 
 /*
- * Opens, reads and closes what the configuration would open here, and prints it; with options->json, to standard
+ * Opens, reads and closes the groups that the configuration asks for, and prints them; with options->json, to standard
  * output. Without `names`, containers, their cgroups and the names of probes are left out. Returns the exit status of
  * the command: like `stat`, it fails if nothing can be counted.
  */

@@ -28,8 +28,8 @@
 #include "sampler/stream.h"
 #include "top/http-get.h"
 
-#define SECONDS_DEFAULT 10 /* without a command */
-#define SECONDS_MAX 1e9    /* with a command, which ends the recording */
+#define SECONDS_DEFAULT 10 /* default duration without a command */
+#define SECONDS_MAX 1e9    /* with a command, the recording ends with it */
 #define RING_PAGES_MIN 8
 #define BLOCK_SIZE 65536
 #define DEFAULT_URL "unix:" TOP_DEFAULT_SOCKET
@@ -37,16 +37,16 @@
  */
 #define SILENCE_MS 100
 #define SETTLE_NS (2 * NSEC_PER_SEC)
-#define ANSWER_NS (60 * NSEC_PER_SEC) /* timeout of a daemon's answer, beyond the time of the recording */
+#define ANSWER_NS (60 * NSEC_PER_SEC) /* timeout for a daemon's answer, in addition to the time of the recording */
 
-/* The formats, by the end of the file's name. */
+/* The formats, by the suffix of the file's name. */
 static const struct form {
     const char *ending;
     const struct writer *writer;
-    const char *path;                                            /* of a daemon */
+    const char *path;                                            /* path of a daemon's request */
     bool folded;                                                 /* the content is folded stacks */
-    bool picture;                                                /* drawn of these */
-    int (*count)(const void *bytes, size_t size, uint64_t *ret); /* of what is not folded */
+    bool picture;                                                /* drawn from the folded stacks */
+    int (*count)(const void *bytes, size_t size, uint64_t *ret); /* for content that is not folded */
 } forms[] = {
     {".svg", &writer_folded, "/api/v1/folded", true, true, NULL},
     {".folded", &writer_folded, "/api/v1/folded", true, false, NULL},
@@ -55,18 +55,18 @@ static const struct form {
 };
 
 struct output {
-    char *path, *temporary; /* `temporary` is renamed to `path` at the end; NULL: there is none */
+    char *path, *temporary; /* `temporary` is renamed to `path` at the end; NULL: there is no file */
     int fd;
 };
 
-/* What was recorded, for the sentences about it. */
+/* Facts about the recording, for the messages about it. */
 struct summary {
-    char event[128]; /* "": not known */
+    char event[128]; /* "": unknown */
     double seconds;
-    uint64_t samples; /* of off-CPU time, in folded stacks: microseconds */
+    uint64_t samples; /* number of samples; for off-CPU time in folded stacks, microseconds */
     bool is_time;     /* `samples` are microseconds */
     struct writer_unnamed unnamed;
-    char early[512]; /* a daemon's sentence about stacks that end early; "": there is none */
+    char early[512]; /* a daemon's sentence about stacks that end early, or "" */
 };
 
 struct recording {
@@ -76,21 +76,21 @@ struct recording {
     struct output output;
     struct workload workload;
     struct session session;
-    struct config_sampler config; /* borrows from the session's */
+    struct config_sampler config; /* its strings are borrowed from the session's configuration */
     sd_event *event;
     struct child symboliser;
     struct resolver *resolver; /* NULL: names of containers are not needed */
     struct sampler *sampler;
     struct stream *stream;
-    struct top_request *question;      /* to a daemon */
-    const struct top_address *address; /* the daemon's */
+    struct top_request *question;      /* request to a daemon */
+    const struct top_address *address; /* address of the daemon */
     bool begun;                        /* the stream has begun, and with it the command */
-    bool interrupted;                  /* by a signal */
-    struct buffer content;             /* of folded stacks, or what a daemon has answered */
+    bool interrupted;                  /* a signal has ended the recording */
+    struct buffer content;             /* folded stacks, or the answer of a daemon */
     struct summary summary;
-    struct error *error; /* of the daemon's answer */
-    int answer;          /* 0 or -errno, as `error` */
-    double past_seconds; /* that the answer covers, with --last */
+    struct error *error; /* the error of the daemon's answer */
+    int answer;          /* result of the daemon's answer: 0, or -errno with `error` set */
+    double past_seconds; /* seconds that the answer covers, with --last */
 };
 
 /* --- output --- */
@@ -170,7 +170,7 @@ static int output_close(struct output *output, struct error *error)
     return r;
 }
 
-/* --- what is asked for --- */
+/* --- flags --- */
 
 static void recording_done(struct recording *recording)
 {
@@ -263,7 +263,7 @@ static int recording_parse(struct recording *recording)
 
 /* --- signals --- */
 
-/* Signals that end the recording, or are for the command. They are blocked. */
+/* Signals that end the recording or are passed to the command. They are blocked. */
 static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -283,7 +283,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
     return 0;
 }
 
-/* The command may have ended. What it has started is not waited for. */
+/* Ends the recording if the command has ended. Processes that the command has started are not waited for. */
 static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
     struct recording *recording = userdata;
@@ -329,13 +329,13 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* The loop of sample() reads the stream after each turn. */
+/* Does nothing, because the loop of sample() reads the stream after each turn. */
 static void on_ready(void *userdata)
 {
     (void)userdata;
 }
 
-/* Rings that are too large for the limit of locked memory are made smaller. */
+/* Opens the stream. If the rings exceed the limit of locked memory, smaller ones are tried. */
 static int open_stream(struct recording *recording, struct error *error)
 {
     struct config_sampler *config = &recording->config;
@@ -387,7 +387,10 @@ static void settle_names(struct recording *recording, const char *hierarchy)
     }
 }
 
-/* Names are searched for, or written as labels; state files of containers are root's. */
+/*
+ * Returns whether names of containers are needed, to select cgroups or for labels. Only root can read the state files
+ * of containers.
+ */
 static bool needs_names(const struct recording *recording)
 {
     bool any = recording->form->writer == &writer_pprof && !recording->workload.arguments && geteuid() == 0;
@@ -503,7 +506,7 @@ static void append_part(struct buffer *text, uint64_t samples, const char *of, c
         buffer_appendf(text, "%s%" PRIu64 " %s: %s", text->size ? "; " : ": ", samples, of, reason);
 }
 
-/* Each part of the samples with its own reason, as far as that is known. */
+/* Reports the samples without names, with the reason for each part where it is known. */
 static void note_unnamed(const struct summary *summary, const struct symbols *symbols)
 {
     const struct writer_unnamed *unnamed = &summary->unnamed;
@@ -528,7 +531,7 @@ static void note_unnamed(const struct summary *summary, const struct symbols *sy
          unnamed->samples == 1 ? "" : "s", text.failed ? "" : text.data);
 }
 
-/* The sentence may come from a stranger. */
+/* The sentence may come from an untrusted daemon, so it is printed without control characters. */
 static void note_early(const char *sentence)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -541,7 +544,7 @@ static void note_early(const char *sentence)
         note("%s", text.data);
 }
 
-/* Says what the file lacks. */
+/* Reports what is missing in the file. */
 static void note_missing(const struct recording *recording)
 {
     const struct writer_end *end = stream_end(recording->stream);
@@ -677,7 +680,7 @@ static void append_amount(const struct summary *summary, struct buffer *text)
         buffer_appendf(text, "%" PRIu64 " sample%s", summary->samples, summary->samples == 1 ? "" : "s");
 }
 
-/* "make -j2 on HOST: cycles, 10.2 s, 994 samples" */
+/* Appends "make -j2 on HOST: cycles, 10.2 s, 994 samples". */
 static void append_title(const struct recording *recording, struct buffer *title)
 {
     const struct options *options = recording->options;
@@ -733,7 +736,7 @@ static int refuse_empty(const struct recording *recording, struct error *error)
                      event, summary->seconds, recording->options->output);
 }
 
-/* A connection may end before the answer does, which HTTP/1.0 does not tell. */
+/* Checks that the answer is complete. A connection may end early, which HTTP/1.0 cannot tell. */
 static int summarise_answer(struct recording *recording, const struct flame *flame, struct error *error)
 {
     struct summary *summary = &recording->summary;

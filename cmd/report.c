@@ -75,7 +75,7 @@ static void write_kernel(const struct report *report, const struct pmu *pmu, FIL
     fputc('\n', file);
 }
 
-/* The lines of /proc/cpuinfo that are printed. Others have serial numbers. */
+/* The lines of /proc/cpuinfo that are printed. Other lines may have serial numbers. */
 static const char *const cpuinfo_lines[] = {"vendor_id", "cpu family", "model",    "model name", "stepping",
                                             "microcode", "isa",        "CPU part", "uarch"};
 
@@ -97,7 +97,7 @@ static void write_cpuinfo(const struct report *report, FILE *file)
     }
 }
 
-/* Consecutive CPUs of one model have one line. */
+/* Consecutive CPUs of the same model are printed in one line. */
 static void write_cpus(const struct report *report, const struct pmu *pmu, FILE *file)
 {
     _cleanup_(freep) char *online = cpuset_format(&report->machine->online), *last = NULL;
@@ -177,7 +177,7 @@ static bool is_event(const char *name)
     return !str_equal(name, "slots") && !str_equal(name, "running_time") && !str_equal(name, "enabled_time");
 }
 
-/* The index of the event that `name` in a formula stands for, or list->n. */
+/* Returns the index of the event for which `name` in a formula stands, or list->n. */
 static size_t find_event(const struct event_list *list, const char *name)
 {
     size_t i = 0;
@@ -195,7 +195,10 @@ static bool has_events(const struct event_list *list, const struct formula *form
     return true;
 }
 
-/* Appends an event of a formula as some preset has it: not all drivers list their events in sysfs. */
+/*
+ * Appends an event of a formula in the syntax of a preset that has it, because not all drivers list their events in
+ * sysfs.
+ */
 static bool append_from_preset(const struct report *report, const struct pmu *pmu, const char *name,
                                struct buffer *text)
 {
@@ -230,7 +233,7 @@ static void compare_with_search(void *userdata, const char *name, const char *de
         snprintf(search->found, sizeof(search->found), "%s", name);
 }
 
-/* Intel's and AMD's own events are only in libpfm4. */
+/* Only libpfm4 knows the model-specific events of Intel and AMD. */
 static bool append_from_pfm(const struct pmu *pmu, const char *name, struct buffer *text)
 {
     struct pfm_search search = {.metric = name};
@@ -241,8 +244,8 @@ static bool append_from_pfm(const struct pmu *pmu, const char *name, struct buff
 }
 
 /*
- * The group that counts the events of a formula: a strict preset, whose events mean nothing apart, or these events
- * alone. Returns -ENOENT, with the missing events in `missing`, if the PMU does not have all of them.
+ * Chooses the group that counts the events of a formula: a strict preset, whose events are only meaningful together, or
+ * these events alone. Returns -ENOENT, with the missing events in `missing`, if the PMU does not have all of them.
  */
 static int choose_events(const struct report *report, const struct pmu *pmu, const struct formula *formula,
                          struct event_list *ret, struct buffer *missing)
@@ -278,10 +281,13 @@ static int choose_events(const struct report *report, const struct pmu *pmu, con
     return r == 0 && !has_events(ret, formula) ? -EINVAL : r;
 }
 
-/* A group that was counted while work was done: counts[i] is that of event i, in its unit; NAN: it was refused. */
+/*
+ * A group that was counted while work was done: counts[i] is the count of event i, in the event's unit; NAN if the
+ * event was refused.
+ */
 struct counted {
     double counts[GROUP_MEMBERS_MAX];
-    double enabled, running; /* seconds */
+    double enabled, running; /* in seconds */
 };
 
 static int count_events(const struct report *report, const struct pmu *pmu, int cpu, const struct event_list *list,
@@ -353,7 +359,7 @@ static double formula_result(const struct formula *formula, const struct pmu *pm
     return formula_value(formula->steps, formula->n_steps, operands);
 }
 
-/* No core retires more instructions per cycle, unless its slots say so. */
+/* No core retires more instructions per cycle, unless it has more issue slots. */
 #define IPC_MAX 16
 
 static bool is_possible(const struct derived_metric *metric, const struct pmu *pmu, double value)
@@ -430,7 +436,7 @@ void report_test_formulas(const struct report *report, const struct pmu *pmu, FI
         fputs("no formula is for this PMU\n", file);
 }
 
-/* Events that need no PMU, all as one group. */
+/* Tests events that need no PMU, all as one group. */
 static void test_software(const struct report *report, const struct pmu *pmu, FILE *file)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -472,7 +478,7 @@ static bool copy_section(const struct report *report, int fd, FILE *file)
 _Noreturn static void write_in_child(const struct report *report, section_writer write, const struct pmu *pmu,
                                      pid_t parent, int fd)
 {
-    /* It keeps its name: the new one would overwrite the arguments, in which the options are. */
+    /* The child keeps its name, because a new one would overwrite the arguments, which contain the options. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     FILE *file = getppid() == parent ? fdopen(fd, "w") : NULL;
     if (!file)
@@ -539,7 +545,7 @@ static void write_sections(const struct report *report, FILE *file)
 
 /* --- secrets --- */
 
-/* Whether a path of this length is one of the kernel's or of our API, the same on every machine. */
+/* Returns whether the path belongs to the kernel or to our API, and so is the same on every machine. */
 static bool is_public(const char *path, size_t length)
 {
     static const char *const trees[] = {"/sys/bus/",  "/sys/devices/",  "/sys/kernel/",
@@ -555,7 +561,10 @@ static bool is_public(const char *path, size_t length)
     return false;
 }
 
-/* A slash that follows a word divides, or is part of an event: "instructions / cycles", "power/energy-pkg/". */
+/*
+ * Returns whether a path starts here. A slash after a word is a division or part of an event: "instructions / cycles",
+ * "power/energy-pkg/".
+ */
 static bool starts_path(const char *text, const char *at)
 {
     bool follows = at > text && (isalnum((unsigned char)at[-1]) || strchr("_-./)", at[-1]));
@@ -563,7 +572,7 @@ static bool starts_path(const char *text, const char *at)
     return at[0] == '/' && !follows && (isgraph((unsigned char)at[1]) && !strchr(",}/", at[1]));
 }
 
-/* Copies the text without paths of this machine, and without bytes that cannot be printed. */
+/* Copies the text, but removes paths of this machine and unprintable bytes. */
 static void append_public(struct buffer *to, const char *text, const char *end)
 {
     for (const char *at = text; at < end;) {
@@ -604,7 +613,7 @@ int report_make(const struct report *report, char **ret)
 
 /* --- `perfcountd report` --- */
 
-/* Operations of each kind that formulas count: branches that cannot be predicted, misses of caches, floating point. */
+/* Number of operations of each kind that formulas count: unpredictable branches, cache misses, floating point. */
 #define WORK_STEPS (1 << 19)
 #define WORK_WORDS (1 << 20)
 
@@ -638,7 +647,7 @@ static int work_on(struct sys *sys, unsigned cpu)
     return r;
 }
 
-/* A machine whose driver hangs may take longer to open a group, but not to say anything at all. */
+/* A section that writes nothing for this long is ended. */
 #define PATIENCE_S 30
 
 int command_report(const struct options *options)

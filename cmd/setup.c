@@ -4,9 +4,9 @@
  * listen elsewhere; `--undo` takes that back.
  *
  * Setup writes files of its own, drop-ins of the units and a web configuration, and refuses if one of these names is
- * taken. Only a web configuration that is in use is changed: it gets users at its end, and keeps TLS and all else.
- * Setup records each file with a checksum, each member and the group in a list. Undo follows the list, and leaves a
- * file that was changed since.
+ * taken. Only a web configuration that is in use is changed: users are appended to it, and TLS and everything else is
+ * kept. Setup records each file with a checksum, each member and the group in a list. Undo follows the list, and keeps
+ * a file that was changed since.
  */
 #include <crypt.h>
 #include <dirent.h>
@@ -33,7 +33,7 @@
 extern char **environ;
 
 #define GROUP "perfcountd"
-#define LOGIN "perfcountd" /* the user of the web configuration */
+#define LOGIN "perfcountd" /* name of the user in the web configuration */
 #define UNITS "/etc/systemd/system"
 #define SERVICE_DROPINS UNITS "/perfcountd.service.d"
 #define SERVICE_FILE SERVICE_DROPINS "/50-setup.conf"
@@ -47,7 +47,7 @@ extern char **environ;
 #define USERS_MARK "# Added by \"perfcountd setup\"; \"perfcountd setup --undo\" removes it.\n"
 #define MARK "# Written by \"perfcountd setup\"; \"perfcountd setup --undo\" removes it.\n"
 
-/* What samples with all names need; contrib/systemd/sampler.conf explains it. */
+/* Directives that samples with all names need; contrib/systemd/sampler.conf explains them. */
 static const char sampler_directives[] =
     "AmbientCapabilities=CAP_SYS_PTRACE CAP_CHECKPOINT_RESTORE CAP_SYSLOG\n"
     "CapabilityBoundingSet=CAP_SYS_PTRACE CAP_CHECKPOINT_RESTORE CAP_SYSLOG\n"
@@ -65,8 +65,8 @@ struct setup {
     char *exec;         /* the command line of the installed unit */
     char *flags;        /* that, and what DEFAULT_FILE has for $ARGS in it */
     char *web;          /* the web configuration that is in use; NULL: setup makes WEB_FILE */
-    char *head;         /* its content, without what setup has added */
-    bool has_tls;       /* it has */
+    char *head;         /* the content of that file, without what setup has added */
+    bool has_tls;       /* the web configuration has TLS */
     struct buffer list; /* what was done: "file CHECKSUM PATH", "directory PATH", "group NAME", "member USER", and
                          * "tail CHECKSUM SIZE PATH" for a file that had that many bytes before setup added some */
 };
@@ -87,7 +87,7 @@ static uint64_t checksum(const char *text, size_t size)
     return hash_mix_bytes(size, text, size);
 }
 
-/* Who may do what with a file. */
+/* The owner and the mode of a file. */
 struct access {
     mode_t mode;
     uid_t user;
@@ -168,7 +168,7 @@ static int add_file(struct setup *setup, const char *path, const char *content, 
     int r = text.failed ? error_oom(error) : make_directories(setup, path, error);
     if (r < 0)
         return r;
-    /* Recorded first: a list that cannot be written must not leave a file that undo does not know. */
+    /* The file is recorded first: if the list cannot be written, no file is left that undo does not know. */
     buffer_appendf(&setup->list, "file %016llx %s\n", (unsigned long long)checksum(text.data, text.size), path);
     r = setup->list.failed ? error_oom(error) : write_list(setup, error);
     if (r == 0)
@@ -224,7 +224,7 @@ static int check_free(const struct setup *setup, const char *path, struct error 
     if ((lstat(path, &status) < 0 && errno == ENOENT) || is_own_file(setup, path))
         return 0;
     return error_set(error, -EEXIST,
-                     "%s exists already, and is not as \"perfcountd setup\" writes it; nothing was changed", path);
+                     "%s exists already, and \"perfcountd setup\" did not write it; nothing was changed", path);
 }
 
 /* Copies the value of the last line "KEY=VALUE" with a value; `key` ends with "=". Returns -ENOENT if there is none. */
@@ -283,7 +283,7 @@ static bool systemd_runs(void)
     return access("/run/systemd/system", F_OK) == 0;
 }
 
-/* Where systemd does not run, as in a container, no running daemon would read what setup writes. */
+/* Refuses to run without systemd, as in a container, because no running daemon would read the files. */
 static int check_systemd(const struct options *options, struct error *error)
 {
     if (systemd_runs())
@@ -291,11 +291,10 @@ static int check_systemd(const struct options *options, struct error *error)
     return error_set(
         error, -ENOTSUP, "systemd does not run here, and nothing was changed: start perfcountd with%s%s%s",
         options->profiles ? " --sampler.enabled" : "", options->setup_listen ? " --web.listen-address=ADDRESS" : "",
-        options->password ? " --web.config.file=FILE, a file with basic_auth_users as perfcountd.yaml(5) has them"
-                          : "");
+        options->password ? " --web.config.file=FILE, a file with basic_auth_users as in perfcountd.yaml(5)" : "");
 }
 
-/* Another drop-in that sets the command line would win or lose by its name. */
+/* Refuses if another drop-in sets the command line, because the names of the files would decide which one wins. */
 static int check_dropins(struct error *error)
 {
     DIR *directory = opendir(SERVICE_DROPINS);
@@ -354,7 +353,10 @@ static int find_web(struct setup *setup, struct error *error)
     return setup->web ? 0 : error_oom(error);
 }
 
-/* How many bytes the file had before setup added to it; `size` if it did not, or if the file was changed since. */
+/*
+ * Returns how many bytes the file had before setup added to it; `size` if setup added nothing or the file was changed
+ * since.
+ */
 static size_t head_size(const struct setup *setup, const char *path, const char *text, size_t size)
 {
     _cleanup_(freep) char *start = NULL, *end = NULL;
@@ -392,7 +394,7 @@ static int check_head(struct setup *setup, struct error *error)
     return 0;
 }
 
-/* A file that setup made itself is made again; setup->web is NULL then. */
+/* Checks the web configuration that is in use. If setup made the file, it is made again, and setup->web is NULL. */
 static int check_web(struct setup *setup, struct error *error)
 {
     struct stat status;
@@ -485,7 +487,7 @@ static int restart_service(struct error *error)
     return r;
 }
 
-/* --- what setup does --- */
+/* --- steps of setup --- */
 
 static int add_group(struct setup *setup, struct error *error)
 {
@@ -527,10 +529,10 @@ static int add_member(struct setup *setup, struct error *error)
     return write_list(setup, error);
 }
 
-/* Without characters that look alike. */
+/* Makes a password without characters that look alike. */
 static int make_password(char password[PASSWORD_SIZE + 1], struct error *error)
 {
-    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32 */
+    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32 characters */
     unsigned char bytes[PASSWORD_SIZE];
 
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
@@ -577,7 +579,7 @@ static int add_password(struct setup *setup, struct error *error)
     return r;
 }
 
-/* Flags that an earlier setup chose stay. */
+/* Writes the drop-in of the service. Flags from an earlier setup are kept. */
 static int add_service_file(struct setup *setup, struct error *error)
 {
     _cleanup_(freep) char *before = NULL;
@@ -597,7 +599,7 @@ static int add_service_file(struct setup *setup, struct error *error)
     return content.failed ? error_oom(error) : add_file(setup, SERVICE_FILE, content.data, 0644, 0, error);
 }
 
-/* ListenStream= has a port, an address with a port, or a path. */
+/* Writes the drop-in of the socket. ListenStream= takes a port, an address with a port, or a path. */
 static int add_socket_file(struct setup *setup, struct error *error)
 {
     const char *address = setup->options->setup_listen;
@@ -612,7 +614,7 @@ static int add_socket_file(struct setup *setup, struct error *error)
     return add_file(setup, SOCKET_FILE, content, 0644, 0, error);
 }
 
-/* The first address in the socket's drop-in, as address_parse() takes it; NULL if there is none. */
+/* Returns the first address in the socket's drop-in, in the syntax of address_parse(); NULL if there is none. */
 static char *find_listen(void)
 {
     static const char key[] = "\nListenStream=";
@@ -725,7 +727,7 @@ static void undo_member(const char *user)
     const char *const argv[] = {"gpasswd", "--delete", user, GROUP, NULL};
 
     if (is_member(user) && run_program(argv) == 0)
-        printf("%s is no operator any more\n", user);
+        printf("%s is no longer an operator\n", user);
 }
 
 static void undo_group(const char *name)

@@ -89,7 +89,10 @@ static void format_rate(const struct counter *counter, double rate, char *text, 
     snprintf(text, size, "# %s%s/sec", quantity, prefixed ? "" : " ");
 }
 
-/* The share of the time, "(71.43%)"; "(3 of 4 CPUs)" if the count of a CPU is unknown; "" if all was counted. */
+/*
+ * Formats the share of the time that an event was counted, "(71.43%)"; "(3 of 4 CPUs)" if the count of a CPU is
+ * unknown; "" if it was always counted.
+ */
 static void format_share(const struct total *total, size_t event, char *text, size_t size)
 {
     double share = total_share(total);
@@ -103,7 +106,7 @@ static void format_share(const struct total *total, size_t event, char *text, si
         snprintf(text, size, "(%.2f%%)", 100 * share);
 }
 
-/* The index of the event that a name in a formula stands for; -1 for a time and for the digits of a number. */
+/* Returns the index of the event for which a name in a formula stands; -1 for a time and for the digits of a number. */
 static int find_name(const struct total *total, const char *name, size_t size)
 {
     char text[64];
@@ -116,7 +119,8 @@ static int find_name(const struct total *total, const char *name, size_t size)
 }
 
 /*
- * The event next to which a metric is printed: the only one before the first "/" of its formula. -1: not exactly one.
+ * Returns the event next to which a metric is printed: the only one before the first "/" of its formula. Returns -1
+ * unless there is exactly one.
  */
 static int find_event(const struct total *total, size_t metric)
 {
@@ -258,7 +262,7 @@ int stat_counts_print(const struct totals *totals, const struct failures *failur
 struct column {
     const char *name, *unit;
     bool is_event;
-    char heads[2][64]; /* the name on two lines */
+    char heads[2][64]; /* the heading on two lines */
 };
 
 struct columns {
@@ -342,7 +346,7 @@ static void split_name(struct column *column)
     snprintf(column->heads[1], sizeof(column->heads[1]), "%s%s", column->name + cut, column->is_event ? "/s" : "");
 }
 
-/* The name of the cgroup for people; "" if it has none. */
+/* Returns the readable name of the cgroup; "" if it has none. */
 static const char *row_name(const struct row *row, char room[NAMES_BEST_MAX])
 {
     const char *name = row->names ? names_best(row->names, room) : NULL;
@@ -382,7 +386,7 @@ static double event_rate(const struct total *total, const char *name)
     return NAN;
 }
 
-/* The value in the first group of the cgroup that has it. */
+/* Returns the value in the first group of the cgroup that has it. */
 static double block_value(const struct totals *totals, uint32_t first, const char *name)
 {
     for (uint32_t i = first; i != TOTAL_END; i = totals->items[i].next) {

@@ -17,7 +17,7 @@ int stat_counts_print(const struct totals *totals, const struct failures *failur
 
 /*
  * Prints a line per cgroup, sorted and limited by `order`: its metrics, then the rates of the events that are in none
- * of these metrics, and of the event to sort by. `totals` must be of TOTALS_BY_CGROUP. Returns -ENOMEM.
+ * of these metrics, and of the event to sort by. `totals` must have been made with TOTALS_BY_CGROUP. Returns -ENOMEM.
  */
 int stat_cgroups_print(const struct totals *totals, const struct order *order, FILE *file);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `perfcountd stat`: what a command did; what was counted between two readings, while a command ran or for an interval;
- * or what a running daemon has recorded of the last minutes.
+ * `perfcountd stat`: prints the counts of a command, the counts between two readings (while a command ran or over an
+ * interval), or the counts of the last minutes that a running daemon has recorded.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -31,10 +31,10 @@ struct stat_view {
     struct workload workload;
     struct filter filter;
     struct order order;
-    char *sort;                 /* what to sort by, spelt as in metrics: page_faults */
+    char *sort;                 /* the name to sort by, spelt as in metrics: page_faults */
     FILE *file;                 /* NULL until it is opened */
-    struct past past;           /* with --last; else zeroed */
-    json_t *findings;           /* the document; NULL: unknown */
+    struct past past;           /* the record of a daemon, with --last; else zeroed */
+    json_t *findings;           /* the document of /api/v1/findings; NULL: unknown */
     struct snapshot command;    /* the rows of a command that is counted alone */
     struct task_counts *counts; /* NULL: the machine or cgroups are counted */
 };
@@ -55,7 +55,7 @@ static void stat_view_done(struct stat_view *view)
         fclose(view->file);
 }
 
-/* A name of a cgroup is a parameter of formats/query.h, and here a value of --cgroup. */
+/* Reports an error of formats/query.h: its parameter is a value of --cgroup here. */
 static int refuse_flag(const struct error *error)
 {
     bool is_flag =
@@ -160,7 +160,8 @@ static int refuse_cgroups(const struct stat_view *view, const struct snapshot *s
     if (!view->options->n_cgroups && !view->options->last_ns)
         why = ": name some with --cgroup, or in collectors.cgroup.include of the configuration";
     else if (!view->options->last_ns)
-        why = has_cgroup(snapshot) ? "" : ": there is none, or collectors.cgroup.exclude of the configuration has it";
+        why =
+            has_cgroup(snapshot) ? "" : ": there is none, or collectors.cgroup.exclude of the configuration matches it";
 
     for (size_t i = 0; i < view->options->n_cgroups; i++) {
         buffer_append_text(&patterns, i ? ", " : " that matches ");
@@ -192,7 +193,7 @@ static void add_names(struct buffer *names, const struct row *row)
         add_name(names, row->counters[i].event);
 }
 
-/* Checks that a row that is shown has what rows are sorted by. Returns the exit status. */
+/* Checks that a row that is shown has the value by which rows are sorted. Returns the exit status. */
 static int check_sort(const struct stat_view *view, const struct snapshot *snapshot, row_predicate passes)
 {
     _cleanup_(buffer_done) struct buffer names = {0};
@@ -221,7 +222,7 @@ static int check_sort(const struct stat_view *view, const struct snapshot *snaps
     return EXIT_BAD_USAGE;
 }
 
-/* Checks that there is something to show and to sort by. Returns the exit status. */
+/* Checks that there are rows to show, and a value to sort them by. Returns the exit status. */
 static int stat_view_check(const struct stat_view *view, const struct snapshot *snapshot)
 {
     row_predicate passes = view->options->json && !view->options->n_cgroups ? is_any : is_chosen_cgroup;
@@ -315,7 +316,7 @@ static void print_times(const struct stat_view *view, double seconds)
                 (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6);
 }
 
-/* What is not counted, and why. */
+/* Returns the events that are not counted, with the reasons. */
 static const struct failures *view_failures(const struct stat_view *view)
 {
     static const struct failures none = {0};
@@ -502,9 +503,9 @@ static int open_view(struct stat_view *view)
     return stat_view_check(view, registry_read(view->session.registry, UINT32_MAX, 0));
 }
 
-/* --- a command alone --- */
+/* --- counts of a command --- */
 
-/* What is counted of every command, as perf-stat(1) does. */
+/* Groups that are counted for every command, as in perf-stat(1). */
 static const char time_groups[] = "collectors: {cpu: {groups: [{name: time, events: task-clock}]}}";
 
 static bool counts_task_clock(const struct config_groups *groups)
@@ -583,8 +584,8 @@ static int count_command(struct stat_view *view)
 
 /* --- `perfcountd stat --last` --- */
 
-#define PAST_CGROUPS 10               /* of the table below the counts, without --limit */
-#define PAST_STEPS 20                 /* of the interval */
+#define PAST_CGROUPS 10               /* number of cgroups below the counts, without --limit */
+#define PAST_STEPS 20                 /* number of steps of the interval */
 #define ANSWER_NS (30 * NSEC_PER_SEC) /* timeout of a request */
 
 static void append_parameter(struct buffer *path, const char *name, const char *value)
@@ -598,7 +599,10 @@ static void append_duration(struct buffer *path, const char *name, uint64_t ns)
     buffer_appendf(path, "%s%" PRIu64 ".%09" PRIu64 "s", name, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
 }
 
-/* From `last` ago until now; JSON is one step. Else a step that is not known in whole is left out (cmd/past.h). */
+/*
+ * Asks for the time from `last` ago until now. With --json it is one step; otherwise there are several, because a step
+ * that is not completely known is left out (cmd/past.h).
+ */
 static void append_question(struct buffer *path, const struct stat_view *view)
 {
     const struct options *options = view->options;
@@ -631,8 +635,9 @@ static int refuse_past(const char *url, int code, const struct error *error)
                   "by --url=unix:/PATH or --url=http://HOST:PORT",
                   url, error->message);
     else if (code == -ENOENT && !strstr(error->message, "history.enabled"))
-        error_set(&refused, code, "%s: %s: it is no perfcountd, or an older one, which records nothing: upgrade it",
-                  url, error->message);
+        error_set(&refused, code,
+                  "%s: %s: it is not perfcountd, or an older version, which records nothing: upgrade it", url,
+                  error->message);
     else
         error_set(&refused, code, "%s: %s", url, error->message);
     return command_fail(EXIT_FAILURE, &refused);
@@ -658,10 +663,10 @@ static int get_past(struct stat_view *view, struct buffer *text)
         return command_fail(EXIT_FAILURE, &error);
     r = top_get(&address, path.data, ANSWER_NS, text, &history, &error);
     if (r == 0 && !view->options->json)
-        (void)top_get(&address, "/api/v1/cgroups", ANSWER_NS, &unused, &cgroups, &ignored); /* without it, no names */
+        (void)top_get(&address, "/api/v1/cgroups", ANSWER_NS, &unused, &cgroups, &ignored); /* fails: no names */
     if (r == 0 && !view->options->json)
         (void)top_get(&address, "/api/v1/findings", ANSWER_NS, &unread, &view->findings,
-                      &ignored); /* an older daemon looks for none */
+                      &ignored); /* fails with older daemons: no findings */
     if (r == 0)
         r = past_parse(history, cgroups, &view->past, &error);
     json_decref(history);
@@ -669,7 +674,7 @@ static int get_past(struct stat_view *view, struct buffer *text)
     return r < 0 ? refuse_past(url, r, &error) : EXIT_SUCCESS;
 }
 
-/* "since 14:02", "from 14:02 to 14:20"; local time. */
+/* Prints the time of a finding, as "since 14:02" or "from 14:02 to 14:20" in local time. */
 static void print_time(FILE *file, const json_t *finding)
 {
     static const char *const members[] = {"since", "until"};
@@ -689,7 +694,7 @@ static void print_time(FILE *file, const json_t *finding)
         fprintf(file, ", since %s", text[0]);
 }
 
-/* Prints the findings of the interval. The document is from a stranger. */
+/* Prints the findings of the interval. The document is not trusted. */
 static void print_findings(const struct stat_view *view, const json_t *document)
 {
     double begin = json_number_value(json_object_get(document, "timestamp")) -
@@ -731,7 +736,7 @@ static int refuse_unknown(const struct stat_view *view)
     return command_fail(EXIT_FAILURE, &error);
 }
 
-/* "8 of 10 minutes are known", if not all of the interval is. */
+/* Prints "8 of 10 minutes are known" if a part of the interval is unknown. */
 static void print_known(const struct stat_view *view)
 {
     static const struct {
@@ -743,7 +748,7 @@ static void print_known(const struct stat_view *view)
 
     while (i + 1 < ARRAY_SIZE(units) && (asked < 2 * units[i].seconds || view->past.seconds < units[i].seconds))
         i++;
-    /* Rounded down, so that it never says that all is known. */
+    /* The number is rounded down, so that it never equals the interval. */
     if (view->past.seconds < asked)
         fprintf(view->file, "%.15g of %.15g %s are known\n", floor(view->past.seconds / units[i].seconds * 10) / 10,
                 asked / units[i].seconds, units[i].name);
@@ -773,8 +778,8 @@ static int print_past(struct stat_view *view)
         view->order.limit = PAST_CGROUPS;
     if (machine && cgroups)
         fprintf(view->file, "\n%s\n\n",
-                by_time ? "Cgroups that had most CPU time:"
-                        : "Cgroups, in no order: no group of theirs counts task-clock, their CPU time:");
+                by_time ? "Cgroups with the most CPU time:"
+                        : "Cgroups, unsorted: none of their groups counts task-clock, their CPU time:");
     if (r == 0 && cgroups)
         r = print_totals(view, NULL, snapshot, true, &seconds);
     if (r < 0)
@@ -786,7 +791,7 @@ static int print_past(struct stat_view *view)
     print_known(view);
     if (view->past.left_out)
         fprintf(view->file,
-                "counts of cgroups may be too low: %" PRIu64 " had no room in the record at times (history.memory)\n",
+                "counts of cgroups may be too low: %" PRIu64 " did not fit into the record at times (history.memory)\n",
                 view->past.left_out);
     return 0;
 }
@@ -798,7 +803,7 @@ static int show_past(struct stat_view *view)
 
     if (status == EXIT_SUCCESS && view->past.seconds <= 0)
         return refuse_unknown(view);
-    /* The daemon has applied the filter, by names that are not all known here. */
+    /* The daemon has already applied the filter, with names that are not all known here. */
     filter_done(&view->filter);
     view->filter = (struct filter){0};
     if (status == EXIT_SUCCESS && !view->options->json)
@@ -826,7 +831,7 @@ int command_stat(const struct options *options)
         return show_past(&view);
     if (status == EXIT_SUCCESS)
         status = open_output(&view);
-    /* Before anything is opened, so that the command inherits only what the caller has. */
+    /* Started before anything is opened, so that the command inherits only the caller's descriptors. */
     if (status == EXIT_SUCCESS && options->workload && workload_start(options->workload, &view.workload, &error) < 0)
         status = command_fail(EXIT_FAILURE, &error);
     else if (status == EXIT_SUCCESS && !options->workload)

@@ -10,7 +10,7 @@
 struct cell {
     char *text;
     enum table_style style;
-    bool whole; /* spans all columns; the other cells of its row are empty */
+    bool whole; /* the cell spans all columns; the other cells of its row are empty */
 };
 
 struct table {
@@ -85,7 +85,7 @@ void table_line(struct table *table, enum table_style style, const char *format,
         table_cell(table, TABLE_PLAIN, "%s", "");
 }
 
-/* In characters, not bytes. */
+/* Returns the width in characters, not bytes. */
 static size_t text_width(const char *text)
 {
     size_t width = 0;
@@ -127,7 +127,7 @@ static bool has_titles(const struct table *table)
 struct table_line {
     FILE *file;
     bool colour;
-    size_t blanks; /* not printed until text follows, so that no line ends with blanks */
+    size_t blanks; /* blanks that are printed only when text follows, so that no line ends with blanks */
 };
 
 static void print_cell(struct table_line *line, enum table_style style, const char *text, size_t width, bool right)

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-#define STATUS_CANNOT_EXECUTE 126 /* as in shells: sh(1p), "Exit Status for Commands" */
+#define STATUS_CANNOT_EXECUTE 126 /* exit statuses of shells: sh(1p), "Exit Status for Commands" */
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNAL 128
 

@@ -15,11 +15,11 @@
 #include "base/error.h"
 
 struct workload {
-    char *const *arguments; /* borrowed; NULL: there is no command */
+    char *const *arguments; /* arguments of the command, borrowed; NULL: there is no command */
     pid_t pid;              /* 0 after it has ended */
-    int fd;                 /* socket on which it waits for its start */
+    int fd;                 /* the socket on which the child waits until it is to start */
     sigset_t signals;       /* mask of the command, and of this process after workload_done() */
-    int status;             /* exit status, or 128 + signal that killed it; 126 or 127: not executed */
+    int status;             /* exit status, or 128 + signal that killed it; 126 or 127: it could not be executed */
     struct rusage usage;
 };
 
@@ -34,7 +34,7 @@ int workload_begin(struct workload *workload, struct error *error);
 bool workload_has_ended(struct workload *workload);
 /* Passes on a signal that this process received, with its si_code, unless the terminal sent it to the command, too. */
 void workload_forward(const struct workload *workload, int signal, int code);
-/* workload_begin(), and waits for the command's end. Sets `status`. */
+/* Calls workload_begin(), and waits for the end of the command. Sets `status`. */
 int workload_run(struct workload *workload, struct error *error);
 /* A command that was never started exits without being executed. */
 void workload_done(struct workload *workload);

@@ -19,7 +19,7 @@ struct reload_outcome {
     uint64_t success_realtime_ns; /* CLOCK_REALTIME of the last successful attempt */
 };
 
-/* The daemon's other processes. NULL for a process that this daemon never starts. */
+/* The daemon's other processes. A member is NULL if this daemon never starts that process. */
 struct children {
     const struct child *opener, *symboliser, *reader;
 };
@@ -34,14 +34,14 @@ struct state_files;
  */
 struct collector_env {
     struct sys *sys;
-    const struct bpf_calls *bpf;           /* bpf_is_available() if this process can have a BPF program */
+    const struct bpf_calls *bpf;           /* see bpf_is_available() for whether this process can load a BPF program */
     const struct state_files *state_files; /* may be NULL */
     const struct machine *machine;
     const struct config *config;
     struct snapshot *snapshot;
     /*
      * CPUs that went offline, or may have, since the last open, even if they are online again. Groups that were opened
-     * there before are dead.
+     * there before no longer count.
      */
     const struct cpuset *went_offline;
     /*
@@ -50,7 +50,7 @@ struct collector_env {
      */
     const struct group_set *shared;
     unsigned collector; /* bit number */
-    bool paused;        /* groups are opened disabled and stay so */
+    bool paused;        /* groups are opened disabled, and stay disabled */
 };
 
 /* The result of `open`. */
@@ -72,10 +72,11 @@ struct collector {
     bool has_groups;     /* has the series perfcountd_groups */
     /*
      * Opens what the configuration asks for. `previous` is the state that an earlier open returned, or NULL. It is
-     * consumed: unchanged groups continue to count. Events that cannot be opened are no error; `report` lists them.
+     * consumed: unchanged groups continue to count. Events that cannot be opened do not make it fail; `report` lists
+     * them.
      *
-     * *ret has no state and no descriptor before. On -ENOMEM it may still get an incomplete state, which keeps the
-     * totals; the next open completes it.
+     * The caller passes *ret without a state and a descriptor. On -ENOMEM the collector may still set an incomplete
+     * state, which keeps the totals; the next open completes it.
      */
     int (*open)(const struct collector_env *env, void *previous, struct opened *ret, struct error *error);
     /*
@@ -93,7 +94,7 @@ struct collector {
     void (*close)(const struct collector_env *env, void *state);
     /*
      * Handles what made the descriptor readable. NULL for a collector without a descriptor. On -ENOMEM some changes are
-     * not handled; the next open makes up for them.
+     * not handled until the next open.
      */
     int (*dispatch)(const struct collector_env *env, void *state);
 };
@@ -104,8 +105,8 @@ extern const struct collector collector_pmu;
 extern const struct collector collector_self;
 
 /*
- * Gives the collector `self` what only it reports. Must be called after each open. All must outlive the state.
- * `findings` is the number of findings of each rule (collectors/findings.h); NULL: nobody looks for them.
+ * Sets the values that only the collector `self` reports. Must be called after each open. All arguments must outlive
+ * the state. `findings` is the number of findings of each rule (collectors/findings.h); NULL if nobody looks for them.
  */
 void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children,
                       const uint64_t *findings);

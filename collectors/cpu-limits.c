@@ -12,13 +12,15 @@
 
 struct limit {
     enum own_metric metric;
-    const char *directory, *entries; /* a directory of /sys, and the pattern of its entries' names */
-    const char *value;               /* file in the entry with the number */
-    uint64_t scale;                  /* the series has the number times this, */
+    const char *directory, *entries; /* a directory in /sys, and the pattern that names of its entries must match */
+    const char *value;               /* file in the entry that has the number */
+    uint64_t scale;                  /* the value of the series is the number times this, */
     const char *full;                /* divided by the number in this file of the entry; NULL: not divided */
-    /* The entry has a series for each CPU in this file; NULL: one series with the labels `device` and `type`. */
+    /*
+     * This file lists CPUs, and the entry has a series for each; NULL: one series with the labels `device` and `type`.
+     */
     const char *cpus;
-    /* File in the entry with its type, which must match the pattern; NULL: any. */
+    /* File with the type of the entry, and the pattern that the type must match; NULL: any type. */
     const char *type, *types;
     bool constant; /* the number never changes, and is read once */
 };
@@ -55,7 +57,9 @@ static const struct limit table[] = {
         .type = "type",
         .types = "*cpu*",
     },
-    /* Documentation/admin-guide/pm/cpufreq.rst: includes what thermal governors and firmware ask of the policy. */
+    /*
+     * Documentation/admin-guide/pm/cpufreq.rst: the value includes the limits that thermal governors and firmware set.
+     */
     {
         .metric = OWN_CPU_FREQUENCY_LIMIT,
         .directory = "/sys/devices/system/cpu/cpufreq",
@@ -64,7 +68,7 @@ static const struct limit table[] = {
         .scale = KHZ,
         .cpus = "related_cpus",
     },
-    /* Ibidem: "Maximum possible operating frequency the CPUs belonging to this policy can run at". */
+    /* The same file: "Maximum possible operating frequency the CPUs belonging to this policy can run at". */
     {
         .metric = OWN_CPU_FREQUENCY_MAX,
         .directory = "/sys/devices/system/cpu/cpufreq",
@@ -80,7 +84,7 @@ static const struct limit table[] = {
 
 /* In bytes. */
 #define FILE_MAX 4096
-/* Of each row of the table. Boards have a few policies, a server may have one for each CPU. */
+/* The most files for each row of the table. Boards have a few policies, a server may have one for each CPU. */
 #define FILES_MAX 32
 
 struct limit_file {
@@ -89,7 +93,7 @@ struct limit_file {
     struct kept_file kept;
     uint64_t full;
     struct series **series;
-    int *cpus; /* of each series; -1: none */
+    int *cpus; /* the CPU of each series; -1: none */
     size_t n_series;
 };
 
@@ -111,7 +115,7 @@ void cpu_limits_done(const struct collector_env *env, struct cpu_limits *limits)
     *limits = (struct cpu_limits){0};
 }
 
-/* Returns -EINVAL if the file is no number. */
+/* Returns -EINVAL if the file does not contain a number. */
 static int read_number(struct sys *sys, const char *path, uint64_t *ret)
 {
     _cleanup_(freep) char *text = NULL;
@@ -169,7 +173,7 @@ static void file_set(const struct limit_file *file, const uint64_t *value)
     }
 }
 
-/* Adds what the entry's file may be read for. A file that cannot be read now gets no series. */
+/* Adds the file of an entry and its series. A file that cannot be read now gets no series. */
 static int file_init(const struct collector_env *env, struct limit_file *file, const char *entry)
 {
     const struct limit *limit = file->of;
@@ -233,7 +237,7 @@ static int limit_open(const struct collector_env *env, const struct limit *limit
     return r;
 }
 
-/* Without a PMU no cycles are counted that the limits could explain. */
+/* Without a core PMU no cycles are counted, so the limits explain nothing. */
 static bool has_core_pmu(const struct machine *machine)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -267,7 +271,9 @@ static int file_read_number(struct sys *sys, struct limit_file *file, struct buf
 
 /* --- in the snapshot --- */
 
-/* Returns the entry of a CPU, or NULL when out of memory: then nothing is known of its limit until the next reading. */
+/*
+ * Returns the entry of a CPU. Returns NULL if memory runs out; the CPU's limit is then unknown until the next reading.
+ */
 static struct clock_limit *clock_limit_of(struct clock_limits *limits, int cpu)
 {
     while (limits->n <= (size_t)cpu) {
@@ -295,7 +301,7 @@ static bool is_active(const struct limit_file *file)
     return file->n_series > 0 && file->series[0]->visible && file->series[0]->value > 0;
 }
 
-/* Adds what the limits took away since the last reading. */
+/* Adds the clock rate that the limits took away since the last reading. */
 static void add_lost(struct clock_limits *to, uint64_t passed_ns)
 {
     for (size_t i = 0; i < to->n; i++) {

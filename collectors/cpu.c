@@ -112,7 +112,9 @@ static void show_busy_time(const struct collector_env *env, size_t i)
     snapshot->busy_series[i]->visible = time->known;
 }
 
-/* Called just before the counters are read. Without busy times, only the metrics that need them are absent. */
+/*
+ * Called just before the counters are read. If busy times cannot be read, only the metrics that need them are absent.
+ */
 static void read_busy_times(const struct collector_env *env)
 {
     struct snapshot *snapshot = env->snapshot;
@@ -132,7 +134,7 @@ static int cpu_collect(const struct collector_env *env, void *state, struct coll
     return group_set_collect(env, state, ret, error);
 }
 
-/* Reports CPUs that the configuration names and this machine cannot have. */
+/* Reports CPUs that the configuration names but this machine cannot have. */
 static int cpu_report_impossible(const struct collector_env *env, struct failures *failures)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};

@@ -122,7 +122,7 @@ static bool share_sentence(const struct failure *a, const struct failure *b)
     return (is_of_no_pmu(a) && is_of_no_pmu(b)) || (str_equal(a->message, b->message) && failed_at_same_targets(a, b));
 }
 
-/* Returns the index of the failure whose sentence reports the i-th: the first that shares it. */
+/* Returns the index of the first failure that shares its sentence with the i-th; that failure reports the sentence. */
 static size_t find_reporter(const struct failures *failures, size_t i)
 {
     size_t k = 0;

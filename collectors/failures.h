@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collector could not do: events that could not be opened, one entry for each event and reason with the CPUs
- * where it failed, and reasons why a whole collector failed or does not see all of its CPUs or cgroups.
+ * The failures of collectors: events that could not be opened, one entry for each event and reason with the CPUs where
+ * it failed, and reasons why a whole collector failed or does not see all of its CPUs or cgroups.
  */
 #ifndef COLLECTORS_FAILURES_H
 #define COLLECTORS_FAILURES_H
@@ -60,8 +60,7 @@ static inline void failures_note(struct failures *failures, enum reason_span spa
  *
  * Events that failed for the same reason at the same targets share a sentence: "cpu 0-3 bus-cycles, ref-cycles: no such
  * event on this PMU (ENOENT): ...", "cgroups, on cpu 0-3: bus-cycles: ...". The sentence does not change when cgroups
- * come and go. All events that a missing PMU explains share one, wherever they are counted, since all of it is one
- * fact.
+ * come and go. All events of a missing PMU share one sentence, wherever they are counted, because they have one cause.
  */
 int failures_visit(const struct failures *failures,
                    int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);

@@ -11,11 +11,11 @@
 
 #define SECONDS(n) ((n)*NSEC_PER_SEC)
 #define LOOK_BACK_NS SECONDS(3600)
-/* A step is at least this long. */
+/* The shortest step. */
 #define STEP_NS SECONDS(20)
-/* What lasts shorter is no finding. */
+/* A finding must have lasted at least this long. */
 #define LASTING_NS SECONDS(60)
-/* What a service did before is known after this time. */
+/* The earlier behaviour of a service is known after it has run this long. */
 #define KNOWN_NS SECONDS(600)
 
 void findings_done(struct findings *findings)
@@ -37,11 +37,11 @@ void findings_done(struct findings *findings)
 
 struct search {
     const struct findings_sources *sources;
-    struct history_range range; /* of the last hour, in steps; empty without a history */
+    struct history_range range; /* the last hour, in steps; empty without a history */
     struct findings *to;
 };
 
-/* Adds a finding, to be filled in. Returns NULL when out of memory. */
+/* Adds a finding, which the caller fills in. Returns NULL if memory runs out. */
 static struct finding *add(struct search *search, enum finding_rule rule)
 {
     struct findings *to = search->to;
@@ -57,7 +57,7 @@ static const struct history *history_of(const struct search *search)
     return search->sources->histories ? search->sources->histories->coarse : NULL;
 }
 
-/* Reads rows of the last hour. A table that is too large is empty. */
+/* Reads rows of the last hour. The table is empty if it would be too large. */
 static int look_back(const struct search *search, uint64_t step_ns,
                      bool (*passes)(const void *userdata, const struct history_row *row), const void *userdata,
                      struct history_table *ret)
@@ -77,13 +77,16 @@ static uint64_t step_begin(const struct search *search, size_t step)
     return search->range.since_ns + step * search->range.step_ns;
 }
 
-/* How many steps a time has, rounded up. */
+/* Returns how many steps a time spans, rounded up. */
 static size_t steps_in(const struct search *search, uint64_t ns)
 {
     return (size_t)((ns + search->range.step_ns - 1) / search->range.step_ns);
 }
 
-/* Sets since and until for the steps from `begin` to before `end`. The last step may not be complete. */
+/*
+ * Sets the times `since` and `until` for the steps from `begin` to just before `end`. The last step may not be
+ * complete.
+ */
 static void set_time(const struct search *search, const struct history_table *table, size_t begin, size_t end,
                      struct finding *finding)
 {
@@ -93,7 +96,7 @@ static void set_time(const struct search *search, const struct history_table *ta
 
 /* --- text --- */
 
-/* A parameter that is a pattern: what is special in patterns is quoted. */
+/* Appends a name as a parameter that is a pattern: its special characters are quoted. */
 static void append_pattern(struct buffer *to, const char *name, const char *text)
 {
     buffer_appendf(to, "&%s=", name);
@@ -132,18 +135,21 @@ static int copy_text(const char *from, char **to)
 
 /* --- cores below their clock rate --- */
 
-/* A step counts where limits took at least a twentieth of the clock rate of a CPU that was busy a tenth of the time. */
+/*
+ * A step counts if limits took away at least a twentieth of the clock rate of a CPU that was busy at least a tenth of
+ * the time.
+ */
 #define LIMITED_SHARE 20
 #define BUSY_SHARE 10
 
-/* CPUs that have the same highest frequency. */
+/* A set of CPUs that have the same highest frequency. */
 struct slowed {
     uint64_t max_hz;
     struct cpuset cpus;
-    size_t begin, end; /* the steps from the first to the last that counts */
+    size_t begin, end; /* the range from the first to the last step that counts */
     uint64_t causes;
-    uint64_t covered_ns, limited_ns; /* of the steps that count, summed over CPUs */
-    double busy, cycles;             /* of the CPUs whose cycles were counted: seconds, number */
+    uint64_t covered_ns, limited_ns; /* sums over the steps that count and the CPUs */
+    double busy, cycles;             /* seconds and cycles of the CPUs whose cycles were counted */
 };
 
 static bool is_cpu(const void *userdata, const struct history_row *row)
@@ -203,7 +209,7 @@ static int slowed_add(struct slowed *slowed, const struct history_line *line, co
     return cpuset_add(&slowed->cpus, line->row.cpu);
 }
 
-/* One line for each CPU, if possible with its cycles. */
+/* Returns whether the line is the one to keep for its CPU, preferably one that has the cycles. */
 static bool is_better(const struct history_table *table, size_t line)
 {
     bool has_cycles = find_event(&table->lines[line].row, "cycles") < table->lines[line].row.n_events;
@@ -324,15 +330,15 @@ static int find_clock_limited(struct search *search)
     return r;
 }
 
-/* --- services that left their own last hour --- */
+/* --- services that behave unlike in their own last hour --- */
 
-/* The steps in which a service used less than this part of a CPU are left out. */
+/* Steps in which a service used less than this part of a CPU are left out. */
 #define USED_SHARE 10
 
-/* The metrics that are compared; a finding is about the first that changed, and names the others. */
+/* The metrics that are compared. A finding is about the first one that changed, and names the others that changed. */
 static const struct compared {
     const char *metric, *name;
-    double floor; /* the least change */
+    double floor; /* the smallest change that counts */
     int decimals;
     bool percent; /* the ratio is printed as percent */
 } compared[] = {
@@ -345,10 +351,10 @@ static const struct compared {
     {"branch_mpki", "branch misses per 1000 instructions", 1, 1, false},
 };
 
-/* As a standard deviation of what is distributed normally. */
+/* Converts the median absolute deviation of a normal distribution to its standard deviation. */
 #define SPREAD_SCALE 1.4826
 
-/* Of an ascending array. */
+/* `sorted` is in ascending order. */
 static double median_of(const double *sorted, size_t n)
 {
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
@@ -361,7 +367,10 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fills `room` with the distances of the values from their median, ascending: outwards from the middle. */
+/*
+ * Fills `room` with the distances of the values from their median, in ascending order, by walking outwards from the
+ * middle.
+ */
 static void sort_distances(const double *sorted, size_t n, double median, double *room)
 {
     size_t above = array_search(n, k, sorted[k] < median), below = above;
@@ -373,7 +382,9 @@ static void sort_distances(const double *sorted, size_t n, double median, double
             room[i] = median - sorted[--below];
 }
 
-/* A value that is as far away as this was not usual. The tail matters where there are two levels, as in a periodic job.
+/*
+ * Values farther from the median than this are unusual. The tail of the distances counts as well, for values with two
+ * levels, as in a periodic job.
  */
 static double usual_distance(const double *sorted, size_t n, double median, double *room)
 {
@@ -426,7 +437,7 @@ bool change_find(const double *values, size_t n, size_t run, size_t history, dou
                 least = MAX(usual_distance(sorted, known, median, scratch), least);
             if (fabs(values[i] - median) > least && run_from(values, n, i, run, median, least, scratch, ret)) {
                 found = true;
-                i = ret->end - 1; /* what left the median is no part of it */
+                i = ret->end - 1; /* the values of the run do not become part of the median */
                 continue;
             }
         }
@@ -435,12 +446,12 @@ bool change_find(const double *values, size_t n, size_t run, size_t history, dou
     return found;
 }
 
-/* What was found about a cgroup. */
+/* A change that was found in a cgroup. */
 struct changed {
     const char *cgroup;
     struct change of[ARRAY_SIZE(compared)];
     bool found[ARRAY_SIZE(compared)];
-    double cpus; /* used in the run of the first metric */
+    double cpus; /* CPUs that it used during the run of the first metric */
 };
 
 static int compare_changed(const void *a, const void *b)
@@ -470,9 +481,9 @@ static bool is_cgroup(const void *userdata, const struct history_row *row)
     return row->cgroup && !row->others;
 }
 
-/* The cgroups that used enough CPU time to be worth reading: an array that ends with NULL. */
+/* The cgroups that used enough CPU time to be examined, as an array that ends with NULL. */
 struct chosen {
-    struct history_table table; /* owns the names */
+    struct history_table table; /* owns the strings */
     const char **cgroups;
     size_t n;
 };
@@ -516,7 +527,7 @@ static int choose_cgroups(const struct search *search, struct chosen *ret)
 struct comparing {
     const struct search *search;
     const struct history_table *table;
-    double *values, *room; /* n_steps, and twice as many */
+    double *values, *room; /* n_steps values, and a scratch array of twice that size */
     struct changed *items;
     size_t n;
 };
@@ -603,7 +614,7 @@ static void append_change(struct buffer *to, const struct compared *metric, cons
     append_value(to, metric, change->after);
 }
 
-/* The name for people, or the path. */
+/* Appends the cgroup's readable name, or its path if it has none. */
 static void append_name(const struct search *search, const char *cgroup, struct buffer *to)
 {
     const struct names *names = snapshot_find_names(search->sources->snapshot, cgroup);
@@ -673,7 +684,7 @@ static bool is_below(const char *path, const char *above)
     return strncmp(path, above, size) == 0 && path[size] == '/' && path[size + 1] != '\0';
 }
 
-/* Whether another cgroup, inside this one, has changed at the same time: that one is the cause. */
+/* Returns whether another cgroup inside this one changed at the same time, and so is the cause. */
 static bool is_explained(const struct comparing *comparing, const struct changed *changed)
 {
     const struct change *change = &changed->of[first_changed(changed)];
@@ -715,12 +726,12 @@ static int find_service_changed(struct search *search)
 
 /* --- counters that are starved or multiplexed --- */
 
-/* A group on all of its targets of a collector and a PMU. */
+/* The state of a group on all of its targets, for one collector and PMU. */
 struct group_state {
     const char *collector, *group, *pmu;
-    const char *cause; /* why it is starved; NULL: unknown */
+    const char *cause; /* why the group is starved; NULL: unknown */
     size_t starved;    /* targets that are starved now */
-    size_t since;      /* the first step of the run in which one of them was not known, up to the last */
+    size_t since;      /* the first step of the run, up to now, in which the counts of a target are unknown */
     uint64_t enabled_ns, running_ns;
 };
 
@@ -775,7 +786,7 @@ static bool is_starved(const void *userdata, const struct history_row *row)
     return false;
 }
 
-/* The first step of the run of unknown steps that reaches to the end; n_steps if there is none. */
+/* Returns the first step of the run of unknown steps at the end of the line; n_steps if there is no such run. */
 static size_t unknown_since(const struct history_line *line, size_t n_steps)
 {
     size_t begin = n_steps;
@@ -841,7 +852,7 @@ static int find_starved(struct search *search)
     return r;
 }
 
-/* Below this part of its time, a group is a finding. */
+/* A group that counted for less than this part of its time is a finding. */
 #define COUNTED_SHARE 2
 
 static int report_multiplexed(struct search *search, const struct group_state *state)
@@ -884,7 +895,7 @@ static int find_multiplexed(struct search *search)
     return r;
 }
 
-/* --- what is missing, and what has failed --- */
+/* --- missing events, and failures --- */
 
 static int report_sentence(struct search *search, enum finding_rule rule, const char *title, const char *text)
 {
@@ -912,13 +923,13 @@ static int find_failed(struct search *search)
     return r;
 }
 
-/* A machine without a PMU has nothing that is missing. */
+/* On a machine without a PMU, no event counts as missing. */
 static bool is_missing(const struct failure *failure)
 {
     return failure->event[0] && !str_equal(failure->reason, REASON_LABEL_NO_PMU);
 }
 
-/* It does not see all of its CPUs or cgroups. */
+/* Returns whether the failure is that the collector does not see all of its CPUs or cgroups. */
 static bool is_incomplete(const struct failure *failure)
 {
     return !failure->event[0] && !str_equal(failure->reason, FAILURE_OF_COLLECTOR);

@@ -29,7 +29,7 @@ static void unavailable_done(struct unavailable_events *events, struct snapshot 
     *events = (struct unavailable_events){0};
 }
 
-/* Finds the event with the same reason, in the row of `cpu`. */
+/* Finds the entry of the event with the same reason, in the row of `cpu`. */
 static struct unavailable_event *unavailable_find(const struct unavailable_events *events,
                                                   const struct refusal *refusal, int cpu)
 {
@@ -61,7 +61,7 @@ static int unavailable_append(struct unavailable_events *events, struct intern *
     return 0;
 }
 
-/* Removes `cpu` (-1: "no CPU") from the events in `mask`, because they are about to be tried again there. */
+/* Removes `cpu` (-1: "no CPU") from the events in `mask`, which are about to be retried there. */
 static void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cpu)
 {
     for (size_t i = 0; i < events->n; i++) {
@@ -142,13 +142,13 @@ static int unavailable_report(const struct unavailable_event *event, const struc
 
 /* --- group counts --- */
 
-/* The counts of a configured group on one target, or its events that no target counts. */
+/* The counts of a configured group on one target, or the list of its events that no target counts. */
 struct group_counts {
     const char *signature, *name; /* interned in the snapshot */
     const char *pmu;              /* name of the target's PMU, interned; "" if it has none */
     int cpu;                      /* lowest CPU of the target, or -1 */
     uint32_t n_groups;
-    bool bare;       /* makes no rows */
+    bool bare;       /* has no rows */
     bool awaits_cpu; /* a CPU is online but cannot count yet (ENODEV), as while it is coming up */
     struct open_group *groups;
     struct group_rows rows;
@@ -229,13 +229,13 @@ static int group_counts_add_refusals(struct group_counts *counts, const struct c
     return r;
 }
 
-/* State of opening a group on one CPU of a target after the other. */
+/* State while a group is opened on the CPUs of a target, one CPU at a time. */
 struct opening {
     struct group_counts *counts;
     const struct collector_env *env;
     const struct target *target;
     int cpu;                      /* -1: the target has no CPU */
-    struct target_events *events; /* on `cpu` */
+    struct target_events *events; /* events on `cpu` */
 };
 
 /* --- opening --- */
@@ -304,7 +304,7 @@ static int opening_add_group(struct opening *opening, struct partition_group *pa
 }
 
 /*
- * Returns an error that may pass, or 0 if there is none. With such an error the group is left closed and tried again as
+ * Returns an error that may pass, or 0 if there is none. With such an error the group is left closed and retried as
  * a whole, so that its events stay together. EBUSY does not count: another profiler may hold a counter for long, and
  * the rest of the group is counted without it.
  */
@@ -371,7 +371,7 @@ static int opening_reopen_closed(struct opening *opening)
     return r;
 }
 
-/* Returns whether nothing of the group is left to try. A strict group is either open as a whole or closed. */
+/* Returns whether no event of the group is left to open. A strict group is either open as a whole or closed. */
 static bool is_complete(const struct config_group *group, uint64_t events)
 {
     uint64_t all = group->n_events < 64 ? event_bit(group->n_events) - 1 : UINT64_MAX;
@@ -380,7 +380,7 @@ static bool is_complete(const struct config_group *group, uint64_t events)
 }
 
 /*
- * Closes the groups that are dead on the CPU, opens closed ones again, and opens the events that have no group yet.
+ * Closes the CPU's groups that no longer count, opens closed ones again, and opens the events that have no group yet.
  */
 static int opening_resume(struct opening *opening)
 {
@@ -418,8 +418,8 @@ static int opening_resume(struct opening *opening)
 
 /*
  * Closes the groups on CPUs that are offline or in env->went_offline, and opens groups that are closed or stale on the
- * other CPUs. Totals continue. Events that could not be opened before are tried once more, as a further perf group.
- * `group` has the same signature as the group that was opened. Returns -ENOMEM on failure.
+ * other CPUs. Totals continue. Events that could not be opened before are retried in a perf group of their own. `group`
+ * has the same signature as the group that was opened. Returns -ENOMEM on failure.
  */
 static int group_counts_resume(struct group_counts *counts, const struct collector_env *env,
                                const struct config_group *group, const struct target *target)
@@ -439,7 +439,7 @@ static int group_counts_resume(struct group_counts *counts, const struct collect
     return r;
 }
 
-/* Lists the events that no target counts, as unavailable on no CPU. */
+/* Lists the events that no target counts, as unavailable on no particular CPU. */
 static int group_counts_explain_nowhere(struct group_counts *counts, const struct collector_env *env,
                                         const struct config_group *group, const struct targets *targets)
 {
@@ -524,7 +524,7 @@ static size_t group_counts_read(struct group_counts *counts, struct sys *sys, st
     return readable;
 }
 
-/* Disables or enables the open groups. Returns the first error of ioctl(2); all groups are tried. */
+/* Disables or enables the open groups. Returns the first error of ioctl(2); it still tries the other groups. */
 static int group_counts_pause(struct group_counts *counts, bool paused)
 {
     int r = 0;
@@ -580,8 +580,8 @@ static struct group_counts *take_counts(struct group_set *set, const struct conf
 
 /*
  * Opens or resumes a group on a target, or lists its events that no target counts if `target` is NULL. Events that
- * cannot be opened are no error. *counts is NULL afterwards if the target has no event of the group. Fails only with
- * -ENOMEM; counts that existed before are then kept.
+ * cannot be opened do not make it fail. *counts is NULL afterwards if the target has no event of the group. Fails only
+ * with -ENOMEM; counts that existed before are then kept.
  */
 static int configure_counts(struct group_counts **counts, const struct collector_env *env,
                             const struct config_group *group, const struct targets *targets,
@@ -598,7 +598,7 @@ static int configure_counts(struct group_counts **counts, const struct collector
     if (!*counts)
         return -ENOMEM;
     r = target ? group_counts_resume(*counts, env, group, target) : 0;
-    /* A cgroup is the only target of its set, and has the events that no CPU counts in its own rows. */
+    /* A cgroup is the only target of its set. Events that no CPU counts are listed in its own rows. */
     if (r == 0 && (!target || target->cgroup))
         r = group_counts_explain_nowhere(*counts, env, group, targets);
     if (r == 0)
@@ -613,7 +613,7 @@ int group_set_configure(struct group_set *set, const struct collector_env *env, 
 {
     size_t on_targets = groups->n * targets->n;
     bool of_cgroup = targets->n > 0 && targets->items[0].cgroup;
-    size_t n = on_targets + (of_cgroup ? 0 : groups->n); /* the last ones are of no target */
+    size_t n = on_targets + (of_cgroup ? 0 : groups->n); /* the last entries belong to no target */
     struct group_counts **items = calloc(n + 1, sizeof(items[0]));
     uint32_t n_counts = 0;
     int r = 0;

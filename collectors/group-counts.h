@@ -51,8 +51,8 @@ void group_counts_close(struct group_counts *counts);
 /* Must be zeroed before the first use. */
 struct group_set {
     /*
-     * Ordered by target, then by the order of the configuration; the last ones are of no target. Groups without events
-     * for a target have no entry.
+     * Ordered by target, then by the order of the configuration; the last ones belong to no target. Groups without
+     * events for a target have no entry.
      */
     struct group_counts **items;
     uint32_t n, next; /* `next` is the index after the last counts that a configure kept */
@@ -69,7 +69,7 @@ void group_set_done(struct group_set *set, struct snapshot *snapshot);
 
 /*
  * Reads all counts and updates their rows. Adds the number of groups in each state to *ret, and sets ret->stale if a
- * group is no longer the one that was opened; the next configure opens it again. Returns how many perf groups could be
+ * group is stale because its CPU was offline; the next configure opens it again. Returns how many perf groups could be
  * read.
  */
 size_t group_set_read(struct group_set *set, struct sys *sys, struct collected *ret);
@@ -77,8 +77,8 @@ size_t group_set_read(struct group_set *set, struct sys *sys, struct collected *
 size_t group_set_descriptors(const struct group_set *set);
 
 /*
- * Implementation of a struct collector whose state is a group set on the heap. group_set_open() consumes
- * `previous`, which may be NULL. The others are the functions of that name in struct collector.
+ * Implementation of a struct collector whose state is a group set on the heap. group_set_open() consumes `previous`,
+ * which may be NULL. The others implement the functions of the same name in struct collector.
  */
 int group_set_open(const struct collector_env *env, const struct config_groups *groups, const struct targets *targets,
                    void *previous, struct opened *ret, struct error *error);

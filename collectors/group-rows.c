@@ -13,7 +13,7 @@ void row_sum_init(struct row_sum *sum, size_t n)
 }
 
 /*
- * The row is starved if groups were enabled and none ran, or if all that happened is that CPUs went away. A row that
+ * The row is starved if groups were enabled and none ran, or if the only change is that CPUs went offline. A row that
  * was starved counts again once its groups are idle. Otherwise idle groups leave the state unchanged.
  */
 static enum row_state row_sum_state(const struct row_sum *sum, enum row_state before)
@@ -179,7 +179,7 @@ static bool has_sibling(const struct group_rows *rows, const struct group_row *r
     return false;
 }
 
-/* Returns series.decimals for a scale: exact for counts and nanoseconds, else a double. */
+/* Returns series.decimals for a scale: counts and nanoseconds are exact, other values are doubles. */
 static uint8_t scale_decimals(double scale)
 {
     if (scale == 1.0)
@@ -221,7 +221,7 @@ static int row_counter_init(struct row_counter *counter, const struct collector_
     return counter->metric.name && counter->metric.help ? 0 : -ENOMEM;
 }
 
-/* "cache", then "cache-2", ... The configuration does not accept groups of such names. */
+/* Returns "cache", then "cache-2", ... The configuration does not accept groups with such names. */
 static char *group_row_name(const char *group, unsigned ordinal)
 {
     char *name;
@@ -306,14 +306,14 @@ int group_rows_add(struct group_rows *rows, const struct collector_env *env, con
 
     if (r < 0)
         return r;
-    /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
+    /* Cgroups come and go. Without _created, Prometheus cannot tell when a series started from 0. */
     if (!row->row)
         row->created_ns = target->cgroup ? sys_now(env->sys, CLOCK_REALTIME) : 0;
     row->uneven |= row->row && mask != row->events;
     if (mask & ~row->events)
         r = group_row_replace(rows, row, env, events, target, mask | row->events);
     if (r < 0) {
-        rows->n -= !row->row; /* a new row is the last one */
+        rows->n -= !row->row; /* a row that was just appended is the last one */
         return r;
     }
     row->row->uneven = row->uneven;
@@ -329,7 +329,7 @@ static bool is_unreadable(const struct open_group *group)
     return group->activity == GROUP_STARVED || group->activity == GROUP_STALE;
 }
 
-/* The group has the events of the row, or fewer if its CPU lacks some. */
+/* The open group has the events of the row, or fewer if its CPU lacks some of them. */
 static void row_sum_add_counters(struct row_sum *sum, const struct open_group *group, uint64_t events, bool known)
 {
     size_t k = 0;

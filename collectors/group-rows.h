@@ -26,12 +26,12 @@ struct row_sum {
     uint32_t activities; /* bit set of enum group_activity: what happened on any CPU since the last reading */
     int error;           /* -errno of a CPU that could not be read, or 0 */
     struct scale_times times;
-    struct counter_sum counters[GROUP_MEMBERS_MAX]; /* as many as the row has counters */
+    struct counter_sum counters[GROUP_MEMBERS_MAX]; /* one for each counter of the row */
 };
 
 /* Zeroes a sum for a row of `n` counters. */
 void row_sum_init(struct row_sum *sum, size_t n);
-/* Records what happened on a CPU since the last reading. `error` is -errno if it could not be read, else 0. */
+/* Adds what happened on a CPU since the last reading. `error` is -errno if it could not be read, else 0. */
 static inline void row_sum_note(struct row_sum *sum, enum group_activity activity, int error)
 {
     sum->activities |= 1U << activity;
@@ -85,7 +85,7 @@ void group_rows_done(struct group_rows *rows, struct snapshot *snapshot);
 int group_rows_add(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
                    const struct target *target, struct open_group *groups, uint32_t last);
 
-/* A perf group, as far as its row depends on it. */
+/* The properties of a perf group that determine its row. */
 struct row_part {
     int cpu;
     unsigned ordinal; /* number among the perf groups into which the configured group was split on this CPU, from 1 */
@@ -94,7 +94,7 @@ struct row_part {
 
 /*
  * Finds or appends the row of a perf group. An appended row has neither a `row` nor events, and its PMU name is
- * borrowed from the machine. `events` as for group_rows_add(). Returns -ENOMEM on failure.
+ * borrowed from the machine. For `events`, see group_rows_add(). Returns -ENOMEM on failure.
  */
 int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
                      const struct row_part *part, struct group_row **ret);
@@ -117,17 +117,17 @@ int row_template_init(struct row_template *template, struct row_counter *counter
                       uint64_t mask);
 /* Does not free the `counters` array. */
 void row_template_done(struct row_template *template);
-/* Makes the row. Of `whose` only cgroup, names and created_ns are used. Returns NULL if memory runs out. */
+/* Makes the row. Only the cgroup, names and created_ns of `whose` are used. Returns NULL if memory runs out. */
 struct row *row_template_make(const struct row_template *template, const struct collector_env *env,
                               const struct group_row *row, const struct row_target *whose);
 
 /* Sums the open groups of one row and shows the result. */
 void group_row_update(const struct group_row *group_row, const struct open_group *groups);
 
-/* Shows the last reading in all rows. `quiet`: nothing was counted since the reading before. */
+/* Updates all rows with the last reading. `quiet`: nothing was counted since the previous reading. */
 static inline void group_rows_update(struct group_rows *rows, const struct open_group *groups, bool quiet)
 {
-    /* Most cgroups are idle most of the time. */
+    /* Skips work for idle cgroups: most of them are idle most of the time. */
     if (!quiet || !rows->quiet)
         for (size_t i = 0; i < rows->n; i++)
             group_row_update(&rows->items[i], groups);
@@ -141,7 +141,7 @@ void group_rows_settle(struct group_rows *rows, const struct open_group *groups)
 
 /* Returns whether a row of `cpu` (-1: a summed row) has a counter for this event on the PMU named `pmu`. */
 bool group_rows_have(const struct group_rows *rows, size_t event, int cpu, const char *pmu);
-/* Adds the rows that are served to the count of their state. */
+/* Adds each row that is served to the number of rows in its state. */
 void group_rows_count(const struct group_rows *rows, size_t counts[N_ROW_STATES]);
 
 #endif

@@ -90,7 +90,10 @@ static bool are_added_up(const struct history_row *a, const struct history_row *
     return alike;
 }
 
-/* Adds one line to another that is alike. A step that is unknown in one of them is unknown; absent ones count as 0. */
+/*
+ * Adds one line to another one of the same total. A step that is unknown in one of them is unknown; absent ones count
+ * as 0.
+ */
 static void line_add(struct history_line *to, const struct history_line *from, size_t n_steps)
 {
     size_t n = to->row.n_events;
@@ -102,7 +105,7 @@ static void line_add(struct history_line *to, const struct history_line *from, s
         to->row.pmu = NULL;
 }
 
-/* Equal for lines that are added up. */
+/* Returns the same value for lines that are added up. */
 static uint32_t hash_line(const struct history_row *row, enum totals_order order)
 {
     uint64_t hash = hash_mix_text(hash_mix_text(hash_mix_text(row->others, row->collector), row->group), row->cgroup);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a history was asked for: rows of what was recorded, each with a cell for every step of a range of time.
+ * The result of reading a history: the recorded rows, each with a cell for every step of a time range.
  *
- * A cell has growth, which adds up: over steps, over rows that are alike, and in derived metrics, which are ratios of
- * sums. Pure, except for memory.
+ * A cell has growth, which can be added: over steps, and over rows of the same total. Derived metrics are ratios of
+ * these sums. All functions are pure, apart from allocating memory.
  */
 #ifndef COLLECTORS_HISTORY_TABLE_H
 #define COLLECTORS_HISTORY_TABLE_H
 
 #include "collectors/rates.h"
 
-/* One row as it was described when it was recorded. The strings are valid as long as the table that has it. */
+/* A row, as described when it was recorded. The strings are valid as long as the table that contains it. */
 struct history_row {
     const char *collector, *group, *pmu;
     const char *cgroup; /* NULL if the target is not a cgroup */
     int cpu;            /* -1 if the target is not a single CPU */
-    bool others;        /* the sum of cgroups that had no room */
+    bool others;        /* the sum of cgroups for which a frame had no room */
     bool uneven;        /* as in struct row */
     size_t n_events;
     struct history_event {
@@ -25,10 +25,10 @@ struct history_row {
 };
 
 enum history_state {
-    HISTORY_ABSENT,      /* no frame of the step has the row */
+    HISTORY_ABSENT,      /* no frame of the step contains the row */
     HISTORY_COUNTING,    /* it ran whenever it was enabled */
     HISTORY_MULTIPLEXED, /* it ran during a part of that time: the growth is an estimate */
-    HISTORY_UNKNOWN,     /* its growth is not known in a frame of the step: starved, paused, failed */
+    HISTORY_UNKNOWN,     /* its growth is unknown in some frame of the step: the group was starved, paused, or failed */
 };
 
 struct history_cell {
@@ -41,59 +41,61 @@ struct history_cell {
 struct history_line {
     struct history_row row;
     struct history_cell *cells;  /* one for each step */
-    struct growth_event *values; /* n_events for each step */
+    struct growth_event *values; /* n_events values for each step */
 };
 
 struct history_step {
     uint64_t end_ns;     /* CLOCK_REALTIME */
-    uint64_t covered_ns; /* the time of its frames; 0: a gap */
-    uint64_t left_out;   /* the most rows that a frame of it had no room for */
-    uint64_t limited_by; /* bits of enum clock_cause: what limited clock rates at the readings of the step */
+    uint64_t covered_ns; /* time that the frames of the step cover; 0: a gap */
+    uint64_t left_out;   /* the most rows for which a frame of the step had no room */
+    uint64_t limited_by; /* bits of enum clock_cause: what limited clock rates in the step */
 };
 
 struct history_table {
     struct history_step *steps;
     size_t n_steps;
-    struct history_line *lines; /* in the order in which the range has them */
+    struct history_line *lines; /* in the order in which the rows first occur */
     size_t n_lines;
     void *texts; /* owns the strings */
 };
 
 void history_table_done(struct history_table *table);
 
-/* Whether the growth of the cell is known: it was counted in all frames of the step that have the row. */
+/* Returns whether the growth of the cell is known: the row was counted in all frames of the step that contain it. */
 static inline bool history_is_known(const struct history_cell *cell)
 {
     return cell->state == HISTORY_COUNTING || cell->state == HISTORY_MULTIPLEXED;
 }
 
 /*
- * Adds what a row did in a step to a sum of steps, or of rows that are alike. A sum begins as HISTORY_ABSENT. What is
- * absent adds nothing, and what is unknown makes the sum unknown.
+ * Adds the growth of a row in a step to a sum over steps or rows. A sum starts as HISTORY_ABSENT. An absent cell adds
+ * nothing; an unknown one makes the sum unknown.
  */
 void history_add(const struct history_row *row, struct history_cell *sum, struct growth_event *sums,
                  const struct history_cell *more, const struct growth_event *values);
-/* Adds an event to a sum, which is not known any more if what is added is not. A sum begins as {.known = true}. */
+/* Adds the growth of an event to a sum. If it is unknown, the sum becomes unknown. A sum starts as {.known = true}. */
 void growth_event_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals);
 
 /*
- * Sums the steps from `begin` to before `end`, without those in which the row is not known. *ret_covered_ns is the time
- * of the steps that were added. Returns -ENODATA if there is none.
+ * Sums the steps from `begin` to just before `end` in which the growth of the row is known. *ret_covered_ns is the time
+ * that these steps cover. Returns -ENODATA if there are none.
  */
 int history_line_sum(const struct history_line *line, const struct history_step *steps, size_t begin, size_t end,
                      struct history_cell *sum, struct growth_event *sums, uint64_t *ret_covered_ns);
 
 /*
- * Adds up the lines of all CPUs of a PMU, or all PMUs of a cgroup, in place: a line that was added to another one has
- * no events any more. Returns -ENOMEM on failure.
+ * Adds up the lines of all CPUs of a PMU, or all PMUs of a cgroup, in place: a line that was added to another one is
+ * left without events. Returns -ENOMEM on failure.
  */
 int history_table_add_up(struct history_table *table, enum totals_order order);
 
-/* The number of issue slots of a CPU of this PMU; 0: unknown. */
+/* Returns the number of issue slots per cycle of a CPU of this PMU; 0: unknown. */
 unsigned history_slots(const struct snapshot *snapshot, const char *pmu);
-/* The derived metrics of a row's events. `snapshot` has the PMUs' slots. Returns NULL when out of memory. */
+/*
+ * Returns the derived metrics of a row's events. `snapshot` has the slots of the PMUs. Returns NULL if memory runs out.
+ */
 struct metric_set *history_metric_set(const struct history_row *row, const struct snapshot *snapshot);
-/* The value of a metric from the sums of `seconds`; NAN if it has none. */
+/* Returns the value of a metric, computed from sums over `seconds`; NAN if it has none. */
 double history_metric(const struct history_row *row, const struct metric_set *metric_set, size_t metric,
                       const struct history_cell *cell, const struct growth_event *values, double seconds);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The block is a head and a ring of records: descriptions of rows, each with a number, and frames, which refer to them
- * by number. A description is written before the first frame that needs it, and is in the ring once. When it is the
- * oldest record and a frame still needs it, it is moved to the end; so descriptions may have only a part of the ring.
+ * The block consists of a head and a ring of records. A record is the description of a row, which has a number, or a
+ * frame, which refers to rows by number. A description is written before the first frame that needs it, and is in the
+ * ring once. When it is the oldest record and a frame still needs it, it is moved to the end. Descriptions may
+ * therefore use only a part of the ring.
  *
- * The head is read once, in history_new(). Afterwards the positions and the list of descriptions are those of the
- * process, so that whatever is written to the block, only the content of records can be wrong.
+ * The head is read once, in history_new(). Afterwards the process uses its own copy of the positions and of the list of
+ * descriptions. If somebody else writes to the block, only the content of records can be wrong.
  */
 #include "collectors/history.h"
 
@@ -18,26 +19,26 @@
 
 struct head {
     uint64_t magic, version, size;
-    uint64_t begin, end; /* of the records; positions only grow, and are offsets modulo the size of the ring */
+    uint64_t begin, end; /* positions of the records; they only grow, and are offsets modulo the size of the ring */
     uint64_t next_row;
 };
 
 enum record_kind { RECORD_ROW = 1, RECORD_FRAME };
 
 struct record_head {
-    uint32_t size; /* of the record, this included */
+    uint32_t size; /* size of the record in bytes, including this head */
     uint32_t kind;
 };
 
-/* A row whose description is in the ring and needed. */
+/* A row whose description is in the ring and still needed. */
 struct known_row {
     uint32_t number;
-    uint32_t size;       /* of the record */
-    uint32_t hash;       /* of the description */
-    bool uneven;         /* of the row `row_id` */
-    uint64_t at;         /* where the description is */
-    uint64_t last_frame; /* where the last frame is that needs it; UINT64_MAX: the one that is being made */
-    uint64_t row_id;     /* of the snapshot's row that is recorded under this number; UINT64_MAX: none */
+    uint32_t size;       /* size of the record that describes it, in bytes */
+    uint32_t hash;       /* hash of the description */
+    bool uneven;         /* `uneven` of the row `row_id` */
+    uint64_t at;         /* position of the description */
+    uint64_t last_frame; /* position of the last frame that needs it; UINT64_MAX: the frame that is being made */
+    uint64_t row_id;     /* id of the snapshot's row that is recorded under this number; UINT64_MAX: none */
 };
 
 struct history {
@@ -45,22 +46,22 @@ struct history {
     uint8_t *ring;
     size_t ring_size;
     struct history_settings settings;
-    uint64_t begin, end, next_row; /* as in the head */
+    uint64_t begin, end, next_row; /* copies of the same members of the head */
     struct known_row *rows;        /* in ascending order of their numbers */
     size_t n_rows;
-    size_t described; /* bytes of their descriptions */
+    size_t described; /* total size of their descriptions, in bytes */
     size_t n_frames;
     struct baseline *baseline;
-    uint64_t last_ns, pauses;         /* of the baseline: CLOCK_MONOTONIC, and as in struct snapshot */
+    uint64_t last_ns, pauses;         /* CLOCK_MONOTONIC and `pauses` (see struct snapshot) of the baseline */
     struct buffer frame, description; /* scratch space */
 };
 
-/* The part of the ring that is for descriptions; a part of it is not for those of cgroups. */
+/* The fraction of the ring that descriptions may use. A part of it is reserved for rows that are not of cgroups. */
 #define DESCRIPTIONS_SHARE 4
 #define CGROUPS_LEAVE 8
-/* A record is at most this part: together with all descriptions it fits. */
+/* The largest record, as a fraction of the ring: it fits together with all descriptions. */
 #define RECORD_SHARE 2
-/* Numbers of rows in a block that is continued are below this, so that there are always new ones. */
+/* A block is only continued if its row numbers are below this, so that new numbers never run out. */
 #define ROWS_MAX (UINT32_MAX / 2)
 
 /* --- bytes --- */
@@ -79,7 +80,7 @@ static void put_string(struct buffer *to, const char *text)
     buffer_append(to, text, strlen(text) + 1);
 }
 
-/* What is left to read of a record. After an error it is empty, and `failed` is set. */
+/* The unread rest of a record. After an error it is empty and `failed` is set. */
 struct reader {
     const uint8_t *at, *end;
     bool failed;
@@ -132,7 +133,7 @@ static void ring_copy_out(const struct history *history, uint64_t position, void
     memcpy((uint8_t *)data + first, history->ring, size - first);
 }
 
-/* Returns false at the end, and for what cannot be a record. */
+/* Returns false at the end, and if there cannot be a valid record at this position. */
 static bool ring_head(const struct history *history, uint64_t position, struct record_head *ret)
 {
     if (position >= history->end || history->end - position < sizeof(*ret))
@@ -163,7 +164,9 @@ static struct reader reader_of(const struct buffer *buffer)
     return (struct reader){.at = data, .end = data + buffer->size};
 }
 
-/* The order of writes matters to a file that outlives the process: the head never has a record that is half written. */
+/*
+ * The order of writes matters because the file outlives the process: the head must never include a half-written record.
+ */
 static void publish(struct history *history)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -196,7 +199,10 @@ static struct known_row *known_at(const struct history *history, uint64_t positi
     return NULL;
 }
 
-/* Forgets the rows that no frame in the ring needs. Returns false if the description of another one is gone. */
+/*
+ * Forgets the rows that no frame in the ring needs. Returns false if the description of a row that is still needed is
+ * gone.
+ */
 static bool forget_rows(struct history *history)
 {
     size_t n = 0;
@@ -215,7 +221,7 @@ static bool forget_rows(struct history *history)
     return complete;
 }
 
-/* Moves the oldest record to the end. The two places may overlap. */
+/* Moves the oldest record to the end. Source and destination may overlap. */
 static void move_oldest(struct history *history, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -225,8 +231,8 @@ static void move_oldest(struct history *history, size_t size)
 }
 
 /*
- * Gives up the oldest record, unless it is a description that is needed: that is moved to the end. Returns -EBADMSG if
- * the ring was overwritten; it is then emptied.
+ * Drops the oldest record. If it is a description that is still needed, it is moved to the end instead. Returns
+ * -EBADMSG if the ring was overwritten; it is then emptied.
  */
 static int drop_oldest(struct history *history)
 {
@@ -251,7 +257,7 @@ static int drop_oldest(struct history *history)
     return -EBADMSG;
 }
 
-/* Appends a record; the oldest make room for it. Sets *ret_at to where it is. */
+/* Appends a record and drops the oldest ones to make room for it. Sets *ret_at to its position. */
 static int ring_append(struct history *history, enum record_kind kind, const struct buffer *content, uint64_t *ret_at)
 {
     struct record_head head = {(uint32_t)(sizeof(head) + content->size), kind};
@@ -279,7 +285,7 @@ static int ring_append(struct history *history, enum record_kind kind, const str
 #define FLAG_OTHERS 2
 #define FLAG_UNEVEN 4
 
-/* The description, behind the number of the row. */
+/* Writes the description of a row, which follows the row's number in the record. */
 static void describe(const struct row *row, bool others, struct buffer *to)
 {
     unsigned flags =
@@ -306,7 +312,7 @@ static uint32_t hash_bytes(const char *data, size_t size)
     return hash_fold(hash_mix_bytes(size, data, size));
 }
 
-/* Whether `content`, a description with its number, is that description. */
+/* Returns whether `content`, a description preceded by its number, is that description. */
 static bool is_description(const struct buffer *content, const struct buffer *description)
 {
     struct reader reader = reader_of(content);
@@ -316,7 +322,7 @@ static bool is_description(const struct buffer *content, const struct buffer *de
            memcmp(reader.at, description->data, description->size) == 0;
 }
 
-/* The row that history->description describes; NULL if it is not in the ring. */
+/* Returns the row that history->description describes; NULL if it is not in the ring. */
 static struct known_row *find_described(struct history *history, uint32_t hash)
 {
     _cleanup_(buffer_done) struct buffer content = {0};
@@ -336,7 +342,7 @@ static uint64_t frames_to_keep(const struct history *history)
     return MAX(history->settings.keep_ns / MAX(history->settings.interval_ns, 1), 1);
 }
 
-/* Gives up frames that are older than they need to be if the descriptions of their rows are in the way of others. */
+/* Drops frames older than `keep` if their rows' descriptions use the room that a new description needs. */
 static int make_room_to_describe(struct history *history, size_t size, bool of_cgroup)
 {
     size_t share = history->ring_size / DESCRIPTIONS_SHARE;
@@ -350,7 +356,7 @@ static int make_room_to_describe(struct history *history, size_t size, bool of_c
     return r < 0 ? r : history->described + size > most ? -ENOSPC : 0;
 }
 
-/* Adds what history->description describes; the frame that is being made needs it. */
+/* Adds the row that history->description describes, for the frame that is being made. */
 static int add_described(struct history *history, uint32_t hash, bool of_cgroup, struct known_row **ret)
 {
     _cleanup_(buffer_done) struct buffer content = {0};
@@ -377,7 +383,10 @@ static int add_described(struct history *history, uint32_t hash, bool of_cgroup,
     return 0;
 }
 
-/* Finds or describes the row under which a row of the snapshot is recorded. Returns -ENOSPC if there is no room. */
+/*
+ * Finds the number of the row, or adds a description for it, under which a row of the snapshot is recorded. Returns
+ * -ENOSPC if there is no room.
+ */
 static int place(struct history *history, const struct row *row, bool others, struct known_row **ret)
 {
     for (size_t i = 0; i < history->n_rows && !others; i++)
@@ -402,9 +411,9 @@ static int place(struct history *history, const struct row *row, bool others, st
 
 #define STATE_UNKNOWN 0
 #define STATE_KNOWN 1
-#define STATE_PARTIAL 2 /* followed by a mask of the events that are known */
-#define STATE_BUSY 4    /* a flag: the busy time of the CPU follows the events */
-#define STATE_LIMITED 8 /* a flag: the last number is struct growth's limited_ns, else 0 */
+#define STATE_PARTIAL 2 /* some events are known; a mask of them follows */
+#define STATE_BUSY 4    /* flag: the busy time of the CPU follows the events */
+#define STATE_LIMITED 8 /* flag: the last number is limited_ns of struct growth, which is 0 without the flag */
 #define STATES 16
 
 /* A row of a frame before it is written. */
@@ -412,7 +421,7 @@ struct candidate {
     const struct row *row;
     struct growth growth;
     struct growth_event *events;
-    bool inside; /* an ancestor of the cgroup is watched, too: it has this growth as well */
+    bool inside; /* an ancestor of the cgroup is watched, too, and its growth includes this one */
 };
 
 static void put_growth(struct buffer *to, const struct row *row, const struct growth *growth,
@@ -447,7 +456,7 @@ static void put_growth(struct buffer *to, const struct row *row, const struct gr
         put_u64(to, growth->limited_ns);
 }
 
-/* Returns whether the row's time fits into the interval, twice: else its totals did not start in it. */
+/* Returns whether the row's enabled time is at most twice the interval. If not, its totals did not start in it. */
 static bool started_in_interval(const struct history *history, const struct snapshot *snapshot, const struct row *row)
 {
     uint64_t cpus = MAX(cpuset_count(&snapshot->possible), 1);
@@ -455,7 +464,7 @@ static bool started_in_interval(const struct history *history, const struct snap
     return row->enabled_ns / cpus / 2 <= snapshot->monotonic_ns - history->last_ns;
 }
 
-/* The growth of a row that was made since the baseline is its totals: it started from 0. */
+/* The growth of a row that was made after the baseline equals its totals, because they started from 0. */
 static bool take_new(const struct history *history, const struct snapshot *snapshot, const struct row *row,
                      struct candidate *ret)
 {
@@ -485,7 +494,7 @@ static bool take(const struct history *history, const struct snapshot *snapshot,
            take_new(history, snapshot, row, ret);
 }
 
-/* Rows of no cgroup first, then the cgroups that have run longest. */
+/* Orders rows that are not of cgroups first, then the cgroups that have run longest. */
 static int compare_candidates(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
@@ -498,7 +507,7 @@ static int compare_candidates(const void *a, const void *b)
     return (x->row->id > y->row->id) - (x->row->id < y->row->id);
 }
 
-/* Groups and PMUs are interned. */
+/* Comparing addresses is enough: groups and PMUs are interned. */
 static int compare_targets(const void *a, const void *b)
 {
     const struct row *x = *(const struct row *const *)a, *y = *(const struct row *const *)b;
@@ -509,7 +518,7 @@ static int compare_targets(const void *a, const void *b)
     return order != 0 ? order : (x->pmu > y->pmu) - (x->pmu < y->pmu);
 }
 
-/* Returns whether one of the rows, which are sorted, is the same for a cgroup above. Overwrites `path`. */
+/* Returns whether the sorted rows contain one with the same group and PMU for a cgroup above. Overwrites `path`. */
 static bool has_above(const struct row *const *rows, size_t n, const struct row *row, char *path)
 {
     struct row above = {.cgroup = path, .group = row->group, .pmu = row->pmu};
@@ -523,7 +532,7 @@ static bool has_above(const struct row *const *rows, size_t n, const struct row 
     return false;
 }
 
-/* Sets `inside` of each candidate whose cgroup is in that of another one of the same group and PMU. */
+/* Sets `inside` of each candidate whose cgroup is inside that of another candidate with the same group and PMU. */
 static int find_inside(struct candidate *candidates, size_t n)
 {
     _cleanup_(freep) const struct row **rows = calloc(n + 1, sizeof(*rows));
@@ -548,9 +557,9 @@ static int find_inside(struct candidate *candidates, size_t n)
     return 0;
 }
 
-/* A sum of cgroups that had no room: rows that differ in their cgroup and CPU alone. */
+/* The sum over cgroups for which there was no room. The rows differ only in their cgroup and CPU. */
 struct others {
-    const struct row *row; /* the first one */
+    const struct row *row; /* the first of these rows */
     struct growth growth;
     struct growth_event events[GROUP_MEMBERS_MAX];
 };
@@ -590,16 +599,19 @@ static int others_add(struct others **others, size_t *n, const struct candidate 
     return 0;
 }
 
-/* The bytes after which a frame takes no more cgroups, so that those of `keep` fit. */
+/*
+ * Returns the size in bytes from which on no more cgroups are added to a frame, so that the ring holds the frames of
+ * `keep`.
+ */
 static size_t frame_room(const struct history *history)
 {
     size_t ring = history->ring_size - history->ring_size / DESCRIPTIONS_SHARE;
     size_t room = MIN(ring / frames_to_keep(history), history->ring_size / RECORD_SHARE / 2);
 
-    return room - room / 8; /* the rest is for the frame's head, its last row and the others */
+    return room - room / 8; /* leaves room for the head, the last row and the sums of others */
 }
 
-/* The rows that are written, and the numbers of those that were. */
+/* A frame while it is written, with the rows that are in it. */
 struct draft {
     struct buffer rows;
     uint32_t *numbers;
@@ -630,7 +642,10 @@ static int draft_put(struct history *history, struct draft *draft, const struct 
     return draft->rows.failed ? -ENOMEM : 0;
 }
 
-/* Writes one row if there is room; else a cgroup becomes part of the others, unless a row above it has its growth. */
+/*
+ * Writes one row if there is room. If not, the row of a cgroup is added to the sum of the others, unless a cgroup above
+ * includes its growth.
+ */
 static int draft_add(struct history *history, struct draft *draft, const struct candidate *candidate)
 {
     bool full = candidate->row->cgroup && draft->rows.size >= frame_room(history);
@@ -659,7 +674,10 @@ static int draft_make(struct history *history, struct candidate *candidates, siz
     return r;
 }
 
-/* Notes where each row of the draft was written last: its description is needed while that frame is in the ring. */
+/*
+ * Notes, for each row of the draft, the position of this frame: its description is needed while the frame is in the
+ * ring.
+ */
 static void settle(struct history *history, const struct draft *draft, uint64_t at)
 {
     for (size_t i = 0; i < draft->n; i++) {
@@ -734,7 +752,10 @@ int history_record(struct history *history, const struct snapshot *snapshot)
 
 /* --- decoding --- */
 
-/* Reads a description, behind its number. The strings are in its bytes; ret->events has room for GROUP_MEMBERS_MAX. */
+/*
+ * Reads the description that follows the row's number. The strings are in its bytes; ret->events has room for
+ * GROUP_MEMBERS_MAX.
+ */
 static bool read_row(struct reader *from, struct history_row *ret)
 {
     uint64_t flags = get_u64(from), n;
@@ -762,7 +783,7 @@ static bool read_row(struct reader *from, struct history_row *ret)
     return !from->failed;
 }
 
-/* Reads the growth of a row, behind its number. Returns false if the frame ends before it. */
+/* Reads the growth that follows the row's number. Returns false if the frame ends before it. */
 static bool read_growth(struct reader *from, const struct history_row *row, struct growth *ret,
                         struct growth_event *events)
 {
@@ -823,7 +844,7 @@ struct described {
     struct history_row row;
 };
 
-/* The rows of a history, by ascending number, without those whose description cannot be read. */
+/* The rows of a history by ascending number, except those whose description cannot be read. */
 struct dictionary {
     struct described *items;
     size_t n;
@@ -875,7 +896,7 @@ static int dictionary_read(const struct history *history, struct dictionary *ret
     return r;
 }
 
-/* Returns the index of a row, dictionary->n if it has no description. */
+/* Returns the index of a row; dictionary->n if it has no description. */
 static size_t dictionary_find(const struct dictionary *dictionary, uint64_t number)
 {
     size_t i = array_search(dictionary->n, k, dictionary->items[k].number < number);
@@ -903,15 +924,15 @@ static int visit_rows(struct reader *reader, const struct frame *frame, const st
     return r;
 }
 
-/* --- what is in the block already --- */
+/* --- existing content of the block --- */
 
 struct adoption {
     struct history *history;
     struct dictionary dictionary;
-    uint64_t at; /* of the frame */
+    uint64_t at; /* position of the frame */
 };
 
-/* Until the frames are read, no frame needs the row. */
+/* No frame is known to need the row until the frames are read. */
 static int adopt_row(struct history *history, uint64_t at, const struct record_head *head, const struct buffer *content)
 {
     struct reader reader = reader_of(content);
@@ -940,7 +961,7 @@ static int compare_numbers(const void *a, const void *b)
 
 static int sort_rows(struct history *history)
 {
-    if (history->rows) /* qsort() takes no NULL */
+    if (history->rows) /* qsort() must not be called with NULL */
         qsort(history->rows, history->n_rows, sizeof(history->rows[0]), compare_numbers);
     for (size_t i = 1; i < history->n_rows; i++)
         if (history->rows[i].number == history->rows[i - 1].number)
@@ -1074,10 +1095,10 @@ struct reading {
     struct located *frames;
     size_t n_frames;
     struct dictionary dictionary;
-    uint32_t *lines; /* by index in the dictionary: 0 for one without a line, else the index of its line plus 1 */
+    uint32_t *lines; /* for each row of the dictionary: the index of its line plus 1; 0 if it has none */
     struct history_table *table;
-    size_t bytes; /* of the table */
-    size_t step;  /* of the frame */
+    size_t bytes; /* size of the table in bytes */
+    size_t step;  /* step of the frame */
 };
 
 static void reading_done(struct reading *reading)
@@ -1092,7 +1113,7 @@ static bool is_in_range(const struct history_range *range, const struct frame *f
     return frame->realtime_ns > range->since_ns && frame->realtime_ns <= range->until_ns;
 }
 
-/* The step of a frame that ends at this time, where all steps are alike. */
+/* Returns the step of a frame that ends at this time, when all steps have the same length. */
 static size_t step_of(const struct history_range *range, uint64_t end_ns)
 {
     return (size_t)((end_ns - range->since_ns - 1) / range->step_ns);
@@ -1108,11 +1129,11 @@ static int add_step(struct history_table *table, const struct history_step *step
     return 0;
 }
 
-/* The clocks of the time and of its length drift apart by less than this part, and are read at most so far apart. */
+/* CLOCK_REALTIME and CLOCK_MONOTONIC drift apart by less than 1/GAP_SHARE, and are read less than GAP_NS apart. */
 #define GAP_SHARE 100
 #define GAP_NS (50 * NSEC_PER_MSEC)
 
-/* Whether time is missing between two frames: the clock was set, the machine slept, or nobody recorded. */
+/* Returns whether time is missing between two frames: the clock was set, the machine slept, or nothing was recorded. */
 static bool is_gap(const struct frame *frame, uint64_t last_end_ns)
 {
     uint64_t begin = frame->realtime_ns - MIN(frame->duration_ns, frame->realtime_ns);
@@ -1120,7 +1141,7 @@ static bool is_gap(const struct frame *frame, uint64_t last_end_ns)
     return begin > last_end_ns && begin - last_end_ns > frame->duration_ns / GAP_SHARE + GAP_NS;
 }
 
-/* With a step of 0 each frame is one, and so is each gap between two frames. */
+/* With a step of 0, each frame is a step, and so is each gap between two frames. */
 static int add_frame_step(struct history_table *table, const struct frame *frame)
 {
     const struct history_step *last = table->n_steps ? &table->steps[table->n_steps - 1] : NULL;
@@ -1197,7 +1218,7 @@ static int add_growth(void *userdata, size_t row, const struct growth *growth, c
     return 0;
 }
 
-/* Finds the step of a frame, or makes it if each frame is one. */
+/* Finds the step of a frame, or makes it if each frame is its own step. */
 static int find_step(struct reading *reading, const struct frame *frame, size_t *ret)
 {
     struct history_table *table = reading->table;
@@ -1246,7 +1267,7 @@ static int locate_frames(const struct history *history, struct reading *reading)
     return r;
 }
 
-/* Of a frame that somebody overwrote, the rest is left out. */
+/* If a frame turns out to be overwritten, the rest of it is left out. */
 static int read_frames(const struct history *history, struct reading *reading)
 {
     _cleanup_(buffer_done) struct buffer content = {0};

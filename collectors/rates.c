@@ -15,14 +15,14 @@ struct past_row {
     size_t first; /* index of its first counter */
     size_t n;
     bool busy_known;
-    bool unknown, absent; /* unknown: the group was starved, or its collector failed */
+    bool unknown, absent; /* unknown: the group was starved, or its collector had failed */
 };
 
 struct baseline {
     uint64_t monotonic_ns, pauses, next_row_id;
     struct past_row *rows; /* ascending by id, like the rows of a snapshot */
     size_t n_rows;
-    struct growth_event *counters; /* their values, and whether these are known */
+    struct growth_event *counters; /* the values of the counters, and whether they are known */
 };
 
 struct baseline *baseline_free(struct baseline *baseline)
@@ -45,7 +45,7 @@ static size_t snapshot_count_counters(const struct snapshot *snapshot)
     return n;
 }
 
-/* Returns NULL for a row that is of no CPU, or whose CPU's busy time is unknown. */
+/* Returns NULL for a row that is not of one CPU, or if the busy time of its CPU is unknown. */
 static const struct busy_time *row_busy_time(const struct snapshot *snapshot, const struct row *row)
 {
     return row->cpu >= 0 ? busy_times_find(&snapshot->busy, (unsigned)row->cpu) : NULL;
@@ -180,7 +180,7 @@ int baseline_growth(const struct baseline *baseline, const struct snapshot *snap
 
     if (!then || then->absent || then->n != row->n_counters || row->absent || row->state == ROW_UNAVAILABLE)
         return -ENODATA;
-    /* The totals of a starved group stand still and later catch up at once. Neither is of this interval. */
+    /* The totals of a starved group stand still and later catch up at once. Neither describes this interval. */
     bool failed = snapshot_row_failed(snapshot, row);
     *ret = (struct growth){
         .known = !then->unknown && !failed && row->state != ROW_STARVED && !was_paused(baseline, snapshot),
@@ -295,7 +295,7 @@ static bool count_the_same(const struct row *a, const struct row *b)
     return same;
 }
 
-/* The rows are of the same block. */
+/* The rows belong to the same block. */
 static bool are_added_up(enum totals_order order, const struct row *a, const struct row *b)
 {
     if (order == TOTALS_BY_CPU && a->cpu != b->cpu)
@@ -305,7 +305,10 @@ static bool are_added_up(enum totals_order order, const struct row *a, const str
     return (order == TOTALS_BY_CGROUP && a->cgroup && a->state != ROW_UNAVAILABLE) || count_the_same(a, b);
 }
 
-/* Returns TOTAL_END if there is no total for the row. *ret_first is the first total of the row's block, in any case. */
+/*
+ * Returns TOTAL_END if there is no total for the row. *ret_first is set to the first total of the row's block in either
+ * case.
+ */
 static uint32_t totals_find(const struct totals *totals, uint32_t hash, const struct row *row, uint32_t *ret_first)
 {
     uint32_t found;
@@ -350,7 +353,7 @@ static bool derive_the_same(const struct metric_set *a, const struct metric_set 
     return same;
 }
 
-/* Finds the event, first at `guess`, where it is unless rows have different events; else adds it. */
+/* Finds the event or adds it. Looks at `guess` first, which is right unless rows have different events. */
 static int total_find_event(struct total *total, const struct counter *counter, size_t guess, size_t *ret)
 {
     if (guess < total->n_events && is_same_event(total->events[guess].counter, counter)) {
@@ -428,7 +431,7 @@ int totals_add(struct totals *totals, const struct row *row, const struct rates 
     return total_add(&totals->items[found], row, rates);
 }
 
-/* A mixed total is of a cgroup on several PMUs: only the formulas that are not of one PMU hold for it. */
+/* A mixed total sums a cgroup's rows on several PMUs, so only the formulas that hold for any PMU apply to it. */
 static int totals_derive(struct totals *totals, struct total *total)
 {
     _cleanup_(freep) const char **names = calloc(total->n_events + 1, sizeof(names[0]));
@@ -497,7 +500,7 @@ double total_metric(const struct total *total, size_t metric)
     for (size_t i = 0; i < total->n_events; i++) {
         if (!metric_set_uses_event(total->metric_set, metric, i))
             continue;
-        /* The busy time is that of all rows. */
+        /* The busy time includes all rows. */
         if (metric_set_uses_busy_time(total->metric_set, metric) && total->events[i].known != total->n_rows)
             return NAN;
         if (n++ && (total->uneven || total->events[i].known_rows != known_rows))

@@ -8,7 +8,7 @@
  * A total is the sum of rows, such as all CPUs of a PMU or all PMUs of a cgroup. Its derived metrics are computed from
  * the sums: each is a ratio of sums, not a mean of ratios. The PMUs of a cgroup may count different events of a group;
  * the total has the events of all of them, and a metric has a value only if its events are known in the same rows.
- * Totals are ordered in blocks, of the same group and PMU or of the same cgroup.
+ * Totals are ordered in blocks: the totals of one group and PMU, or of one cgroup.
  */
 #ifndef COLLECTORS_RATES_H
 #define COLLECTORS_RATES_H
@@ -23,7 +23,7 @@ struct baseline;
 struct baseline *baseline_new(const struct snapshot *snapshot);
 struct baseline *baseline_free(struct baseline *baseline);
 
-/* How much a counter grew between two readings, encoded as its value is (struct counter). */
+/* How much a counter grew between two readings, encoded like the counter's value (struct counter). */
 struct growth_event {
     uint64_t value;
     bool known; /* false: `value` is meaningless */
@@ -33,16 +33,17 @@ struct growth_event {
 double growth_real(const struct growth_event *growth, uint8_t decimals);
 
 struct growth {
-    bool known;     /* false: that of no event is known: starved, paused, or the collector failed */
+    bool known;     /* false: the growth of no event is known, because the group was starved or paused, or the collector
+                     * failed */
     bool has_times; /* the times of the group are known */
     uint64_t enabled_ns, running_ns;
     bool has_busy; /* the busy time of the row's CPU is known */
     uint64_t busy_ns;
     uint64_t
-        limited_ns; /* time, times the fraction that was taken from the clock rate of the row's CPU; 0 if unknown */
+        limited_ns; /* time multiplied by the fraction of the CPU's clock rate that a limit took away; 0 if unknown */
 };
 
-/* The times for metric_set_value(), over so many seconds; NAN where they are not known. */
+/* Returns the times for metric_set_value(), for an interval of `seconds`; NAN where they are not known. */
 struct metric_set_times growth_times(const struct growth *growth, double seconds);
 
 /*
@@ -51,7 +52,7 @@ struct metric_set_times growth_times(const struct growth *growth, double seconds
  */
 int baseline_growth(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row,
                     struct growth_event *events, struct growth *ret);
-/* Whether the row was made after the baseline. */
+/* Returns whether the row was made after the baseline. */
 bool baseline_predates(const struct baseline *baseline, const struct row *row);
 
 struct ratio {
@@ -63,7 +64,7 @@ struct rates {
     const struct row *row;
     /* Growth per second of each of the row->n_counters counters, in the counter's unit; NAN if unknown. */
     double *events;
-    struct metric_set_times times; /* of the group between the two readings; NAN if unknown */
+    struct metric_set_times times; /* times of the group between the two readings; NAN if unknown */
     struct ratio ratios[METRIC_SET_MAX];
     size_t n_ratios;
 };
@@ -77,24 +78,25 @@ double rates_seconds(const struct baseline *baseline, const struct snapshot *sna
 int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row, double *events,
               struct rates *ret);
 
-/* The metric of cgroups. Rows of a CPU have it too, as the share of the time that the CPU was busy. */
+/* The name of a metric of cgroups. Rows of a CPU have it, too: the share of the time that the CPU was busy. */
 #define CPU_UTILIZATION "cpu_utilization"
 
-/* Whether the row is of a CPU whose busy time is known. */
+/* Returns whether the row is of a CPU whose busy time is known. */
 bool rates_has_cpu_time(const struct snapshot *snapshot, const struct row *row);
-/* The share of the time that the CPU of the row was busy; NAN if unknown, or if the row is of no CPU. */
+/* Returns the share of the time that the CPU of the row was busy; NAN if unknown, or if the row is not of one CPU. */
 double rates_cpu_utilization(const struct rates *rates);
 
 enum totals_order {
     TOTALS_BY_PMU,    /* sums all CPUs of a PMU; a block has the totals of a group and PMU */
     TOTALS_BY_CPU,    /* sums nothing; a block has the totals of a group and PMU */
-    TOTALS_BY_CGROUP, /* sums all PMUs of a group in a cgroup; a block has the totals of a cgroup. Else as by PMU */
+    TOTALS_BY_CGROUP, /* sums all PMUs of a group in a cgroup; a block has the totals of a cgroup. other rows are
+                       * treated as in TOTALS_BY_PMU */
 };
 
 #define TOTAL_END UINT32_MAX
 
 struct total_event {
-    const struct counter *counter; /* of the first row that has the event */
+    const struct counter *counter; /* the event's counter in the first row that has it */
     size_t known;                  /* number of rows where the rate is known */
     uint64_t known_rows;           /* hash of these rows */
 };
@@ -106,7 +108,7 @@ struct total {
     const char **pmus;  /* PMUs of the rows, each once. Borrowed strings */
     size_t n_pmus;
     struct total_event *events; /* events of all rows, those of the first row first */
-    double *rates; /* by event: sum of the rates over the rows where it is known; NAN if it is known in no row */
+    double *rates; /* for each event: sum of its rates over the rows where they are known; NAN if there are none */
     size_t n_events;
     bool uneven; /* some events of a row are counted on only some of its CPUs */
     bool mixed;  /* rows have different events or formulas */
@@ -122,7 +124,7 @@ struct totals {
     struct total *items; /* in the order of their first rows */
     size_t n;
     struct hash_index blocks;
-    struct metric_set **metric_sets; /* of mixed totals; each is shared by the totals with the same events */
+    struct metric_set **metric_sets; /* metric sets of mixed totals, shared by the totals with the same events */
     size_t n_metric_sets;
 };
 
@@ -136,8 +138,8 @@ int totals_make(const struct baseline *baseline, const struct snapshot *snapshot
 void totals_done(struct totals *totals);
 
 /*
- * The same from rates that are known already: start with {.order, .seconds}, add each row, and finish. `rates` is NULL
- * for a row of events that could not be opened; its ratios are not read. Both return -ENOMEM on failure.
+ * The same for rates that the caller has: start with {.order, .seconds}, add each row, and finish. `rates` is NULL for
+ * a row of events that could not be opened; its ratios are not read. Both return -ENOMEM on failure.
  */
 int totals_add(struct totals *totals, const struct row *row, const struct rates *rates);
 int totals_finish(struct totals *totals);

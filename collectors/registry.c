@@ -19,12 +19,12 @@ struct slot {
     void *state; /* NULL while it is disabled or could not be opened */
     int fd;      /* set by the last open, or -1 */
     bool successful;
-    bool incomplete;               /* the last open failed in part; it continues with what it has */
+    bool incomplete;               /* the last open failed in part; the collector continues with what is open */
     uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
-    enum reason_span span;         /* of the failure that is worth the most retries */
+    enum reason_span span;         /* how long the failure that is worth the most retries may last */
     struct error error;
-    struct series *success, *duration;   /* NULL while it is disabled */
-    struct series *groups[N_ROW_STATES]; /* NULL while it is not open, and for a collector without groups */
+    struct series *success, *duration;   /* NULL while the collector is disabled */
+    struct series *groups[N_ROW_STATES]; /* NULL while the collector is not open, and for a collector without groups */
 };
 
 struct registry {
@@ -41,7 +41,7 @@ struct registry {
     struct snapshot snapshot;
     struct failures failures;
     struct series **failed; /* parallel to failures.items */
-    bool outdated;          /* an error of a collector changed after `failures` were gathered */
+    bool outdated;          /* a collector's error changed after `failures` was filled */
     const char *names[N_COLLECTORS + 1];
     struct slot slots[N_COLLECTORS];
 };
@@ -332,14 +332,14 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 
     if (slot->state) {
         struct error error;
-        error.message[0] = '\0'; /* the rest is set with the message */
+        error.message[0] = '\0'; /* the other members are set together with the message */
         snapshot_begin_removals(&registry->snapshot);
         bool successful = collectors[i]->collect(&env, slot->state, &collected, &error) == 0;
         snapshot_end_removals(&registry->snapshot);
         slot->successful = successful && !slot->incomplete;
         registry_set_failed(registry, i, !successful);
         registry->stale |= collected.stale;
-        /* The error of an open that failed in part is kept. */
+        /* If the last open failed in part, its error is kept. */
         if (!slot->incomplete && !str_equal(error.message, slot->error.message)) {
             slot->error = error;
             registry->outdated = true;
@@ -358,7 +358,7 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
 {
     uint64_t now_ns = sys_now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
     uint64_t realtime_ns = sys_now(registry->sys, CLOCK_REALTIME);
-    bool any = max_age_ns == 0; /* mark a new reading even if all collectors are disabled */
+    bool any = max_age_ns == 0; /* with a maximum age of 0, this is a new reading even if all collectors are disabled */
 
     /*
      * In reverse order, so that cpu is read after cgroup: within one reading CPUs have at least what their cgroups

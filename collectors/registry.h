@@ -26,8 +26,8 @@ void registry_set_cgroup_sources(struct registry *registry, const struct bpf_cal
 /*
  * Opens what `config` asks for on `machine`, and closes everything else. Unchanged groups continue to count.
  * `went_offline` may be NULL; it has the meaning of the member of struct collector_env. `machine` and `config` must
- * stay valid until the next call, even if this one fails. A collector that cannot be opened is no error; its success
- * metric reports it. Fails only with -ENOMEM.
+ * stay valid until the next call, even if this one fails. A collector that cannot be opened does not make it fail; its
+ * success metric reports it. Fails only with -ENOMEM.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
                        const struct cpuset *went_offline, struct error *error);
@@ -81,8 +81,8 @@ bool registry_has_failed(const struct registry *registry, const struct collector
  */
 int registry_fd(const struct registry *registry, size_t n);
 /*
- * Handles the events of the n-th collector's descriptor. On -ENOMEM some are not handled; registry_retry() makes up for
- * them.
+ * Handles the events of the n-th collector's descriptor. On -ENOMEM some are not handled until registry_retry() is
+ * called.
  */
 int registry_dispatch(struct registry *registry, size_t n);
 
@@ -95,8 +95,8 @@ const struct failures *registry_failures(const struct registry *registry);
 struct collector_status {
     const char *name;
     bool enabled, successful;
-    uint64_t duration_ns; /* of the last reading */
-    const char *error;    /* of the last open or reading; "" on success */
+    uint64_t duration_ns; /* duration of the last reading */
+    const char *error;    /* error of the last open or reading; "" on success */
 };
 /* Returns false past the last collector. */
 bool registry_status(const struct registry *registry, size_t n, struct collector_status *ret);

@@ -8,7 +8,7 @@
  * Series such as perfcountd_self_cycles_total count hardware events of the daemon's main thread. An event that cannot
  * be opened has no series, and a starved counter is left out of the scrape.
  *
- * It also serves what is known of the machine as a whole: its name, and what its CPUs' clock rates depend on.
+ * It also serves facts about the whole machine: its name, and the limits of its CPUs' clock rates.
  */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -28,12 +28,12 @@
 /* The series of one process, in the order of enum own_metric. */
 #define SELF_CHILD_VALUES (OWN_CHILD_START_TIME - OWN_CHILD_CPU_SECONDS + 1)
 
-/* All zero: no series. */
+/* Has no series if all zero. */
 struct self_child {
     struct series *series[SELF_CHILD_VALUES];
 };
 
-/* Of OWN_START_DECIMALS. */
+/* The unit of OWN_START_DECIMALS. */
 #define START_UNIT_NS (NSEC_PER_SEC / 100)
 
 /* --- other processes --- */
@@ -173,7 +173,7 @@ static int cost_counter_open(const struct collector_env *env, struct cost_counte
     return counter->scale && counter->series ? 0 : -ENOMEM;
 }
 
-/* The gauges say how the events are counted, and exist only while any is. */
+/* The gauges say how the events are counted. They exist only while a counter is open. */
 static int self_cost_update_gauges(const struct collector_env *env, struct self_cost *cost)
 {
     struct metrics *metrics = &env->snapshot->metrics;
@@ -198,7 +198,7 @@ static int self_cost_update_gauges(const struct collector_env *env, struct self_
 
 /*
  * Takes over `previous`, which may be NULL, with its open counters, and opens the others. An event that cannot be
- * opened is no error. Fails only with -ENOMEM.
+ * opened does not make it fail. Fails only with -ENOMEM.
  */
 static int self_cost_open(const struct collector_env *env, struct self_cost *previous, struct self_cost **ret)
 {
@@ -304,10 +304,10 @@ struct self {
     const struct reload_outcome *reload;
     const struct children *children;
     int stat_fd, fd_directory;
-    uint64_t boot_ns; /* since the epoch; 0: unknown */
+    uint64_t boot_ns; /* when the machine booted, since the epoch; 0: unknown */
     struct series *series[N_VALUES];
     struct series *build, *board;
-    const uint64_t *n_findings; /* NULL: nobody looks for them */
+    const uint64_t *n_findings; /* NULL if nobody looks for findings */
     struct series *findings[N_FINDING_RULES];
     struct series **slots; /* perfcountd_pmu_slots, one for each core PMU */
     size_t n_slots;
@@ -392,7 +392,7 @@ static char *core_pmus(const struct machine *machine, const struct self_cost *co
     return buffer_string(&names);
 }
 
-/* Adds nothing if a file cannot be read at the moment. Returns -ENOMEM on failure. */
+/* Adds no series if a file cannot be read at the moment. Returns -ENOMEM on failure. */
 static int self_add_board(const struct collector_env *env, struct self *self)
 {
     _cleanup_(freep) char *pmus = core_pmus(env->machine, self->cost);
@@ -410,7 +410,7 @@ static int self_add_board(const struct collector_env *env, struct self *self)
     return 0;
 }
 
-/* For recording rules, as the divisor of events that count slots. */
+/* Recording rules divide events that count slots by this series. */
 static int self_add_slots(const struct collector_env *env, struct self *self)
 {
     const struct machine *machine = env->machine;
@@ -430,7 +430,7 @@ static int self_add_slots(const struct collector_env *env, struct self *self)
     return 0;
 }
 
-/* They are hidden until somebody looks for findings. */
+/* The series are hidden until somebody looks for findings. */
 static int self_add_findings(const struct collector_env *env, struct self *self)
 {
     for (enum finding_rule i = 0; i < N_FINDING_RULES; i++) {
@@ -492,7 +492,9 @@ static void self_collect_stat(struct self *self)
         self_set(self, OWN_START_TIME, (self->boot_ns + stat.start_ns) / START_UNIT_NS);
 }
 
-/* RLIM_INFINITY is served as 2^64 - 1, like Prometheus's client for Go does (procfs parses "unlimited" so). */
+/*
+ * RLIM_INFINITY is served as 2^64 - 1, as by Prometheus's Go client, whose procfs package parses "unlimited" that way.
+ */
 static void self_collect_limits(struct self *self)
 {
     struct rlimit limit;
@@ -512,7 +514,7 @@ static int self_collect(const struct collector_env *env, void *state, struct col
     if (!self->board && self_add_board(env, self) < 0)
         return error_oom(error);
     cpu_limits_collect(env, &self->limits);
-    if (!self->boot_ns) /* out of memory or descriptors when it was opened */
+    if (!self->boot_ns) /* memory or descriptors had run out when it was opened */
         process_stat_read_boot(&self->boot_ns);
     self_set(self, OWN_CPU_SECONDS, sys_now(env->sys, CLOCK_PROCESS_CPUTIME_ID));
     if (fd_count_open(self->fd_directory, &open_fds) == 0)

@@ -69,7 +69,7 @@ static int counter_init(struct counter *counter, struct snapshot *snapshot, cons
 
 static enum derived_target row_derived_target(const struct row *row)
 {
-    /* A command (collectors/task-counts.h) is tasks, as a cgroup is. */
+    /* Like a cgroup, a command (collectors/task-counts.h) is a set of tasks. */
     if (row->cgroup || str_equal(row->collector_name, TASK_COLLECTOR))
         return DERIVED_CGROUP;
     return str_equal(row->collector_name, "pmu") ? DERIVED_PMU : DERIVED_CPU;

@@ -21,7 +21,7 @@ enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 
 /* Returns "counting", "multiplexed", "starved" or "unavailable". */
 const char *row_state_name(enum row_state state);
-/* The state in JSON of every row whose collector fails. */
+/* The state that JSON shows for every row of a collector that fails. */
 #define STATE_FAILED "failed"
 
 /* One event of a row. The strings are interned in the snapshot. */
@@ -32,7 +32,7 @@ struct counter {
     uint64_t value;        /* scaled total, encoded as series.value */
     double scale;          /* factor from the kernel's count to the unit */
     uint8_t decimals;      /* as in struct series */
-    bool known;            /* false: it never ran, and `value` is meaningless */
+    bool known;            /* false: the counter never ran, and `value` is meaningless */
     uint64_t raw;          /* unscaled sum of the kernel's counts since the first open */
     struct series *series; /* NULL if the event could not be opened */
 };
@@ -67,7 +67,7 @@ struct row {
 struct config;
 struct machine;
 
-/* What a query may ask for. The names are interned in the snapshot. */
+/* The kinds of names that a query may ask for. The names are interned in the snapshot. */
 enum known_kind { KNOWN_EVENTS, KNOWN_GROUPS, KNOWN_PMUS };
 #define N_KNOWN 3
 
@@ -76,7 +76,7 @@ struct known {
     size_t n;
 };
 
-/* What limits clock rates, as bits. */
+/* The causes that limit clock rates, as bits. */
 enum clock_cause {
     CLOCK_LIMIT_SET = 1 << 0, /* the frequency limit is below what the CPU can do */
     CLOCK_COOLING = 1 << 1,
@@ -85,17 +85,17 @@ enum clock_cause {
 
 struct clock_limit {
     bool known;
-    uint64_t limit_hz, max_hz; /* what the CPU may have now, and the most that it can have; 0: unknown */
-    uint64_t lost_ns;          /* time, times the fraction of max_hz that the limit took away */
+    uint64_t limit_hz, max_hz; /* current limit of the CPU's clock rate, and its maximum; 0: unknown */
+    uint64_t lost_ns;          /* time multiplied by the fraction of max_hz that the limit took away */
 };
 
 struct clock_limits {
-    struct clock_limit *cpus; /* by number */
+    struct clock_limit *cpus; /* indexed by the number of the CPU */
     size_t n;
     unsigned causes; /* bits of enum clock_cause at the last reading */
 };
 
-/* Returns NULL if nothing is known of this CPU's limit. */
+/* Returns NULL if the limit of this CPU is unknown. */
 static inline const struct clock_limit *clock_limit_find(const struct clock_limits *limits, int cpu)
 {
     return cpu >= 0 && (size_t)cpu < limits->n && limits->cpus[cpu].known ? &limits->cpus[cpu] : NULL;
@@ -107,20 +107,20 @@ struct snapshot {
     size_t n_rows;
     size_t n_removed; /* number of removed rows that are still in `rows` */
     struct intern texts;
-    struct metric_set **metric_sets; /* one for all rows with the same events; points into `texts` */
+    struct metric_set **metric_sets; /* one for all rows with the same events; its strings are in `texts` */
     size_t n_metric_sets;
     uint64_t generation;                /* changes with every reading and every change of rows or series */
     uint64_t realtime_ns;               /* when the reading began, by CLOCK_REALTIME */
     uint64_t monotonic_ns;              /* and by CLOCK_MONOTONIC */
-    const char *const *collector_names; /* by bit number; NULL-terminated */
+    const char *const *collector_names; /* indexed by bit number; NULL-terminated */
     uint64_t next_row_id;
-    struct known known[N_KNOWN]; /* names that are configured, or of the machine; see snapshot_set_known() */
+    struct known known[N_KNOWN]; /* names from the configuration and the machine; see snapshot_set_known() */
     struct cpuset possible;      /* CPUs of the machine; empty: unknown */
-    bool needs_busy;        /* the history, or a metric of the collector `cpu`, needs the time that CPUs were busy */
-    struct busy_times busy; /* when `cpu` was last read; no CPU is known if no metric needs them */
-    struct series **busy_series; /* of each item of `busy` */
+    bool needs_busy;             /* the history or a metric of the collector `cpu` needs the busy time of CPUs */
+    struct busy_times busy;      /* busy times when `cpu` was last read; empty if no metric needs them */
+    struct series **busy_series; /* one for each item of `busy` */
     size_t n_busy_series;
-    struct clock_limits clock_limits; /* when `self`, which frees them, was last read */
+    struct clock_limits clock_limits; /* limits when `self` was last read; `self` frees them */
     uint64_t pauses; /* number of times that all groups were disabled or enabled; odd while they are disabled */
 };
 
@@ -133,7 +133,7 @@ void snapshot_done(struct snapshot *snapshot);
  */
 int snapshot_set_known(struct snapshot *snapshot, const struct machine *machine, const struct config *config);
 
-/* The bit number of a collector in a NULL-terminated list of names; -ENOENT if it is not in the list. */
+/* Returns the bit number of a collector in a NULL-terminated list of names; -ENOENT if it is not in the list. */
 int collector_find(const char *const *names, const char *name);
 
 /* The counters and the target of a new row. Strings are copied. */
@@ -159,7 +159,7 @@ struct row_target {
 struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target *target,
                              const struct row_counter *counters, size_t n);
 void snapshot_remove_row(struct snapshot *snapshot, struct row *row);
-/* The names of what runs in a cgroup; NULL if no row is of it. */
+/* Returns the names of what runs in a cgroup; NULL if the cgroup has no row. */
 const struct names *snapshot_find_names(const struct snapshot *snapshot, const char *cgroup);
 /* metrics_begin_removals() and metrics_end_removals() for rows as well as series. */
 void snapshot_begin_removals(struct snapshot *snapshot);

@@ -122,7 +122,7 @@ static bool is_meant(const struct target_events *events, const struct collector_
     return (event->variants >> preset_choose(preset, core) & 1) && preset_event_is_listed(&event->event, core);
 }
 
-/* `pmu` counts the event, or is NULL. A missing PMU does not appear by itself, but a file may become readable. */
+/* `pmu` counts the event, or is NULL. A missing PMU does not appear later, but a file may become readable. */
 static int refuse(struct target_events *events, const struct collector_env *env, size_t i, const struct pmu *pmu,
                   int error, const char *message)
 {
@@ -191,8 +191,8 @@ int target_events_find(struct target_events *events, const struct collector_env 
 /* --- events that the kernel refuses --- */
 
 /*
- * Returns whether the event is silently left out. A preset lists what PMUs of its kind may have, and this PMU lacks the
- * event. The kernel refuses cache events that are marked -1 in its tables with EINVAL.
+ * Returns whether the event is silently left out. A preset lists events that PMUs of its kind may have, so this PMU may
+ * lack one. The kernel refuses cache events that are marked -1 in its tables with EINVAL.
  */
 static bool is_left_out(const struct config_group *group, const struct attr *attr, int error)
 {
@@ -270,7 +270,9 @@ int targets_explain_nowhere(const struct targets *targets, const struct collecto
 
     target_events_init(ret, group, NULL);
     for (size_t i = 0; i < group->n_events; i++) {
-        /* Of a preset, the last variant decides what is reported: it is for any PMU, also where no CPU is online. */
+        /*
+         * The last variant of a preset decides what is reported, because it is for any PMU, even if no CPU is online.
+         */
         if (group->preset && !(group->events[i].variants >> (group->preset->n_variants - 1) & 1))
             continue;
         if (targets_have(targets, env, &group->events[i].event))

@@ -28,17 +28,17 @@ struct targets {
     struct target *items;
     size_t n;
     /*
-     * Returns -errno, with a sentence in `error`, for an event that no target counts; 0 if nothing is to be said about
-     * it, as for an event of a preset that is meant for other PMUs.
+     * Returns -errno, with a sentence in `error`, for an event that no target counts; 0 if the event need not be
+     * reported, such as an event of a preset that is meant for other PMUs.
      */
     int (*explain_nowhere)(const struct collector_env *env, const struct config_group *group,
                            const struct config_event *event, struct error *error);
 };
 
 void targets_done(struct targets *targets);
-/* Appends a target like `like` on one CPU, or on none (-1). Returns -ENOMEM on failure. */
+/* Appends a copy of the target `like` on one CPU, or on none (-1). Returns -ENOMEM on failure. */
 int targets_add_cpu(struct targets *targets, const struct target *like, int cpu);
-/* Makes a list of one target: all CPUs for a cgroup, or for all cgroups together. Returns -ENOMEM on failure. */
+/* Makes a list of one target: a cgroup, or all cgroups together, on all CPUs. Returns -ENOMEM on failure. */
 int targets_add_cgroup(struct targets *targets, const struct collector_env *env, const struct target *like);
 
 /* Returns whether nothing can be opened on this CPU now. Totals are kept until it is back. */
@@ -59,11 +59,12 @@ struct refusal {
 /* The events of a configured group that are counted on a CPU, with the attr of each there, and those that are not. */
 struct target_events {
     const struct config_group *group;
-    const struct pmu *pmu; /* of the target */
+    const struct pmu *pmu; /* PMU of the target */
     uint64_t mask;
     size_t n_refusals;
-    struct refusal refusals[GROUP_MEMBERS_MAX]; /* strings are interned in the snapshot, or of the machine or config */
-    struct attr attrs[GROUP_MEMBERS_MAX];       /* by event; valid for the events in `mask` */
+    struct refusal refusals[GROUP_MEMBERS_MAX]; /* their strings are interned in the snapshot, or belong to the machine
+                                                 * or the configuration */
+    struct attr attrs[GROUP_MEMBERS_MAX];       /* one for each event; valid for the events in `mask` */
 };
 
 /* Must be called before the first target_events_find(). `pmu` is that of the target. */

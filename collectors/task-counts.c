@@ -9,11 +9,11 @@
 #include "perf/generic-events.h"
 #include "perf/perf-event.h"
 
-/* A perf group. There is one for each CPU of a PMU, with the same events, where an event is bound to its CPU. */
+/* A perf group. If an event is bound to a CPU, there is one group with the same events for each CPU of the PMU. */
 struct part {
     struct group *group;
     uint64_t events;
-    size_t row; /* index */
+    size_t row; /* index of its row */
     unsigned ordinal;
 };
 
@@ -22,7 +22,7 @@ struct task_row {
     const struct pmu *pmu; /* core PMU; NULL for the events that every CPU counts */
     uint64_t events;
     unsigned ordinal;
-    uint64_t running_ns; /* of the last reading */
+    uint64_t running_ns; /* at the last reading */
     bool always_runs;
 };
 
@@ -30,7 +30,7 @@ struct task_counts {
     struct collector_env env;
     pid_t pid;
     bool user_only;
-    size_t n_kinds;           /* of core */
+    size_t n_kinds;           /* number of kinds of core */
     struct cpuset first_cpus; /* one online CPU of each kind of core, and of each other PMU with CPUs of its own */
     struct part *parts;
     size_t n_parts;
@@ -39,9 +39,9 @@ struct task_counts {
     struct failures failures;
 };
 
-/* --- what this process may count --- */
+/* --- permissions --- */
 
-/* Whether the kernel refuses events that count in the kernel, and accepts others. */
+/* Returns whether the kernel refuses to count kernel mode, but accepts other events. */
 static bool may_count_user_only(struct sys *sys, pid_t pid)
 {
     struct perf_event_attr attr = {
@@ -59,7 +59,7 @@ static bool may_count_user_only(struct sys *sys, pid_t pid)
     return user >= 0;
 }
 
-/* Events that only happen in the kernel: with exclude_kernel they count nothing. */
+/* Returns whether the event only happens in the kernel, so that it counts nothing with exclude_kernel. */
 static bool is_of_kernel(const struct attr *attr)
 {
     static const uint64_t switches[] = {PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS,
@@ -76,7 +76,7 @@ static bool is_clock(const struct event *event)
     return event->generic && event->generic->clock;
 }
 
-/* Whether ":u" is added to the event. One with modifiers of its own is left as it was asked for. */
+/* Returns whether ":u" is added to the event. An event that has modifiers is left unchanged. */
 static bool is_narrowed(const struct task_counts *counts, const struct event *event)
 {
     return counts->user_only && !is_clock(event) &&
@@ -127,7 +127,7 @@ static int add_refused(struct task_counts *counts, const struct target_events *e
     return add_failure(counts, events->group, &refusal);
 }
 
-/* Why no CPU counts the event for a task. */
+/* Explains why no CPU counts the event for a task. */
 static int explain_nowhere(const struct collector_env *env, const struct config_group *group,
                            const struct config_event *event, struct error *error)
 {
@@ -154,7 +154,7 @@ static int add_nowhere(struct task_counts *counts, const struct config_group *gr
 
 /* --- rows --- */
 
-/* Appends the row of the parts of this PMU and ordinal. */
+/* Appends the row for the parts that have this PMU and ordinal. */
 static int add_row(struct task_counts *counts, const struct target_events *events, const struct pmu *pmu,
                    unsigned ordinal, uint64_t mask)
 {
@@ -188,7 +188,7 @@ static int add_row(struct task_counts *counts, const struct target_events *event
     return 0;
 }
 
-/* Makes the rows of the parts from `first` on, which are of one group and PMU. */
+/* Makes the rows of the parts from `first` on, which all belong to one group and PMU. */
 static int add_rows(struct task_counts *counts, const struct target_events *events, const struct pmu *pmu, size_t first)
 {
     size_t first_row = counts->n_rows;
@@ -234,7 +234,7 @@ static int open_on(struct task_counts *counts, const struct target_events *event
     return r;
 }
 
-/* Whether the kernel would choose another core PMU for the event, unless it is told a CPU. */
+/* Returns whether the kernel would choose another core PMU for the event, unless it is told a CPU. */
 static bool needs_cpu(const struct task_counts *counts, const struct attr *attr)
 {
     const struct perf_event_attr *kernel = &attr->kernel;
@@ -244,7 +244,7 @@ static bool needs_cpu(const struct task_counts *counts, const struct attr *attr)
     return kernel->type == PERF_TYPE_RAW || kernel->config >> PERF_PMU_TYPE_SHIFT != attr->pmu->type;
 }
 
-/* Opens the events of `mask`, which `pmu` counts; NULL: every CPU counts them. */
+/* Opens the events of `mask`, which `pmu` counts; if `pmu` is NULL, every CPU counts them. */
 static int open_on_pmu(struct task_counts *counts, const struct target_events *events, uint64_t mask,
                        const struct pmu *pmu)
 {
@@ -262,7 +262,7 @@ static int open_on_pmu(struct task_counts *counts, const struct target_events *e
     return r < 0 ? r : add_rows(counts, events, pmu, first);
 }
 
-/* Excludes the kernel from the events in `*mask`, and takes those that only happen there out of it. */
+/* Excludes kernel mode from the events in `*mask`, and removes events that only happen in the kernel from the mask. */
 static int narrow(struct task_counts *counts, struct target_events *events, uint64_t *mask)
 {
     int r = 0;
@@ -302,8 +302,8 @@ static uint64_t events_of(const struct target_events *events, uint64_t mask, con
 static int open_group(struct task_counts *counts, const struct config_group *group, struct target_events *events)
 {
     const struct machine *machine = counts->env.machine;
-    _cleanup_(freep) bool *done = calloc(machine->n_pmus + 1, sizeof(*done)); /* by PMU */
-    uint64_t any = 0; /* events that every CPU counts, and that are open */
+    _cleanup_(freep) bool *done = calloc(machine->n_pmus + 1, sizeof(*done)); /* for each PMU: whether it is done */
+    uint64_t any = 0; /* events that every CPU counts, and events that are open */
     int r = done ? 0 : -ENOMEM;
 
     target_events_init(events, group, NULL);
@@ -349,7 +349,7 @@ static int find_kinds(struct task_counts *counts)
     return r;
 }
 
-/* Before the first reading, so that growth is known from 0 on. */
+/* Called before the first reading, so that growth is known from 0 on. */
 static void show_zero(const struct task_row *task_row)
 {
     struct row_sum sum;
@@ -409,10 +409,10 @@ struct task_counts *task_counts_free(struct task_counts *counts)
 
 /* --- reading --- */
 
-/* The sum of a row's parts, unscaled. */
+/* The unscaled sum of a row's parts. */
 struct raw_row {
     uint64_t enabled, running;
-    uint64_t values[GROUP_MEMBERS_MAX]; /* by counter of the row */
+    uint64_t values[GROUP_MEMBERS_MAX]; /* one for each counter of the row */
     int error;
 };
 
@@ -425,7 +425,7 @@ static void raw_add(struct raw_row *raw, const struct task_row *row, const struc
     raw->error = r < 0 ? r : raw->error;
     if (r < 0)
         return;
-    /* See open_group_read() for the running time of what needs no counter. */
+    /* See open_group_read() for the running time of events that need no hardware counter. */
     raw->enabled = MAX(raw->enabled, reading.enabled);
     raw->running += row->always_runs ? reading.enabled : reading.running;
     EVENTS_FOREACH (event, part->events)
@@ -438,7 +438,7 @@ struct task_times {
     size_t n_kinds;
 };
 
-/* The longest that a row ran on this PMU. */
+/* Returns the longest time that a row of this PMU ran. */
 static uint64_t longest_on(const struct task_counts *counts, const struct pmu *pmu)
 {
     uint64_t longest = 0;
@@ -469,8 +469,8 @@ static void add_up_kinds(const struct task_counts *counts, struct task_times *ti
 }
 
 /*
- * The time that the task was on the CPUs of a PMU. If nothing is counted on another kind of core, that is at least as
- * long as the longest of its groups ran.
+ * Returns the estimated time that the task was on the CPUs of a PMU. If nothing is counted on another kind of core,
+ * this is the longest running time of its groups, a lower bound.
  */
 static uint64_t time_on(const struct task_counts *counts, const struct pmu *pmu, const struct task_times *times)
 {

@@ -7,9 +7,10 @@
  * tracepoints and the like of the group, which every CPU counts, have a row of their own. They take no hardware
  * counter, so they are counted whenever the task runs.
  *
- * With several kinds of core, an event is enabled on all of their PMUs and runs on one of them at a time. Its time
- * enabled is therefore the task's on all CPUs. The time on a PMU is estimated from the longest that a group ran there:
- * these sum up to the time enabled, unless groups are multiplexed, and then each gets the same share of the rest.
+ * With several kinds of core, an event is enabled on all of their PMUs and runs on one of them at a time. Its enabled
+ * time is therefore the time that the task ran on any CPU. The time on one PMU is estimated from the group that ran
+ * there longest. Without multiplexing, these times add up to the enabled time. With it, they are all scaled by the
+ * factor that makes them add up.
  */
 #ifndef COLLECTORS_TASK_COUNTS_H
 #define COLLECTORS_TASK_COUNTS_H
@@ -25,8 +26,8 @@ struct task_counts;
 int task_counts_new(struct sys *sys, const struct machine *machine, pid_t pid, struct snapshot *snapshot,
                     struct task_counts **ret);
 /*
- * Opens the groups and adds their rows. Events that cannot be opened are no error, but a row and a failure. `groups`
- * need not outlive the call. Returns -ENOMEM on failure.
+ * Opens the groups and adds their rows. An event that cannot be opened does not make it fail; it gets a row and is
+ * listed as a failure. `groups` need not outlive the call. Returns -ENOMEM on failure.
  */
 int task_counts_open(struct task_counts *counts, const struct config_groups *groups);
 /* Closes the events. The rows stay with the snapshot. */
@@ -36,7 +37,7 @@ struct task_counts *task_counts_free(struct task_counts *counts);
 int task_counts_read(struct task_counts *counts);
 
 const struct failures *task_counts_failures(const struct task_counts *counts);
-/* Whether the kernel is excluded, because this process may count only what runs in user space. */
+/* Returns whether kernel mode is excluded, because this process may only count user space. */
 bool task_counts_user_only(const struct task_counts *counts);
 
 #endif

@@ -36,7 +36,7 @@ static int address_parse_port(const char *text, const char *digits, in_port_t *r
 {
     uint64_t port;
 
-    /* number_parse_u64() would also accept 0x50. */
+    /* Checked here because number_parse_u64() would also accept 0x50. */
     if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0')
         return error_set(error, -EINVAL, "\"%s\": \"%s\" is not a port, a number from 0 to 65535", text, digits);
     if (number_parse_u64(digits, &port) < 0 || port > UINT16_MAX)
@@ -45,7 +45,7 @@ static int address_parse_port(const char *text, const char *digits, in_port_t *r
     return 0;
 }
 
-/* Refuses a text without a colon, which is most often a port alone. */
+/* Refuses a text without a colon, which is usually a port alone. */
 static int address_refuse_portless(const char *text, struct error *error)
 {
     in_port_t port;
@@ -170,12 +170,12 @@ static char *address_format_unix(const struct sockaddr_un *name, socklen_t size)
 {
     size_t length = size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
 
-    if (length && name->sun_path[0] == '\0') /* abstract: its length counts, there is no final NUL */
+    if (length && name->sun_path[0] == '\0') /* abstract socket: the name has a length and no final NUL */
         return text_printf(UNIX_PREFIX "@%.*s", (int)length - 1, name->sun_path + 1);
     return text_printf(UNIX_PREFIX "%.*s", (int)length, name->sun_path);
 }
 
-/* The wildcard address becomes "localhost": it is not an address that a client can connect to. */
+/* The wildcard address becomes "localhost", because clients cannot connect to a wildcard address. */
 static char *address_format_ipv6(const struct sockaddr_in6 *name)
 {
     char host[INET6_ADDRSTRLEN], zone[IF_NAMESIZE + 3] = "", interface[IF_NAMESIZE];

@@ -12,11 +12,11 @@
 struct address {
     struct sockaddr_storage socket;
     socklen_t size;
-    bool any; /* no HOST: all IPv4 and IPv6 addresses of the machine */
+    bool any; /* HOST is omitted: all IPv4 and IPv6 addresses of the machine */
 };
 
 /*
- * Returns -EINVAL or -ENOMEM with a sentence. Port 0, any free port, is accepted. Looks up the interface of a
+ * Returns -EINVAL or -ENOMEM with a message. Port 0, any free port, is accepted. Looks up the interface of a
  * link-local address by if_nametoindex(3).
  */
 int address_parse(const char *text, struct address *ret, struct error *error);

@@ -88,7 +88,7 @@ static bool is_of_pmu(const struct flag_groups *groups, const struct event *even
     return false;
 }
 
-/* Takes over the reference of `group`. Groups without a name get "events", "events_2", ... */
+/* Takes over the reference of `group`. Groups without a name are named "events", "events_2", ... */
 static int add_flag_group(struct flag_groups *groups, bool of_pmu, const char *name, json_t *group)
 {
     char numbered[32];
@@ -106,7 +106,7 @@ static int add_flag_group(struct flag_groups *groups, bool of_pmu, const char *n
     return 0;
 }
 
-/* Events outside of braces: presets are groups, and the others form one on each kind of PMU. */
+/* Events outside of braces: a preset is a group, and the other events form one group for each collector. */
 static int add_flag_events(struct flag_groups *groups, const struct event_list *list)
 {
     json_t *rest[] = {json_array(), json_array()};
@@ -211,7 +211,7 @@ static int config_check_event(const char *path, const struct event *event, struc
     return 0;
 }
 
-/* A check of all events. The first error ends it, unless there is a list. */
+/* The state of a check of all events. Without a list of errors, the first error ends the check. */
 struct config_check {
     struct sys *sys;
     const struct machine *machine;
@@ -244,7 +244,7 @@ static int config_check_groups(const struct config_check *check, const char *pat
     return r;
 }
 
-/* Checks sampler.event. It is kept as a text without its position in the file, so the message names the key. */
+/* Checks sampler.event. Its position in the file is not stored, so the message names the key. */
 static int config_check_sampled(const char *text, struct sys *sys, const struct machine *machine, struct error *error)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -333,7 +333,7 @@ static int groups_each_event(const struct config_groups *groups, visit_event vis
     return r;
 }
 
-/* Visits the events of a text, which parses: loading has checked it. */
+/* Visits the events of a text. Loading has checked that the text can be parsed. */
 static int sampled_each_event(const char *text, visit_event visit, void *userdata)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -424,8 +424,8 @@ static const yaml_node_t *node_of_key(const yaml_node_t *const *nodes, const cha
 }
 
 /*
- * A rate in the terms of the event, as in "cycles/period=100000/", replaces the defaults of the two keys. A different
- * rate in the file is an error.
+ * A rate in the terms of the event, as in "cycles/period=100000/", replaces the defaults of sampler.period and
+ * sampler.frequency. A different rate in the file is an error.
  */
 static int sampler_take_rate_of_event(const struct document *document, const yaml_node_t *frequency,
                                       const yaml_node_t *period, struct config_sampler *sampler, struct error *error)
@@ -468,7 +468,7 @@ static int sampler_check_frequency(const struct document *document, const yaml_n
     return 0;
 }
 
-/* sampler.allow_remote is the key of earlier versions for sampler.allow. */
+/* sampler.allow_remote is the old name of sampler.allow. */
 static int sampler_read_allow_remote(const struct document *document, const yaml_node_t **nodes, struct config *config,
                                      struct error *error)
 {
@@ -499,8 +499,8 @@ static int config_read_document(const struct document *document, struct config *
     if (r == 0 && !document->errors)
         r = config_set_defaults(config, nodes, error);
     /*
-     * If errors are collected, a bad value was replaced by its default, which may contradict other values: then the
-     * keys are not checked against each other.
+     * If errors are collected, bad values were replaced by their defaults, which may contradict other values. In that
+     * case the keys are not checked against each other.
      */
     if (r == 0)
         r = document_keep(document, sampler_check_frequency(document, nodes, config, error), error);
@@ -511,8 +511,9 @@ static int config_read_document(const struct document *document, struct config *
 }
 
 /*
- * Makes the struct to read into. Normally the defaults are set after reading, for the keys that are absent. If errors
- * are collected, they are set before: a bad value does not end the reading then, and the default takes its place.
+ * Makes the struct into which the file is read. Normally defaults are set after reading, for absent keys. If errors are
+ * collected, defaults are set before reading, because reading continues after a bad value and the default is then used
+ * in its place.
  */
 static int config_begin(bool with_defaults, struct config **ret, struct error *error)
 {

@@ -22,7 +22,7 @@
 /* The largest configuration file that is read, in bytes. */
 #define CONFIG_FILE_MAX (1024 * 1024)
 
-/* Returns the built-in defaults. The caller frees them with config_free(). -ENOMEM with a sentence. */
+/* Returns the built-in defaults. The caller frees them with config_free(). -ENOMEM with a message. */
 int config_default(struct config **ret, struct error *error);
 /*
  * Reads and parses `path`, which `opener` opens (base/file.h). Returns -EINVAL for bad content, with line and column in
@@ -41,11 +41,11 @@ struct config *config_free(struct config *config);
 DEFINE_CLEANUP(struct config *, config_free);
 
 /*
- * Checks the events against a machine. Returns -EINVAL, with the nearest names, for a bare name that no PMU knows, and
- * for an event of collectors.pmu that cannot belong to a system-wide PMU on any machine (cycles, a tracepoint). The
- * error has the position in the file; for sampler.event, whose position is not kept, the message names the key instead.
- * A PMU, term or tracepoint that is only missing on this machine is not an error: it is reported at run time, and the
- * other events are served.
+ * Checks the events against a machine. Returns -EINVAL for a bare name that no PMU has, with the nearest names, and for
+ * an event of collectors.pmu that no machine can have on a system-wide PMU (cycles, a tracepoint). The error has the
+ * position in the file; for sampler.event, whose position is not kept, the message names the key instead. A PMU, term
+ * or tracepoint that is only missing on this machine is not an error: it is reported at run time, and the other events
+ * are served.
  */
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);
@@ -61,7 +61,7 @@ void config_check_all_events(const struct config *config, struct sys *sys, const
 int config_each_event(const struct config *config,
                       int (*visit)(void *userdata, const struct event *event, bool samples), void *userdata);
 
-/* The lowest trust of a client that may reload and pause, and of a client that may have samples. */
+/* The lowest trust with which a client may reload and pause, and with which it may have samples. */
 enum trust config_trust_to_operate(const struct config *config);
 enum trust config_trust_to_sample(const struct config *config);
 
@@ -81,22 +81,22 @@ bool config_has_deprecated_key(const struct config *config, struct error *warnin
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);
 
 /*
- * Sets the key `path` ("web.telemetry_path") from the text of a flag. A list, such as web.listen, grows by the value.
- * Returns -EINVAL after the same checks as in the file; the sentence about a bad value names neither the key nor the
- * flag.
+ * Sets the key `path` ("web.telemetry_path") from the text of a flag. A value for a list, such as web.listen, is
+ * appended. Returns -EINVAL after the same checks as in the file; the sentence about a bad value names neither the key
+ * nor the flag.
  */
 int config_override(struct config *config, const char *path, const char *value, struct error *error);
-/* Where config_set_events() puts events: as a machine, cgroups, or a command counts them. */
+/* What config_set_events() sets the events for: the machine, cgroups, or a command. */
 enum config_scope { SCOPE_MACHINE, SCOPE_CGROUPS, SCOPE_COMMAND };
 /*
  * Replaces all groups of the collectors by the events of a flag, as in "cycles,instructions:u", "{a,b}" or the name of
- * a preset. Events of the machine are counted by `cpu`, or by `pmu` if their PMU is not of one CPU; those of cgroups by
- * `cgroup`; those of a command are the groups of `cpu`. The other collectors are disabled. Returns -EINVAL
- * with a sentence, which has no position; -ENOMEM.
+ * a preset. Events of the machine go to the collector `cpu`, or to `pmu` if their PMU is system-wide; events of cgroups
+ * go to `cgroup`; events of a command go to `cpu`. The other collectors are disabled. Returns -EINVAL with a message,
+ * which has no position; -ENOMEM.
  */
 int config_set_events(struct config *config, const char *text, const struct machine *machine, enum config_scope scope,
                       struct error *error);
-/* Empties a list, before the first flag that replaces it adds to it. */
+/* Empties a list. Called before the first flag that sets the list, because flags append. */
 void config_clear_list(struct config *config, const char *path);
 
 /*
@@ -106,7 +106,7 @@ void config_clear_list(struct config *config, const char *path);
 json_t *config_json(const struct config *config);
 
 /* Why a reload refuses an empty file: an editor may be about to write it. */
-#define CONFIG_BLANK "the file is empty, as one is that is being written; where it is to set nothing, write {} into it"
+#define CONFIG_BLANK "the file is empty, perhaps because it is being written; write {} into it if it should set nothing"
 
 /*
  * Reads the whole file into a NUL-terminated text, which the caller frees. Errors are those of config_load(), with a

@@ -12,7 +12,7 @@
 
 /* --- Events --- */
 
-/* An item of the list that is a map, as written. */
+/* An item of the list `events` that is a map, as written in the file. */
 struct event_text {
     char *event, *name, *help;
 };
@@ -35,7 +35,7 @@ static const struct option event_rows[EVENT_OPTIONS] = {
             .type = &option_text,
             .offset = offsetof(struct event_text, name),
             .range = "letters, digits and \"_\", not starting with a digit",
-            .help = "the metric's name instead of the one made of the event",
+            .help = "the metric's name, instead of a name derived from the event",
         },
     [EVENT_OPTION_HELP] =
         {
@@ -98,7 +98,7 @@ static int event_check_text(const struct document *document, const yaml_node_t *
                             struct error *error)
 {
     if (text[strspn(text, " ")] == '\0')
-        return document_error(document, n, error, "there is no event in this text");
+        return document_error(document, n, error, "the text contains no event");
     return 0;
 }
 
@@ -208,8 +208,8 @@ static const char *const reserved_metrics[] = {
 };
 
 /*
- * Whether `metric` is `to` with a unit appended, like read_bytes and read: event_unit_suffix() may append the unit to
- * the latter.
+ * Whether `metric` is `to` with a unit appended, such as "read_bytes" and "read": event_unit_suffix() may append the
+ * unit to the latter.
  */
 static bool adds_unit(const char *metric, const char *to)
 {
@@ -260,8 +260,8 @@ static int events_check_metrics(const struct config_group *group, struct error *
 }
 
 /*
- * Moves the events of `list`, one group of the text at node `n`, to `group`. Returns -EINVAL with the position of an
- * event that is refused.
+ * Moves the events of `list`, which is one group of the text at node `n`, to `group`. Returns -EINVAL with the position
+ * of a refused event.
  */
 static int events_take_list(const struct document *document, const yaml_node_t *n, struct event_list *list,
                             struct config_group *group, struct error *error)
@@ -337,7 +337,8 @@ const struct option_type option_events = {"events", events_read, NULL, events_js
 /* --- Presets --- */
 
 /*
- * Marks that variant number `variant` has the event, and adds the event, emptying *event, if no earlier variant has it.
+ * Records that variant number `variant` of the preset has the event. If no earlier variant has it, moves *event to the
+ * group.
  */
 static int events_put_variant(struct config_group *group, struct event *event, size_t variant)
 {
@@ -355,7 +356,7 @@ static int events_put_variant(struct config_group *group, struct event *event, s
     return 0;
 }
 
-/* Parsing cannot fail except for memory: a unit test parses each text of the table. */
+/* Parsing can only fail for lack of memory, because a unit test parses every text of the table. */
 static int events_add_variant(struct config_group *group, const struct preset *preset, size_t variant)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -444,7 +445,7 @@ static const struct option group_rows[GROUP_OPTIONS] = {
             .offset = offsetof(struct config_group, strict),
             .range = "true or false",
             .default_yaml = "false",
-            .help = "whether a PMU counts the whole group or nothing of it",
+            .help = "whether a PMU counts the group as a whole or not at all",
         },
 };
 
@@ -472,9 +473,9 @@ static void groups_done(const struct option *option, void *base)
 }
 
 /*
- * Returns a text with all that decides which series a group has and what they count: a reload keeps the totals of
- * groups with an equal signature. It has a line for each event, which is unambiguous because no text in it has a
- * control character.
+ * Returns the group's signature: a text with everything that determines the group's series and what they count. A
+ * reload keeps the totals of groups with equal signatures. The text has a line for each event, which is unambiguous
+ * because the parts contain no control characters.
  */
 static char *group_signature(const struct config_group *group)
 {
@@ -507,7 +508,7 @@ static int group_check_preset(const struct document *document, const yaml_node_t
         return 0;
     return document_error(document, n, error, "preset \"%s\" %s", preset->name,
                           of_system ? "counts on each CPU: it belongs to collectors.cpu or collectors.cgroup"
-                                    : "counts on PMUs that are not of one CPU: it belongs to collectors.pmu");
+                                    : "counts on system-wide PMUs: it belongs to collectors.pmu");
 }
 
 static int group_check_keys(const struct document *document, const yaml_node_t *n, const struct config_group *group,
@@ -544,8 +545,8 @@ static int groups_add(const struct document *document, const yaml_node_t *n, str
 }
 
 /*
- * Sets the name of the i-th group of a text: the name before its braces, otherwise the name of the map that has the
- * text. If the text has several groups, the latter gets the number of the group: "core-1", "core-2".
+ * Sets the name of the i-th group of a text: the name before its braces, otherwise the key "name" of the map. If the
+ * text has several groups, the number of the group is appended to the latter: "core-1", "core-2".
  */
 static int group_take_name(struct config_group *group, const char *of_map, size_t i, struct event_groups *written,
                            struct error *error)
@@ -579,8 +580,8 @@ static bool all_have_names(const struct event_groups *written)
 }
 
 /*
- * Adds the groups of the text of "events", which share the other keys. `n` is the node of the item in the list of
- * groups.
+ * Adds the groups of the text "events". They share the other keys of the map. `n` is the node of the item in the list
+ * of groups.
  */
 static int groups_add_written(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
                               struct config_groups *groups, struct config_group *read, struct error *error)
@@ -620,7 +621,7 @@ static int groups_add_read(const struct document *document, const yaml_node_t *n
         r = group_check_preset(document, nodes[GROUP_OPTION_PRESET], group->preset, of_system, error);
     if (r < 0)
         return r;
-    /* The position of a group is that of its name, because messages about a group are about its name. */
+    /* A group's position is that of its name, because error messages about groups concern their names. */
     const yaml_node_t *name = nodes[nodes[GROUP_OPTION_NAME] ? GROUP_OPTION_NAME : GROUP_OPTION_PRESET];
     document_position(document, name, &group->line, &group->column);
     group->strict |= group->preset && group->preset->strict;
@@ -629,7 +630,10 @@ static int groups_add_read(const struct document *document, const yaml_node_t *n
     return group->name ? groups_add(document, n, groups, group, error) : error_oom(error);
 }
 
-/* Adds the groups of an item of the list: one, or those of a text. `of_system`: the key is collectors.pmu.groups. */
+/*
+ * Adds the groups of an item of the list: a single group, or all groups of a text. `of_system`: the key is
+ * collectors.pmu.groups.
+ */
 static int groups_read_item(const struct document *document, const yaml_node_t *n, bool of_system,
                             struct config_groups *groups, struct error *error)
 {
@@ -657,7 +661,7 @@ static int groups_read_item(const struct document *document, const yaml_node_t *
 }
 
 /*
- * A group that is split over several kernel groups gets the labels NAME-2, NAME-3... for its further parts. Returns the
+ * If a group is split into several kernel groups, the labels of the further parts are NAME-2, NAME-3... Returns the
  * size of NAME in such a label, or 0 for another name.
  */
 static size_t group_split_base(const char *name, uint64_t *ret_part)
@@ -816,7 +820,7 @@ static int groups_read_items(const struct document *document, const yaml_node_t 
     return document_settle(document, 0, before);
 }
 
-/* Checks across groups. Each reports at most one error. */
+/* The checks that compare groups with each other. Each reports at most one error. */
 static int groups_check(const struct document *document, const struct config_groups *groups, struct error *error)
 {
     static int (*const checks[])(const struct config_groups *groups, struct error *error) = {
@@ -848,7 +852,7 @@ static int groups_read(const struct option *option, const struct document *docum
     config_groups_done(option_member(option, base));
     *(struct config_groups *)option_member(option, base) = groups;
     groups = (struct config_groups){0};
-    /* Groups with errors are left out, so that the events of the others can still be checked. */
+    /* Groups with errors are left out, so that the other groups can still be checked. */
     return document_settle(document, 0, before);
 }
 

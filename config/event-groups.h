@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys `groups`, `events` and `preset`: option types that read groups of events and check them against each other.
+ * The option types of the keys `groups`, `events` and `preset`, which read groups of events and check them against each
+ * other.
  *
  * `groups` fills a struct config_groups, `events` and `preset` a struct config_group. `events` is either one text in
  * perf's syntax, which may contain several groups and goes to `written`, or a list of single events, which goes to
- * `events`. Each group of a text becomes a group of its own.
+ * `events`. A text with several groups becomes as many configured groups.
  */
 #ifndef CONFIG_EVENT_GROUPS_H
 #define CONFIG_EVENT_GROUPS_H

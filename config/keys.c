@@ -45,9 +45,9 @@ static const struct option_choice max_cgroups[] = {
     "patterns of paths, which start with \"/\", or of names, such as container=grafana-*; \"default\""
 #define SLICES_AND_SERVICES "/*.slice, /system.slice/*.service, /system.slice/*.slice/*.service"
 /*
- * The cgroups of containers and virtual machines where their runtimes create them, without the slices of pods above
- * them and without the cgroups inside of them. The patterns match no directory without containers, because each
- * directory that a pattern leads to is watched.
+ * The places where runtimes create the cgroups of containers and virtual machines, without the slices of pods above
+ * them and without the cgroups inside them. The patterns are specific, because each directory that may contain a match
+ * is watched.
  */
 #define CONTAINERS                                                                                                     \
     "/system.slice/docker-*.scope, /system.slice/nerdctl-*.scope, /system.slice/cri-containerd-*.scope,"               \
@@ -190,7 +190,7 @@ static const struct option config_rows[] = {
         .path = "collectors.pmu.enabled",
         BOOL(pmu.enabled),
         .default_yaml = "true",
-        .help = "whether to count on PMUs that are not of one CPU: uncore, DSU, RAPL",
+        .help = "whether to count on system-wide PMUs: uncore, DSU, RAPL",
     },
     {
         .path = "collectors.pmu.groups",
@@ -273,7 +273,7 @@ static const struct option config_rows[] = {
         .path = "history.enabled",
         BOOL(history.enabled),
         .default_yaml = "true",
-        .help = "whether to keep what was counted, in memory",
+        .help = "whether to keep a history of counts in memory",
     },
     {
         .path = "history.interval",
@@ -282,7 +282,7 @@ static const struct option config_rows[] = {
         .max = 3600 * NSEC_PER_SEC,
         .range = "1s to 1h",
         .default_yaml = "10s",
-        .help = "how often to read all counters for it",
+        .help = "how often to read all counters for the history",
     },
     {
         .path = "history.keep",
@@ -291,7 +291,7 @@ static const struct option config_rows[] = {
         .max = 7 * 86400 * NSEC_PER_SEC,
         .range = "1s to 7d",
         .default_yaml = "1h",
-        .help = "for how long",
+        .help = "how long the history is kept",
     },
     {
         .path = "history.memory",
@@ -300,7 +300,7 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "64KiB to 1GiB",
         .default_yaml = "2MiB",
-        .help = "how much memory it takes; where that is too little, the cgroups that ran least are added up",
+        .help = "how much memory it takes; if that is too little, the cgroups that ran least are merged",
     },
     {
         .path = "sampler.enabled",
@@ -334,7 +334,7 @@ static const struct option config_rows[] = {
         .path = "sampler.callchain",
         BOOL(sampler.callchain),
         .default_yaml = "true",
-        .help = "whether samples have the chain of calls",
+        .help = "whether samples include call chains",
     },
     {
         .path = "sampler.ring_pages",
@@ -373,7 +373,7 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "16MiB to 1GiB",
         .default_yaml = "16MiB",
-        .help = "how much memory names of functions and all else that sampling keeps may take, besides the rings",
+        .help = "how much memory sampling may use for function names and all other data except the rings",
     },
     {
         .path = "sampler.hindsight.enabled",
@@ -408,7 +408,7 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "64KiB to 1GiB",
         .default_yaml = "8MiB",
-        .help = "how much memory the rings of all CPUs take; where that is too little, less time is kept",
+        .help = "how much memory the rings of all CPUs take; if that is too little, less time is kept",
     },
     {
         .path = "sampler.allow",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of perfcountd.yaml, one row each. The loader, the flags, check-config, /api/v1/config, --help and the check
- * of the manual page are driven by this table; no other code lists the keys.
+ * The table of the keys of perfcountd.yaml, one row each. The loader, the flags, check-config, /api/v1/config, --help
+ * and the check of the manual page all use this table; no other code lists the keys.
  */
 #ifndef CONFIG_KEYS_H
 #define CONFIG_KEYS_H

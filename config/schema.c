@@ -50,7 +50,7 @@ static void table_append_keys(struct buffer *text, const struct option_table *ta
         }
 }
 
-/* Returns the end of `key` in `path` if it is below another key, otherwise NULL. */
+/* Returns the last component of `path` if it equals `key` and is not the only component, otherwise NULL. */
 static const char *path_end_of_key(const char *path, const char *key)
 {
     const char *dot = path;
@@ -63,7 +63,7 @@ static const char *path_end_of_key(const char *path, const char *key)
     return NULL;
 }
 
-/* Lists the places where the table knows the key: it was most often indented wrongly. */
+/* Lists the places where the table has the key. Usually the key was indented wrongly. */
 static void table_append_paths(struct buffer *text, const struct option_table *table, const char *key)
 {
     const char *last = "";
@@ -78,7 +78,7 @@ static void table_append_paths(struct buffer *text, const struct option_table *t
     }
 }
 
-/* Names the file to which a key of the outermost map belongs instead. */
+/* Adds a hint if a key of the outermost map belongs to another file. */
 static void table_append_other(struct buffer *text, const struct option_table *table, const char *prefix,
                                const char *key)
 {
@@ -141,7 +141,7 @@ static int table_read_pair(const struct table_reading *reading, const char *pref
     size_t prefix_size = strlen(prefix), name_size = strlen(name), size = prefix_size + name_size;
     char *path = NULL;
 
-    /* "web.listen" is a path and no key. */
+    /* A path such as "web.listen" is not a key. */
     for (size_t i = 0; i < table->n && !strchr(name, '.'); i++) {
         const struct option *row = &table->rows[i];
         if (strncmp(row->path, prefix, prefix_size) != 0 || strncmp(row->path + prefix_size, name, name_size) != 0 ||
@@ -164,7 +164,7 @@ static int table_read_pair(const struct table_reading *reading, const char *pref
     return table_unknown_key(reading, prefix, key, error);
 }
 
-/* The depth of recursion is that of the table, however deep or circular the document is. */
+/* The recursion is as deep as the table, however deep or circular the document is. */
 static int table_read_map(const struct table_reading *reading, const char *prefix, const yaml_node_t *map,
                           struct error *error)
 {
@@ -201,7 +201,7 @@ int option_table_read(const struct option_table *table, const struct document *d
 
 /* --- Types --- */
 
-/* Items of a list if the option sets no maximum. */
+/* Default maximum of the items of a list. */
 #define LIST_MAX 64
 
 int option_expected(const struct option *option, const struct document *document, const yaml_node_t *n,
@@ -274,7 +274,7 @@ static const struct option_choice *choice_find(const struct option *option, cons
     return choice && choice->word ? choice : NULL;
 }
 
-/* Returns NULL if the value is not that of a choice. */
+/* Returns NULL if no choice has the value. */
 static const char *choice_word(const struct option *option, uint64_t value)
 {
     const struct option_choice *choice = option->choices;
@@ -403,7 +403,7 @@ static int list_read_items(const struct option *option, const struct document *d
     const yaml_node_t *item;
     int r = 0;
 
-    if (n->type != YAML_SEQUENCE_NODE) /* a bare text is a list of one item */
+    if (n->type != YAML_SEQUENCE_NODE) /* a bare scalar is a one-element list */
         return option_read_text(option, document, n, base, error);
     for (size_t i = 0; r == 0 && (item = document_item(document, n, i)); i++)
         r = document_keep(document, option_read_text(option, document, item, base, error), error);
@@ -478,7 +478,7 @@ static int number_parse(const struct option *option, const char *text, void *bas
     return option_set_number(option, text, r, value, expected, base, error);
 }
 
-/* Refuses a number in quotes, which is a text in YAML. A word of the option may have quotes. */
+/* Refuses a number in quotes, which is a string in YAML. The words that the option accepts may be quoted. */
 static int number_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                        struct error *error)
 {
@@ -547,7 +547,7 @@ int option_check_address(const char *text, struct error *error)
     return address_parse(text, &address, error);
 }
 
-/* Prefixes of the paths of other pages. */
+/* Path prefixes that other pages use. */
 static const char *const taken_prefixes[] = {"/api/", "/-/", "/debug/", "/page/"};
 
 /* The characters of a path that need no percent-encoding (RFC 3986, section 3.3). */
@@ -566,10 +566,10 @@ int option_check_telemetry_path(const char *text, struct error *error)
     if (text[usual])
         return error_set(error, -EINVAL, "\"%s\" has a character that the path of a URL cannot have: \"%.*s\"", text,
                          (int)utf8_character(text + usual, strlen(text + usual)), text + usual);
-    /* Clients resolve these parts before they send a request. */
+    /* Clients resolve these components before they send a request, so such a path could never be requested. */
     if (strstr(text, "//") || strstr(text, "/./") || strstr(text, "/../") || str_equal(strrchr(text, '/'), "/.") ||
         str_equal(strrchr(text, '/'), "/.."))
-        return error_set(error, -EINVAL, "\"%s\" has an empty part, \".\" or \"..\"", text);
+        return error_set(error, -EINVAL, "\"%s\" contains an empty path component, \".\" or \"..\"", text);
     for (size_t i = 0; i < ARRAY_SIZE(taken_prefixes); i++)
         if (str_starts(text, taken_prefixes[i]))
             return error_set(error, -EINVAL, "\"%s\" is below %s, where other pages are", text, taken_prefixes[i]);
@@ -597,7 +597,7 @@ static int check_path_pattern(const char *text, struct error *error)
     size_t size = strlen(text);
 
     if (strstr(text, "//") || (size > 1 && text[size - 1] == '/'))
-        return error_set(error, -EINVAL, "\"%s\" has an empty part; the path of a cgroup has none", text);
+        return error_set(error, -EINVAL, "\"%s\" contains an empty path component", text);
     return glob_check(text, error);
 }
 
@@ -624,11 +624,11 @@ static int refuse_key(const char *key, struct error *error)
     }
     suggest_format(&suggest, nearest, sizeof(nearest));
     if (*nearest)
-        return error_set(error, -EINVAL, "\"%s\" is no kind of name%s", key, nearest);
-    return error_set(error, -EINVAL, "\"%s\" is no kind of name; known are %s", key, known);
+        return error_set(error, -EINVAL, "\"%s\" is not a kind of name%s", key, nearest);
+    return error_set(error, -EINVAL, "\"%s\" is not a kind of name; known are %s", key, known);
 }
 
-/* Explains why a text is not a pattern: it is neither a path nor starts with a kind of name and "=". */
+/* Sets the error for a text that is not a pattern: it neither is a path nor starts with a kind of name and "=". */
 static int refuse_pattern(const char *text, struct error *error)
 {
     size_t size = strcspn(text, "=");
@@ -641,7 +641,7 @@ static int refuse_pattern(const char *text, struct error *error)
     return key ? refuse_key(key, error) : error_oom(error);
 }
 
-/* Refuses patterns that cannot match any cgroup, as they are mistakes. */
+/* Refuses patterns that cannot match any cgroup, because they must be mistakes. */
 int option_check_pattern(const char *text, struct error *error)
 {
     enum name_kind kind;

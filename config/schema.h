@@ -15,7 +15,7 @@
 
 struct option;
 
-/* A word that a value may be, and the enumerator or number that it means. */
+/* A word that is accepted as a value, and the enumerator or number for which it stands. */
 struct option_choice {
     const char *word;
     unsigned value;
@@ -26,7 +26,7 @@ struct option_choice {
  * member frees its earlier value; on failure the member is untouched.
  */
 struct option_type {
-    const char *name; /* as error messages name it: "a duration" */
+    const char *name; /* for error messages: "a duration" */
     /* Reads a value of the file. Returns -EINVAL with its position, or -ENOMEM. */
     int (*read)(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                 struct error *error);
@@ -44,18 +44,18 @@ struct option {
     const char *path; /* "web.min_interval" */
     const struct option_type *type;
     size_t offset;       /* of the member */
-    size_t count_offset; /* of the member with the number of items of a list */
+    size_t count_offset; /* for a list: of the member with the number of items */
     /*
-     * min and max of a number or of a duration in nanoseconds. For a list, of the number of its items; a `max` of 0
+     * Limits of a number, or of a duration in nanoseconds. For a list, limits of the number of items; a `max` of 0
      * means 64.
      */
     uint64_t min, max;
-    /* The words of an enum, or those that a number may have instead of digits. The last word is NULL. */
+    /* The words of an enum, or the words that are accepted instead of a number. The last word is NULL. */
     const struct option_choice *choices;
     /* Checks a text, a number or an item of a list. May be NULL. */
     int (*check)(const char *text, struct error *error);
     bool extends;             /* in a list, the item "default" means all items of the default */
-    const char *range;        /* in words, for people */
+    const char *range;        /* description for messages and --help */
     const char *default_yaml; /* NULL for a key without a default */
     const char *help;         /* a sentence without its full stop */
 };
@@ -64,17 +64,17 @@ struct option_table {
     const struct option *rows;
     size_t n;
     bool null_is_absent;              /* a key without a value counts as absent */
-    const struct option_table *other; /* of a file that is easily mistaken for this one; may be NULL */
-    const char *other_hint;           /* what is said of its keys */
+    const struct option_table *other; /* table of a file that is easily mistaken for this one; may be NULL */
+    const char *other_hint;           /* hint for keys that belong to that file */
 };
 
 /* Returns the row of a key, or NULL if the table does not have the key. */
 const struct option *option_table_find(const struct option_table *table, const char *path);
 /*
- * Reads each key of `map` into its member of `base`. A dot in a path means a map in a map; members of an inner map that
- * is absent or null stay as they are. An unknown key is -EINVAL, with the nearest names. `ret_nodes`, which may be
- * NULL, has an element for each row of the table and gets the nodes of the values; the elements of absent keys stay as
- * they are, so the caller zeroes them first.
+ * Reads each key of `map` into its member of `base`. A dot in a path means a nested map; if a nested map is absent or
+ * null, its members are not changed. Returns -EINVAL, with the nearest names, for an unknown key. `ret_nodes`, which
+ * may be NULL, has an element for each row of the table and gets the nodes of the values; the elements of absent keys
+ * stay as they are, so the caller zeroes them first.
  */
 int option_table_read(const struct option_table *table, const struct document *document, const yaml_node_t *map,
                       void *base, const yaml_node_t **ret_nodes, struct error *error);
@@ -88,7 +88,7 @@ extern const struct option_type option_number;          /* uint64_t */
 extern const struct option_type option_duration;        /* uint64_t, nanoseconds */
 extern const struct option_type option_size;            /* uint64_t, bytes */
 
-/* Returns the member that the option sets. This function and the next ones are for the functions of types. */
+/* Returns the member that the option sets. This function and the next ones are helpers for option types. */
 static inline void *option_member(const struct option *option, const void *base)
 {
     return (char *)base + option->offset;
@@ -100,17 +100,17 @@ void option_done_text(const struct option *option, void *base);
 int option_expected(const struct option *option, const struct document *document, const yaml_node_t *n,
                     const char *expected, struct error *error);
 /*
- * Stores a number that was parsed from `text` with the result `r`. Returns -EINVAL with a sentence if the number is out
+ * Stores a number that was parsed from `text` with the result `r`. Returns -EINVAL with a message if the number is out
  * of range, fails the option's check, or could not be parsed, in which case the sentence says that `expected` was
  * expected.
  */
 int option_set_number(const struct option *option, const char *text, int r, uint64_t value, const char *expected,
                       void *base, struct error *error);
-/* Reads a node that is a text with the type's `parse`, and adds the position and the key to its error. */
+/* Reads a text node with the type's `parse`, and adds the position and the key to its error. */
 int option_read_text(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                      struct error *error);
 
-/* Checks of the text of one value. They return 0, -EINVAL with a sentence, or -ENOMEM. */
+/* Checks for the text of one value. They return 0, -EINVAL with a message, or -ENOMEM. */
 int option_check_not_empty(const char *text, struct error *error);
 int option_check_address(const char *text, struct error *error); /* config/address.h */
 int option_check_telemetry_path(const char *text, struct error *error);

@@ -7,7 +7,7 @@
 #define CONFIG_TRUST_H
 
 enum trust {
-    TRUST_PAGE,      /* a page in a browser, which a stranger may have made: it may read documents, but start nothing */
+    TRUST_PAGE,      /* an untrusted web page in a browser: it may read documents but not start anything */
     TRUST_EVERYBODY, /* any client that can connect */
     TRUST_LOCAL,     /* a client on this machine */
     TRUST_OPERATOR,  /* a client that belongs to an operator of this machine (http/trust.h) */

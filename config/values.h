@@ -92,7 +92,7 @@ struct config_cgroup {
     struct config_groups groups;
 };
 
-/* Samples that are always taken, and kept for a while: see sampler/hindsight.h. */
+/* Continuous sampling into memory: see sampler/hindsight.h. */
 struct config_hindsight {
     bool enabled;
     uint64_t seconds, frequency; /* Hz */
@@ -108,15 +108,15 @@ struct config_sampler {
     uint64_t ring_pages; /* data pages of each CPU's ring buffer, a power of two */
     uint64_t max_clients, max_seconds;
     uint64_t memory;   /* bytes, without the rings */
-    enum trust allow;  /* the lowest trust that may have samples; callers use config_trust_to_sample() */
+    enum trust allow;  /* lowest trust of clients that may have samples; callers use config_trust_to_sample() */
     bool allow_remote; /* deprecated; sets `allow` */
     unsigned allow_remote_line, allow_remote_column; /* 0: the key is absent */
-    char **tracepoints;                              /* the tracepoints that clients may sample, each checked */
+    char **tracepoints;                              /* the tracepoints that clients may sample, checked */
     size_t n_tracepoints;
     struct config_hindsight hindsight;
 };
 
-/* What is kept of the past: see collectors/history.h. */
+/* The history of counts in memory: see collectors/history.h. */
 struct config_history {
     bool enabled;
     uint64_t interval_ns, keep_ns;

@@ -11,8 +11,8 @@ static bool has_line_break(const yaml_node_t *n)
 }
 
 /*
- * Error messages quote keys, so a key must not be a secret. "alice:secret", without the space that YAML wants after the
- * colon, is a key as a whole; so is a hash that somebody has swapped with the name.
+ * Error messages quote keys, so a key must not contain a secret. Without the space that YAML requires after the colon,
+ * "alice:secret" is a single key; and if name and hash are swapped, the hash is the key.
  */
 static int web_check_key(const struct document *document, const yaml_node_t *key, struct error *error)
 {
@@ -91,7 +91,7 @@ static bool row_is_given(const struct web_reading *reading, int row)
     return n && !(n->type == YAML_SCALAR_NODE && n->data.scalar.value[0] == '\0');
 }
 
-/* Returns the first row from `begin` to `end` - 1 that is given, or -1. */
+/* Returns the first row from `begin` to `end` - 1 whose key is given, or -1. */
 static int first_given(const struct web_reading *reading, int begin, int end)
 {
     for (int row = begin; row < end; row++)
@@ -100,14 +100,14 @@ static int first_given(const struct web_reading *reading, int begin, int end)
     return -1;
 }
 
-/* Fails with -EINVAL at the value of the row, and names its key. */
+/* Sets an error with the key and the position of the row's value, and returns -EINVAL. */
 static int web_fail_at(const struct web_reading *reading, int row, const char *sentence)
 {
     return document_error(reading->document, reading->nodes[row], reading->error, "%s: %s", web_options.rows[row].path,
                           sentence);
 }
 
-/* Pairs of keys for the same thing, as a text and as the name of a file. */
+/* Pairs of keys for the same value: one takes the text itself, the other the name of a file. */
 static const struct {
     int text, file;
     const char *sentence;
@@ -194,8 +194,8 @@ static int web_read_document(const struct document *document, struct web_config 
     if (r == 0)
         r = option_table_read(&web_options, document, root, config, reading.nodes, error);
     /*
-     * If errors are collected, a bad value was replaced by its default, which may contradict other values: then the
-     * keys are not checked against each other.
+     * If errors are collected, bad values were replaced by their defaults, which may contradict other values. In that
+     * case the keys are not checked against each other.
      */
     if (r == 0)
         r = document_keep(document, web_check_tls(&reading, &config->tls), error);
@@ -223,8 +223,8 @@ static int web_join_paths(const char *directory, struct web_tls *tls, struct err
 }
 
 /*
- * If `errors` is not NULL, it gets the errors of values, and the other values are read. Otherwise the first error is
- * the result.
+ * If `errors` is not NULL, errors of values are added to it and reading continues. Otherwise the first error is
+ * returned.
  */
 static int web_config_parse_all(const char *text, size_t size, const char *directory, struct error_list *errors,
                                 struct web_config **ret, struct error *error)

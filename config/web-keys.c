@@ -8,7 +8,10 @@
 
 /* --- bcrypt --- */
 
-/* The variants that libcrypt checks (crypt(5)). Go accepts any letter or none, but no program writes other variants. */
+/*
+ * The variants of bcrypt that libcrypt supports (crypt(5)). Go accepts any letter or none, but no program writes other
+ * variants.
+ */
 #define VARIANTS "abxy"
 #define ALPHABET "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #define COST_MIN 4
@@ -84,7 +87,7 @@ static int optional_text_parse(const struct option *option, const char *text, vo
 const struct option_type option_optional_text = {"a text", option_read_text, optional_text_parse, NULL,
                                                  option_done_text};
 
-/* Refuses the name of a file, a common mistake here. PEM may have text for people before its first block. */
+/* Refuses the name of a file, which is a common mistake. PEM may have comments before its first block. */
 static int pem_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
     if (text[0] && !strstr(text, "-----BEGIN "))
@@ -173,7 +176,7 @@ const struct option_type option_go_duration = {"a duration", option_read_text, g
 
 /* Reading compares each key with all earlier ones, so the number of users is limited. */
 #define USERS_MAX 4096
-/* The name is part of error messages, which need room for more than the name. */
+/* The name is quoted in error messages, so its size is limited. */
 #define USER_NAME_MAX 255
 
 static int user_read(const struct document *document, const yaml_node_t *key, const yaml_node_t *value,
@@ -312,7 +315,7 @@ static int header_read(const struct document *document, const yaml_node_t *key, 
     if (node_is_null(value))
         return 0;
     int r = header_check(i, document, value, error);
-    if (r < 0 || node_text(value)[0] == '\0') /* a blank header is not sent */
+    if (r < 0 || node_text(value)[0] == '\0') /* a header with an empty value is not sent */
         return r;
     return header_add(config, headers[i].name, node_text(value), error);
 }
@@ -358,7 +361,7 @@ static const struct option_choice client_auths[] = {
     {"NoClientCert", CLIENT_AUTH_NONE},
     {"RequestClientCert", CLIENT_AUTH_REQUEST},
     {"RequireAnyClientCert", CLIENT_AUTH_REQUIRE_ANY},
-    {"RequireClientCert", CLIENT_AUTH_REQUIRE_ANY}, /* its name in the first version of the exporters */
+    {"RequireClientCert", CLIENT_AUTH_REQUIRE_ANY}, /* the name of the value in the first versions of the exporters */
     {"VerifyClientCertIfGiven", CLIENT_AUTH_VERIFY_IF_GIVEN},
     {"RequireAndVerifyClientCert", CLIENT_AUTH_REQUIRE_AND_VERIFY},
     {"", CLIENT_AUTH_NONE},
@@ -445,7 +448,7 @@ static int check_path(const char *text, struct error *error)
 
 #define MEMBER(type_of, member) .type = &option_##type_of, .offset = offsetof(struct web_config, member)
 #define LIST(member) MEMBER(text_list, member.items), .count_offset = offsetof(struct web_config, member.n)
-/* Items of a list of names or paths, of which a fleet may have many. */
+/* Limit of the items of a list of names or paths, of which a fleet may have many. */
 #define MANY 1024
 
 static const struct option web_rows[WEB_OPTIONS] = {
@@ -593,7 +596,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             LIST(auth_excluded_paths),
             .max = MANY,
             .check = check_path,
-            .range = "at most 1024 paths, each from its \"/\"",
+            .range = "at most 1024 paths, each starting with \"/\"",
             .help = "the paths that need no password",
         },
 };

@@ -6,11 +6,11 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* The most bytes of a value that an error message quotes. */
+/* Maximum number of bytes of a value that an error message quotes. */
 #define QUOTE_MAX 60
 /*
- * Both are far more than a configuration needs. They bound the time of libyaml, which grows with the square of the
- * depth and with the square of the number of anchors.
+ * Both limits are far above the needs of a configuration. They bound the running time of libyaml, which grows with the
+ * square of the depth and of the number of anchors.
  */
 #define DEPTH_MAX 32
 #define ANCHORS_MAX 256
@@ -22,7 +22,7 @@ static const char *const false_words[] = {"false", "False", "FALSE"};
 
 #define IS_ONE_OF(text, words) str_is_one_of(text, words, ARRAY_SIZE(words))
 
-/* Whether the text would not be a text if it had no quotes. */
+/* Whether the text would be another type than a string without its quotes. */
 static bool is_word(const char *text)
 {
     return IS_ONE_OF(text, null_words) || IS_ONE_OF(text, true_words) || IS_ONE_OF(text, false_words);
@@ -37,7 +37,7 @@ static size_t count_characters(const char *text, size_t size)
     return n;
 }
 
-/* Sets the position of a byte in a text that is not parsed yet. */
+/* Sets the error's position from a byte offset in a text that has not been parsed. */
 static void error_set_byte_position(const char *text, size_t offset, struct error *error)
 {
     size_t line = 1, start = 0;
@@ -113,7 +113,7 @@ static int open_parser(const char *text, size_t size, yaml_parser_t *ret, struct
     return 0;
 }
 
-/* The extent of the text that has been read so far: its current depth, its documents and its anchors. */
+/* Counts during the first pass: the current depth, the documents and the anchors. */
 struct extent {
     int depth;
     unsigned documents, anchors;
@@ -148,7 +148,7 @@ static int extent_check(const struct extent *extent, const yaml_mark_t *mark, st
     return -EINVAL;
 }
 
-/* Checks the syntax and the limits of the whole text by its events, before a tree is built from it. */
+/* Checks the syntax and the limits of the whole text with libyaml's event parser, before a tree is built. */
 static int text_check_syntax(const char *text, size_t size, struct error *error)
 {
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
@@ -167,7 +167,7 @@ static int text_check_syntax(const char *text, size_t size, struct error *error)
     return r;
 }
 
-/* Refuses control characters, which an escape in quotes can write. Only PEM has several lines. */
+/* Refuses control characters, which an escape in a quoted text can produce. Line breaks are allowed only in PEM. */
 static int document_check_scalar(const struct document *document, const yaml_node_t *n, struct error *error)
 {
     const char *text = (const char *)n->data.scalar.value;
@@ -203,7 +203,7 @@ static int document_check_nodes(const struct document *document, struct error *e
     return 0;
 }
 
-/* Parses the text twice: first as events, to check it against the limits, then as a tree. */
+/* Parses the text twice: first as events, to check the limits, then as a tree. */
 static int document_parse_as(const char *text, size_t size, struct document like, struct document *ret,
                              struct error *error)
 {
@@ -271,7 +271,7 @@ void document_position_at(const struct document *document, const yaml_node_t *n,
         return;
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, quote = n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? 0 : 1;
-    /* If the lengths differ, the text has escapes, and an offset in it says nothing about the column. */
+    /* If the lengths differ, the text has escapes, and an offset in it does not give the column. */
     if (n->end_mark.column - n->start_mark.column != count_characters(text, size) + 2 * quote)
         return;
     *ret_column += (unsigned)(quote + count_characters(text, MIN(offset, size)));
@@ -309,7 +309,7 @@ int document_settle(const struct document *document, int r, size_t before)
     return r == 0 && document_count_errors(document) > before ? -ECANCELED : r;
 }
 
-/* The kind of a value, in words that reveal nothing of it. */
+/* The kind of a value, in words that do not reveal the value. */
 static const char *node_kind(const yaml_node_t *n)
 {
     bool value;
@@ -333,7 +333,7 @@ int document_expected(const struct document *document, const yaml_node_t *n, con
         return document_error(document, n, error, "expected %s, found the truth value %s", expected,
                               (const char *)n->data.scalar.value);
     int shown = (int)MIN(strlen(text), (size_t)QUOTE_MAX);
-    while ((text[shown] & 0xc0) == 0x80) /* not in the middle of a character */
+    while ((text[shown] & 0xc0) == 0x80) /* do not cut within a character */
         shown--;
     return document_error(document, n, error, "expected %s, found \"%.*s\"%s%s", expected, shown, text,
                           text[shown] ? "..." : "", is_word(text) ? " in quotes" : "");

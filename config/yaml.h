@@ -14,7 +14,7 @@
 struct document {
     yaml_document_t tree;
     bool parsed;
-    bool builtin;              /* the text is part of the program: nodes have no position */
+    bool builtin;              /* the text is built into the program, so nodes have no position */
     bool secret;               /* set by document_parse_secret() */
     struct error_list *errors; /* collects the errors of values; NULL: the first error ends the reading */
 };
@@ -37,7 +37,7 @@ const yaml_node_t *document_root(const struct document *document);
 
 /* Line and column of the node, both from 1; 0 in a built-in document. */
 void document_position(const struct document *document, const yaml_node_t *n, unsigned *ret_line, unsigned *ret_column);
-/* The position of the byte at `offset` of the node's text, or the node's own position if that cannot be told. */
+/* The position of the byte at `offset` in the node's text, or the node's own position if that is unknown. */
 void document_position_at(const struct document *document, const yaml_node_t *n, size_t offset, unsigned *ret_line,
                           unsigned *ret_column);
 /* Sets the message and the position of the node, and returns -EINVAL. */
@@ -47,16 +47,16 @@ int document_error(const struct document *document, const yaml_node_t *n, struct
 int document_expected(const struct document *document, const yaml_node_t *n, const char *expected, struct error *error);
 
 /*
- * For a reader of several parts: decides whether it continues after one part has returned `r`. If the document collects
- * errors, -EINVAL (`error` is added to the list) and -ECANCELED (the part has added its own errors) become 0. Any other
- * `r` is returned as it is, and so is -EINVAL if the list is full.
+ * For a function that reads several parts: decides whether to continue after one part has returned `r`. If the document
+ * collects errors, -EINVAL (`error` is added to the list) and -ECANCELED (the part has added its own errors) become 0.
+ * Any other `r` is returned as it is, and so is -EINVAL if the list is full.
  */
 int document_keep(const struct document *document, int r, const struct error *error);
 /* The number of errors that the document has collected. */
 size_t document_count_errors(const struct document *document);
 /*
- * The result of such a reader: -ECANCELED if `r` is 0 and errors were collected since document_count_errors() returned
- * `before`, otherwise `r`.
+ * The result of such a function: -ECANCELED if `r` is 0 and errors were collected since document_count_errors()
+ * returned `before`, otherwise `r`.
  */
 int document_settle(const struct document *document, int r, size_t before);
 

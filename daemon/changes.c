@@ -12,7 +12,7 @@
 
 /* --- troubles --- */
 
-/* N_LOG_KINDS: the message is a warning without a kind. */
+/* The kind of each trouble's message. N_LOG_KINDS: a warning without a kind. */
 static const enum log_kind kinds_of_troubles[N_TROUBLES] = {
     [TROUBLE_CPUS_UNREAD] = LOG_KIND_CHANGES_UNHEARD,
     [TROUBLE_RESCAN_FAILED] = LOG_KIND_CPUS_LOST,
@@ -64,8 +64,8 @@ struct hotplug {
 };
 
 /*
- * Receives all waiting messages. Adds the CPUs that went offline to `went_offline`, and all possible CPUs if messages
- * were lost. Returns whether any CPU came or went.
+ * Receives all messages that are waiting. Adds the CPUs that went offline to `went_offline`, and all possible CPUs if
+ * messages were lost. Returns whether any CPU came or went.
  */
 static bool hotplug_receive(int fd, struct cpuset *went_offline)
 {
@@ -244,7 +244,7 @@ struct retry {
     sd_event_source *timer;
     void (*on_due)(void *userdata);
     void *userdata;
-    unsigned wait_s; /* of the last retry; 0 before the first */
+    unsigned wait_s; /* the wait of the last retry in seconds; 0 before the first retry */
     bool scheduled;
 };
 
@@ -324,7 +324,7 @@ struct update {
     struct failure_log now;
 };
 
-/* Kinds of messages by the reason of a failure. A failure with another reason is that of an event. */
+/* The kind of message for each reason of a failure. Failures with other reasons are about events. */
 static const struct {
     const char *reason;
     enum log_kind kind;
@@ -390,7 +390,7 @@ void failure_log_update(struct failure_log *failure_log, const struct registry *
     int r = failures_visit(registry_failures(registry), update_failure, &update);
 
     trouble_set(troubles, TROUBLE_FAILURES_UNLISTED, r,
-                "out of memory: there is not even enough to list what cannot be counted; perfcountd tries it again");
+                "the events that cannot be counted cannot be listed: out of memory; perfcountd will retry");
     if (r < 0) {
         failure_log_done(&update.now);
         return;

@@ -69,7 +69,10 @@ static int configure_server(void *userdata, const struct config *config, struct 
     return server_configure(daemon->server, &settings, error);
 }
 
-/* Passes the sockets of the service manager, if any, to the server. Errors of sockets_take() and server_adopt(). */
+/*
+ * Passes the sockets of the service manager, if any, to the server. Returns the errors of sockets_take() and
+ * server_adopt().
+ */
 static int adopt_sockets(struct daemon *daemon, struct error *error)
 {
     _cleanup_(sockets_done) struct sockets sockets = {.stored = -1};
@@ -145,7 +148,10 @@ void daemon_follow_failures(struct daemon *daemon)
         report_state(daemon, notify_status);
 }
 
-/* Schedules a retry of what could not be opened or watched, if the reason may pass. */
+/*
+ * Schedules a retry for groups that could not be opened and descriptors that could not be watched, if the reason may
+ * pass.
+ */
 static void schedule_retry(struct daemon *daemon)
 {
     bool passes = troubles_need_retry(&daemon->troubles);
@@ -153,7 +159,7 @@ static void schedule_retry(struct daemon *daemon)
     int r = retry_want(daemon->retry, span);
 
     if (r < 0)
-        log_warning("events that could not be opened are not tried again: %s", strerror(-r));
+        log_warning("events that could not be opened will not be retried: %s", strerror(-r));
 }
 
 static void watch_collectors(struct daemon *daemon)
@@ -192,9 +198,9 @@ void daemon_count(struct daemon *daemon)
     log_counting(daemon);
 }
 
-/* --- the end --- */
+/* --- shutdown --- */
 
-/* How long clients have to read the rest of their responses, and how often it is checked whether they have. */
+/* How long clients have to read the rest of their responses, and how often the daemon checks whether they have. */
 #define DRAIN_USEC (1 * USEC_PER_SEC)
 #define STEP_USEC 20000
 
@@ -264,8 +270,8 @@ static void on_opener_changed(void *userdata)
     }
     privsep_describe_end(daemon->privsep, end, sizeof(end));
     /*
-     * Read now: the BPF program that counts cgroups has ended with the opener, and its last counts would be served
-     * until they are too old.
+     * Forces a new reading: the BPF program that counts cgroups has ended with the opener, and its last counts would be
+     * served until they are too old.
      */
     registry_expire(daemon->session.registry);
     registry_read(daemon->session.registry, UINT32_MAX, 0);
@@ -273,9 +279,10 @@ static void on_opener_changed(void *userdata)
         end_without_opener(daemon, end);
         return;
     }
-    log_event(LOG_KIND_OPENER_LOST, NULL, 0,
-              "the opener is gone: %s; open groups go on counting, but nothing new can be opened; restart perfcountd",
-              end);
+    log_event(
+        LOG_KIND_OPENER_LOST, NULL, 0,
+        "the opener is gone: %s; open groups continue to count, but nothing new can be opened; restart perfcountd",
+        end);
     failure_log_update(&daemon->failure_log, daemon->session.registry, &daemon->troubles);
     report_state(daemon, notify_status);
 }
@@ -321,7 +328,7 @@ static void follow_cpus(struct daemon *daemon)
     int r = rescan(daemon);
     const struct machine *machine = daemon->session.machine;
 
-    if (machine != before) /* also after -ENOMEM, since `before` has been freed */
+    if (machine != before) /* the machine was replaced, even on -ENOMEM, which has freed `before` */
         sampler_cpus_changed(daemon->sampler, machine, &daemon->unhandled_cpus);
     if (r < 0) {
         schedule_retry(daemon);
@@ -340,8 +347,8 @@ static bool cpus_differ(struct daemon *daemon)
     int r = machine_is_outdated(&daemon->session.sys, daemon->session.machine);
 
     trouble_set(&daemon->troubles, TROUBLE_CPUS_UNREAD, r,
-                "it cannot be seen whether CPUs came or went, because /sys/devices/system/cpu/online cannot be read: "
-                "%s; it is tried again at the next reading",
+                "changes of the online CPUs cannot be noticed: /sys/devices/system/cpu/online cannot be read: "
+                "%s; the next reading will retry",
                 strerror(-r));
     return r > 0;
 }
@@ -371,7 +378,7 @@ static void on_retry(void *userdata)
     }
     memory_limit_apply(&daemon->session.memory);
     int r = registry_retry(daemon->session.registry, &error);
-    trouble_set(&daemon->troubles, TROUBLE_RETRY_FAILED, r, "events that could not be opened cannot be tried again: %s",
+    trouble_set(&daemon->troubles, TROUBLE_RETRY_FAILED, r, "events that could not be opened cannot be retried: %s",
                 error.message);
     watch_collectors(daemon);
     on_collector_changed(daemon, 0);
@@ -379,7 +386,7 @@ static void on_retry(void *userdata)
 
 /* --- pause --- */
 
-/* Disables or enables all groups and rings. Tries all of them; returns the -errno of the first that failed. */
+/* Disables or enables all groups and rings. Tries all of them, and returns the -errno of the first one that failed. */
 static int set_paused(struct daemon *daemon, bool paused)
 {
     int r = registry_pause(daemon->session.registry, paused);
@@ -471,7 +478,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
         log_event(LOG_KIND_RELOAD_FAILED, &field, 1, "%s; %s", error->message,
                   daemon->session.config == before
                       ? "the old configuration stays in use"
-                      : "the new configuration is in use, and what is missing of it is tried again");
+                      : "the new configuration is in use, and the parts that failed will be retried");
     } else {
         daemon->reload_error[0] = '\0';
         log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
@@ -482,7 +489,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     return r;
 }
 
-/* --- life --- */
+/* --- lifetime --- */
 
 #define ACCURACY_USEC 10000
 
@@ -497,7 +504,7 @@ static const struct snapshot *read_all(void *userdata)
     return daemon->service.read(daemon, UINT32_MAX, true);
 }
 
-/* --- what stands out --- */
+/* --- findings --- */
 
 /* Fills `sentences`, which has room for two. Returns their number. */
 static size_t list_troubles(const struct daemon *daemon, const char **sentences)

@@ -45,10 +45,10 @@ struct daemon {
     sd_event *event;
     struct hotplug *hotplug;
     uint64_t cpus_checked_ns;     /* CLOCK_MONOTONIC */
-    struct cpuset unhandled_cpus; /* went offline, and their groups have not been reopened yet */
+    struct cpuset unhandled_cpus; /* CPUs that went offline, and whose groups have not been reopened yet */
     struct retry *retry;
     struct watches *watches;
-    bool is_limited;     /* by memory_limit_apply(): the cgroup of this process limits its memory */
+    bool is_limited;     /* result of memory_limit_apply(): the cgroup of this process limits its memory */
     size_t limited_size; /* metrics.text_size of the snapshot when `is_limited` was set */
     struct failure_log failure_log;
     sd_event_source *pause; /* fires at the end of a pause */
@@ -58,32 +58,34 @@ struct daemon {
     uint64_t found_ns; /* CLOCK_MONOTONIC when `findings` were made; 0: never */
     struct child symboliser;
     sd_event_source *drain;     /* while DAEMON_ENDING: checks whether clients have read their responses */
-    unsigned drain_steps;       /* checks left before the event loop ends anyway */
+    unsigned drain_steps;       /* number of checks left before the event loop ends anyway */
     bool streaming;             /* while DAEMON_ENDING: some streams of samples have not ended */
     int status;                 /* exit status */
-    bool handed_over;           /* the sockets are from the service manager */
-    bool addresses_ignored;     /* logged that the configured addresses are ignored */
-    size_t n_reported_failures; /* as last sent to the service manager */
+    bool handed_over;           /* the sockets came from the service manager */
+    bool addresses_ignored;     /* it was logged that the configured addresses are ignored */
+    size_t n_reported_failures; /* number of failures that was last sent to the service manager */
     char reload_error[512];     /* "" if the last reload succeeded */
     uint64_t started_realtime_ns;
     uint64_t boot_ns; /* when the machine booted, since the epoch; 0: unknown */
 };
 
 /*
- * Creates the event loop and what it calls (timers, watches, the sampler), for the loaded configuration. -errno; call
- * daemon_done() in any case.
+ * Creates the event loop and what it calls (timers, watches, the sampler), for the loaded configuration. Returns -errno
+ * on failure; call daemon_done() in either case.
  */
 int daemon_watch(struct daemon *daemon);
-/* Creates the server and opens its sockets. Errors of sockets_take() and of http/server.h. */
+/* Creates the server and opens its sockets. Returns the errors of sockets_take() and of http/server.h. */
 int daemon_listen(struct daemon *daemon, struct error *error);
 /* Begins to follow what session_open() has opened, and tells the service manager and the log. */
 void daemon_count(struct daemon *daemon);
 void daemon_done(struct daemon *daemon);
 
-/* Must be called when failures may have come or gone: logs the new ones and updates the status in the service manager.
+/*
+ * Must be called when the list of failures may have changed: logs the new ones and updates the status in the service
+ * manager.
  */
 void daemon_follow_failures(struct daemon *daemon);
-/* The path of the configuration file, as a field for log_event(). */
+/* Returns the path of the configuration file, as a field for log_event(). */
 struct log_field daemon_config_field(const struct daemon *daemon);
 
 /*
@@ -93,15 +95,18 @@ struct log_field daemon_config_field(const struct daemon *daemon);
 int daemon_reload(struct daemon *daemon, struct error *error);
 /*
  * Ends the event loop with `status`: at once if no client waits for anything, and on a second call; otherwise after at
- * most one second. Errors of sd_event_exit(3).
+ * most one second. Returns the errors of sd_event_exit(3).
  */
 int daemon_end(struct daemon *daemon, int status);
 /*
- * What stands out, as found at most max_age_ns ago. Borrowed until the next call; empty before the first
- * reading. NULL when out of memory. session.n_findings has their numbers.
+ * Returns findings that are at most max_age_ns old. They are borrowed until the next call, and empty before the first
+ * reading. Returns NULL if memory runs out. session.n_findings has the number of findings of each rule.
  */
 const struct findings *daemon_findings(struct daemon *daemon, uint64_t max_age_ns);
-/* As in struct service: pauses for `seconds` from now, in place of an earlier pause; 0 resumes counting. */
+/*
+ * Implements `pause` of struct service: pauses for `seconds` from now, which replaces an earlier pause; 0 resumes
+ * counting.
+ */
 int daemon_pause(struct daemon *daemon, unsigned seconds, struct error *error);
 struct service_pause daemon_paused(struct daemon *daemon);
 

@@ -65,7 +65,7 @@ static uint64_t listeners(const struct fd_budget_terms *terms)
     return terms->serves ? MAX(terms->config->web.n_listen, terms->handed_over) : 0;
 }
 
-/* The maximum that the daemon holds at once, without clients, counters and rings. */
+/* The maximum number of descriptors that the daemon holds at once, without clients, counters and rings. */
 static const struct {
     unsigned each;
     uint64_t (*times)(const struct fd_budget_terms *terms);
@@ -82,7 +82,7 @@ static const struct {
     {2, with_self},     /* /proc/self/stat, /proc/self/fd */
     {2, listeners},     /* socket, libmicrohttpd's epoll */
     {2, listeners},     /* a reload opens the new set before it closes the old one */
-    {3, always}, /* for a moment: a file and its directory, a probed event, the service manager, a refused client */
+    {3, always}, /* for a short time: a file and its directory, a probed event, the service manager, a refused client */
 };
 
 static uint64_t minus(uint64_t a, uint64_t b)
@@ -115,9 +115,9 @@ static uint64_t sampler_overhead(const struct config_sampler *config)
 }
 
 /*
- * The sampler's share: its overhead, and a ring per CPU and client, and those of hindsight, but at most half of `rest`,
- * which is what the daemon and its clients leave, and nothing that counters hold. 0 if that is too little for one
- * client.
+ * Returns the sampler's share: its overhead, a ring for each CPU and client, and the rings of hindsight. It gets at
+ * most half of `rest`, which the daemon and its clients leave, and no descriptor that counters hold. Returns 0 if that
+ * is too little for one client.
  */
 static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
 {

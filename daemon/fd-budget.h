@@ -12,9 +12,9 @@
 #include "config/config.h"
 #include "perf/sys.h"
 
-/* The daemon does not start with fewer: one client scrapes, and one investigates a problem. */
+/* The daemon does not start with fewer clients: one scrapes, and one investigates a problem. */
 #define FD_BUDGET_CLIENTS_MIN 2
-/* The daemon does not start with fewer free descriptors: it could not even find out why it fails. */
+/* The daemon does not start with fewer free descriptors, because it could not even find out why it fails. */
 #define FD_BUDGET_START_MIN 8
 
 /* The inputs of a budget. All numbers count descriptors unless the comment says otherwise. */
@@ -23,7 +23,7 @@ struct fd_budget_terms {
     uint64_t limit;              /* the soft RLIMIT_NOFILE */
     uint64_t inherited;          /* open when the process started: standard streams, sockets of the service manager */
     uint64_t handed_over;        /* how many of these are sockets to listen on */
-    uint64_t counting, sampling; /* held by counters and by rings now: a new budget cannot take them back */
+    uint64_t counting, sampling; /* descriptors held by counters and by rings now: a new budget cannot take them back */
     unsigned cpus;               /* number of possible CPUs */
     bool serves;                 /* true for the daemon and for `plan`; other commands have no clients */
     bool has_opener, has_reader, has_watchdog, has_journal;

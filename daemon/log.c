@@ -73,7 +73,7 @@ static struct {
 #define TIME_SIZE 64
 #define JOURNAL_FIELDS_MAX (4 + LOG_FIELDS_MAX)
 
-/* A message, as the writers of all formats get it. */
+/* A message, in the form that is passed to the writers of all formats. */
 struct entry {
     enum log_level level;
     const struct log_kind_facts *kind; /* may be NULL */
@@ -90,7 +90,10 @@ static const struct {
     {"info", LOG_LEVEL_INFO},
     {"warning", LOG_LEVEL_WARNING},
     {"error", LOG_LEVEL_ERROR},
-    /* The spelling of other exporters. It comes last, since the first name of a level is the one that is printed. */
+    /*
+     * The spelling that other exporters use. It comes last, because the first name of a level is the one that is
+     * printed.
+     */
     {"warn", LOG_LEVEL_WARNING},
 };
 
@@ -239,8 +242,8 @@ static void journal_add_own(struct journal *journal, const char *name, const cha
 }
 
 /*
- * Sends the fields of systemd.journal-fields(7). If there is no journal, the message goes to standard error, after its
- * priority as in sd-daemon(3).
+ * Sends the fields of systemd.journal-fields(7). If there is no journal, the message goes to standard error, preceded
+ * by its priority as in sd-daemon(3).
  */
 static void write_journal(const struct entry *entry)
 {
@@ -268,8 +271,8 @@ static void write_entry(const struct entry *from)
     struct entry entry = *from;
 
     /*
-     * Names in a message are written by strangers. Without control characters, no name can start a second line or send
-     * an escape sequence to a terminal.
+     * Names in a message come from untrusted sources. Without control characters, no name can start a second line or
+     * send an escape sequence to a terminal.
      */
     utf8_copy_printable(message, sizeof(message), from->message, strlen(from->message));
     entry.message = message;

@@ -38,7 +38,7 @@ enum log_kind {
 };
 
 struct log_kind_facts {
-    const char *name; /* `kind` in JSON, PERFCOUNTD_KIND in the journal */
+    const char *name; /* the field `kind` in JSON, PERFCOUNTD_KIND in the journal */
     const char *message_id;
     enum log_level level;
 };
@@ -55,7 +55,7 @@ int log_parse_level(const char *text, enum log_level *ret);
 int log_parse_format(const char *text, enum log_format *ret);
 
 /*
- * LOG_FORMAT_AUTO means the journal if standard error is connected to it, and text otherwise. On a terminal that text
+ * LOG_FORMAT_AUTO means the journal if standard error is connected to it, and text otherwise. On a terminal, the text
  * has colours and no time.
  */
 void log_configure(enum log_level level, enum log_format format);

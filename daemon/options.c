@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "symbols/symboliser.h"
 
-#define OPTIONS_LIVE UINT64_MAX /* `count` of `top` without --count: draw on the terminal */
+#define OPTIONS_LIVE UINT64_MAX /* value of `count` for `top` without --count: draw on the terminal */
 
 /* --- command line --- */
 
@@ -18,7 +18,7 @@
 
 static const struct {
     const char *name, *argument;
-    const char *help; /* NULL: internal, not listed */
+    const char *help; /* NULL: an internal command, which is not listed */
     const char *example;
 } commands[] = {
     [COMMAND_RUN] = {"run", "", "serve in the foreground (the default)",
@@ -29,7 +29,7 @@ static const struct {
                              "sudo perfcountd list-events | grep sched:"},
     [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas",
                               "perfcountd list-metrics --json | jq '.metrics[].name'"},
-    [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become here",
+    [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets and their events on this machine",
                               "perfcountd list-presets"},
     [COMMAND_PLAN] = {"plan", "", "show what a configuration opens here, and what it cannot",
                       "sudo perfcountd plan --config.file=./perfcountd.yaml"},
@@ -39,7 +39,7 @@ static const struct {
                         "sudo perfcountd report --output=report.txt"},
     [COMMAND_SETUP] = {"setup", "", "let the service take profiles or ask for a password",
                        "sudo perfcountd setup --profiles --password"},
-    [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count a command, or the machine for a time, and print it",
+    [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count a command or the machine, and print the counts",
                       "perfcountd stat -e cycles,instructions -- make"},
     [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what", "sudo perfcountd top --sort=cpu"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL, NULL},
@@ -48,7 +48,7 @@ static const struct {
 };
 
 enum flag_id {
-    FLAG_CONFIG_FILE = 256, /* above all characters, as getopt_long(3) requires */
+    FLAG_CONFIG_FILE = 256, /* above all character codes, as getopt_long(3) requires */
     FLAG_LISTEN,
     FLAG_TELEMETRY_PATH,
     FLAG_WEB_CONFIG_FILE,
@@ -79,7 +79,7 @@ enum flag_id {
     FLAG_LIMIT,
     FLAG_OUTPUT,
     FLAG_URL,
-    FLAG_WORKLOAD, /* stands for a command to run; not a flag */
+    FLAG_WORKLOAD, /* stands for the command after "--", which is not a flag */
     FLAG_HELP,
     FLAG_VERSION,
 };
@@ -92,11 +92,11 @@ enum flag_id {
 
 /*
  * A new flag needs a row here and a case in apply_flag(), apply_count_flag() or apply_switch(). A flag whose help
- * differs between commands has a row for each. Rows with `of_daemon` are accepted by all commands, as other exporters
- * do, and listed for those in `commands`.
+ * differs between commands has a row for each. Rows with `of_daemon` are accepted by all commands, as in other
+ * exporters, and listed for the commands in `commands`.
  */
 static const struct {
-    const char *name; /* with its dashes */
+    const char *name; /* name of the flag, with its dashes */
     const char *argument, *help;
     enum flag_id id;
     unsigned commands;
@@ -107,14 +107,15 @@ static const struct {
     {"--web.listen-address", "ADDRESS",
      ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN(COMMAND_RUN),
      true},
-    {"--web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN(COMMAND_RUN),
+    {"--web.telemetry-path", "PATH", "path of the metrics (default: /metrics)", FLAG_TELEMETRY_PATH, IN(COMMAND_RUN),
      true},
-    {"--web.config.file", "FILE", "TLS and passwords, as exporters have them", FLAG_WEB_CONFIG_FILE,
+    {"--web.config.file", "FILE", "TLS and passwords, in the format of other exporters", FLAG_WEB_CONFIG_FILE,
      IN(COMMAND_RUN) | IN(COMMAND_CHECK_CONFIG), true},
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN(COMMAND_RUN), true},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN(COMMAND_RUN), true},
-    {"--no-opener", NULL, "stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN), false},
-    {"--sampler.enabled", NULL, "take samples for clients that may have them", FLAG_SAMPLER, IN(COMMAND_RUN), false},
+    {"--no-opener", NULL, "remain a single process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN),
+     false},
+    {"--sampler.enabled", NULL, "take samples for clients that are allowed to", FLAG_SAMPLER, IN(COMMAND_RUN), false},
     {"--profiles", NULL, "let the service take profiles, with all names", FLAG_PROFILES, IN(COMMAND_SETUP), false},
     {"--password", NULL, "make a password for all clients over the network, and print it", FLAG_PASSWORD,
      IN(COMMAND_SETUP), false},
@@ -131,34 +132,35 @@ static const struct {
      IN(COMMAND_TOP), false},
     {"--last", "DURATION", "instead of counting, print what a running daemon has recorded of the last 1s to 7d",
      FLAG_LAST, IN(COMMAND_STAT), false},
-    {"--last", "DURATION", "instead of sampling, what a daemon has sampled of the last 1s to 7d (sampler.hindsight)",
+    {"--last", "DURATION", "instead of sampling, use a daemon's samples of the last 1s to 7d (sampler.hindsight)",
      FLAG_LAST, IN(COMMAND_RECORD), false},
-    {"--event", "EVENTS", "what to count, as cycles,instructions:u or a preset; also -e EVENTS", FLAG_EVENT,
+    {"--event", "EVENTS", "what to count, such as cycles,instructions:u or a preset; also -e EVENTS", FLAG_EVENT,
      IN(COMMAND_STAT), false},
-    {"--all-cpus", NULL, "the machine while the command runs, not the command alone; also -a", FLAG_ALL_CPUS,
+    {"--all-cpus", NULL, "count the whole machine while the command runs, not only the command; also -a", FLAG_ALL_CPUS,
      IN(COMMAND_STAT), false},
-    {"--per-cpu", NULL, "each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT), false},
-    {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*; repeatable", FLAG_CGROUP,
+    {"--per-cpu", NULL, "count each CPU separately", FLAG_PER_CPU, IN(COMMAND_STAT), false},
+    {"--cgroup", "PATTERN", "only cgroups that match, such as *.service or container=web*; repeatable", FLAG_CGROUP,
      IN(COMMAND_STAT), false},
-    {"--cgroup", "PATTERN", "cgroups that match, as *.service or container=web*", FLAG_CGROUP, IN(COMMAND_TOP), false},
-    {"--cgroup", "PATTERN", "only what runs in a cgroup, as nginx.service or container=web", FLAG_CGROUP,
+    {"--cgroup", "PATTERN", "only cgroups that match, such as *.service or container=web*", FLAG_CGROUP,
+     IN(COMMAND_TOP), false},
+    {"--cgroup", "PATTERN", "only processes in a cgroup, such as nginx.service or container=web", FLAG_CGROUP,
      IN(COMMAND_RECORD), false},
     {"--pid", "PID", "only this process and what it starts", FLAG_PID, IN(COMMAND_RECORD), false},
     {"--cpu", "LIST", "only these CPUs, as 0-3,8", FLAG_CPU, IN(COMMAND_RECORD), false},
-    {"--event", "EVENT", "what is sampled, as cycles:u, or off-cpu (default: sampler.event of the configuration)",
+    {"--event", "EVENT", "what to sample, such as cycles:u, or off-cpu (default: sampler.event of the configuration)",
      FLAG_EVENT, IN(COMMAND_RECORD), false},
     {"--frequency", "HZ", "samples a second on each CPU (default: sampler.frequency of the configuration)",
      FLAG_FREQUENCY, IN(COMMAND_RECORD), false},
-    {"--threshold", "DURATION", "with --event=off-cpu: no shorter waits (default: 1ms)", FLAG_THRESHOLD,
+    {"--threshold", "DURATION", "with --event=off-cpu: leave out shorter waits (default: 1ms)", FLAG_THRESHOLD,
      IN(COMMAND_RECORD), false},
     {"--state", "STATE", "with --event=off-cpu: blocked or runnable (default: both)", FLAG_STATE, IN(COMMAND_RECORD),
      false},
-    {"--seconds", "DURATION", "for how long, as 10, 10s or 5m (default: 10; with a command, until it ends)",
+    {"--seconds", "DURATION", "for how long, such as 10, 10s or 5m (default: 10; with a command, until it ends)",
      FLAG_SECONDS, IN(COMMAND_RECORD), false},
-    {"--sort", "NAME", "cgroups by a metric or an event, the largest first, unless --order", FLAG_SORT,
+    {"--sort", "NAME", "sort cgroups by a metric or an event, the largest first, unless --order", FLAG_SORT,
      IN(COMMAND_STAT), false},
-    {"--sort", "NAME", "by a column (name, cpu, ipc), the largest first, unless --order", FLAG_SORT, IN(COMMAND_TOP),
-     false},
+    {"--sort", "NAME", "sort by a column (name, cpu, ipc), the largest first, unless --order", FLAG_SORT,
+     IN(COMMAND_TOP), false},
     {"--order", "asc|desc", "with --sort: the smallest first, or the largest", FLAG_ORDER,
      IN(COMMAND_STAT) | IN(COMMAND_TOP), false},
     {"--limit", "N", "only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT), false},
@@ -197,7 +199,7 @@ bool options_of_command(const struct options *options)
 
 #define HELP_WIDTH 80
 
-/* Prints the text from column `indent` on, where the line already is, broken at blanks. */
+/* Prints the text, wrapped at blanks. Lines begin at column `indent`, which the first line has already reached. */
 static void print_wrapped(FILE *file, const char *text, size_t indent)
 {
     size_t width = HELP_WIDTH - indent;
@@ -225,7 +227,7 @@ static void print_commands(FILE *file)
         }
 }
 
-/* "--flag=ARGUMENT" */
+/* Formats the flag with its argument, as "--flag=ARGUMENT". */
 static size_t format_flag(size_t i, char *text, size_t size)
 {
     const char *argument = flags[i].argument;
@@ -345,7 +347,7 @@ static int apply_switch(struct options *options, enum flag_id id)
     return 0;
 }
 
-/* The events of `stat` are those of all its flags. */
+/* Adds the events of one flag --event; `stat` accepts several. */
 static int add_events(struct options *options, const char *value, struct error *error)
 {
     char *joined = NULL;
@@ -360,7 +362,7 @@ static int add_events(struct options *options, const char *value, struct error *
     return 0;
 }
 
-/* Keeps the texts, which sampler/record-options.h checks. */
+/* Stores the arguments unchecked; sampler/record-options.h checks them. */
 static int apply_record_flag(struct options *options, enum flag_id id, const char *value)
 {
     if (id == FLAG_PID)
@@ -466,7 +468,7 @@ static int check_spelling(const char *argument, size_t i, enum command command, 
     return 0;
 }
 
-/* getopt_long(3) finds the first row with the name; this returns the row for `command`. */
+/* Returns the row for `command`, because getopt_long(3) finds the first row with the name. */
 static size_t row_of_command(size_t i, enum command command)
 {
     for (size_t k = i; k < ARRAY_SIZE(flags); k++)
@@ -484,7 +486,7 @@ static size_t row_of_flag(enum flag_id id)
     return i;
 }
 
-/* The flag that "-o" and the like stand for; FLAG_WORKLOAD: none. */
+/* Returns the flag for which "-o" and other letters stand; FLAG_WORKLOAD if there is none. */
 static enum flag_id flag_of_letter(int letter)
 {
     static const struct {
@@ -498,7 +500,7 @@ static enum flag_id flag_of_letter(int letter)
     return FLAG_WORKLOAD;
 }
 
-/* Whether a command to run may stand behind "--". */
+/* Returns whether a command to run may follow "--". */
 static bool runs_commands(enum command command)
 {
     return command == COMMAND_STAT || command == COMMAND_RECORD;
@@ -525,7 +527,7 @@ static const char *given_flag(enum flag_id id, uint64_t given)
     return NULL;
 }
 
-/* `given` has a bit per row of `flags`. */
+/* `given` has a bit for each row of `flags`. */
 static int check_flags(const struct options *options, uint64_t given, struct error *error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
@@ -617,7 +619,7 @@ static int apply_command_word(struct options *options, const char *word, int *re
     return parse_command(word, &options->command, error);
 }
 
-/* Copies the arguments into one block: the NULL-terminated array, and the strings behind it. */
+/* Copies the arguments into one block: the NULL-terminated array, followed by the strings. */
 static char **copy_arguments(int argc, char *const *argv)
 {
     size_t n = (size_t)argc, size = 0;
@@ -634,7 +636,7 @@ static char **copy_arguments(int argc, char *const *argv)
     return copy;
 }
 
-/* The flags of `run` are in the help of all commands. */
+/* Adds which help to read. The flags of `run` are in the help of all commands. */
 static void refer_to_help(enum command command, struct error *error)
 {
     bool own = command != COMMAND_RUN && command != COMMAND_HELP && commands[command].help;

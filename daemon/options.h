@@ -40,7 +40,7 @@ struct options {
     enum command command; /* with COMMAND_HELP and COMMAND_VERSION, the bool below is set too */
     bool help, version;
     const char *config_file; /* NULL: the default file, if it exists */
-    char **listen;           /* an array of its own */
+    char **listen;           /* own array of strings from `arguments` */
     size_t n_listen;
     const char *telemetry_path;  /* NULL: not given */
     const char *web_config_file; /* NULL: not given */
@@ -54,19 +54,22 @@ struct options {
     uint64_t interval_ns, count;
     uint64_t last_ns; /* 0: count now */
     bool per_cpu, all_cpus;
-    char **cgroups; /* patterns; an array of its own */
+    char **cgroups; /* patterns; own array of strings from `arguments` */
     size_t n_cgroups;
     const char *sort, *order, *limit, *output, *url; /* NULL: not given; `order` is "asc" or "desc" */
-    /* Of `record` and `stat`, not checked yet; NULL: not given. */
+    /* Arguments of `record` and `stat`, not checked yet; NULL: not given. */
     const char *pid, *cpu, *event, *frequency, *threshold, *state, *seconds;
-    char *joined;    /* `event`, if --event of `stat` is repeated; owned */
+    char *joined;    /* owned text of `event`, if --event of `stat` is repeated */
     char **workload; /* what follows "--", NULL-terminated; NULL: no command to run */
 };
 
 /* Returns -EINVAL with a sentence, which refers to --help; prints nothing. */
 int options_parse(int argc, char *const *argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* Whether flags of `stat` choose cgroups, and whether it counts a command alone rather than the machine. */
+/*
+ * The first returns whether flags of `stat` select cgroups, the second whether it counts only a command instead of the
+ * machine.
+ */
 bool options_of_cgroups(const struct options *options);
 bool options_of_command(const struct options *options);
 /* Prints the help of one command with its flags, or, for COMMAND_HELP, all commands and the flags of `run`. */
@@ -86,7 +89,7 @@ int command_top(const struct options *options);
 
 /* Prints the error as one line on standard error. Returns `status`. */
 int command_fail(int status, const struct error *error);
-/* The same for an error that names the parameter "NAME" of a request: here it is --PREFIXNAME. */
+/* The same for an error that names the parameter "NAME" of a request, which is printed as --PREFIXNAME. */
 int command_fail_flag(int status, const char *prefix, const struct error *error);
 int command_fail_memory(void);
 /*

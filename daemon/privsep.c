@@ -19,7 +19,7 @@
 struct privsep {
     struct opener *opener;      /* NULL: this process has no opener */
     struct name_reader *reader; /* NULL: there is no reader of state files */
-    struct user user;           /* who this process becomes in privsep_drop() */
+    struct user user;           /* the user that this process becomes in privsep_drop() */
     sd_event_source *source, *reaper, *reader_source;
     int reader_pidfd;
     uint64_t reap_usec; /* wait before the next attempt to reap the opener */
@@ -98,7 +98,10 @@ struct privsep *privsep_free(struct privsep *privsep)
     return NULL;
 }
 
-/* A killed opener may end much later if it hangs in the kernel or is traced by a debugger. */
+/*
+ * Retries to reap the opener, because a killed opener may end much later if it hangs in the kernel or is being
+ * debugged.
+ */
 static int privsep_on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct privsep *privsep = userdata;
@@ -168,7 +171,7 @@ static int privsep_watch_reader(struct privsep *privsep, sd_event *event)
                            privsep);
 }
 
-/* Each request waits for its own reply, so what arrives here is a late reply or the end of the opener. */
+/* Each request waits for its own reply, so only a late reply or the end of the opener arrives here. */
 int privsep_watch(struct privsep *privsep, sd_event *event, void (*on_change)(void *userdata), void *userdata)
 {
     int r = privsep_watch_reader(privsep, event);

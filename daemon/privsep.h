@@ -36,20 +36,20 @@ struct privsep *privsep_free(struct privsep *privsep);
 
 /*
  * Calls `on_change` when the opener has ended, and when a late opener has answered again. Also logs the end of the
- * reader. Errors of sd_event_add_io(3).
+ * reader. Returns the errors of sd_event_add_io(3).
  */
 int privsep_watch(struct privsep *privsep, sd_event *event, void (*on_change)(void *userdata), void *userdata);
 /*
- * Waits for an answer of the opener. Returns -ETIMEDOUT with a sentence if none comes; 0 also if there is no opener or
+ * Waits for an answer of the opener. Returns -ETIMEDOUT with a sentence if none arrives, and 0 if there is no opener or
  * it has ended.
  */
 int privsep_check(const struct privsep *privsep, struct error *error);
 bool privsep_is_lost(const struct privsep *privsep);
 /* Describes how a lost opener ended. */
 void privsep_describe_end(const struct privsep *privsep, char *text, size_t size);
-/* The opener's process; NULL if there is no opener. */
+/* Returns the opener's process; NULL if there is no opener. */
 const struct child *privsep_opener(const struct privsep *privsep);
-/* The opener's effective user; this process's if there is no opener. */
+/* Returns the opener's effective user; if there is no opener, that of this process. */
 uid_t privsep_opener_user(const struct privsep *privsep);
 /* {"state": "running|late|lost|none", "pid", "capabilities", "filtered"}; NULL when out of memory. */
 json_t *privsep_json(const struct privsep *privsep);

@@ -10,7 +10,7 @@
 #include "base/timer.h"
 #include "systemd/service-manager.h"
 
-/* The readings that clients cause have a quarter of the memory. */
+/* The fine history, of the readings that clients cause, gets a quarter of the memory. */
 #define FINE_SHARE 4
 #define FINE_INTERVAL_NS NSEC_PER_SEC
 #define FINE_KEEP_NS (300 * NSEC_PER_SEC)
@@ -22,9 +22,9 @@ struct recorder {
     const struct snapshot *(*read)(void *userdata);
     void *userdata;
     sd_event_source *timer;
-    struct config_history settings; /* of the block */
+    struct config_history settings; /* settings with which the block was made */
     void *block;                    /* NULL: nothing is recorded */
-    int adopted;                    /* of an earlier process; -1: none */
+    int adopted;                    /* descriptor of the file of an earlier process; -1: none */
     struct histories histories;
 };
 
@@ -39,7 +39,10 @@ static void stop(struct recorder *recorder)
     recorder->block = NULL;
 }
 
-/* Errors of recording leave a gap. The client's readings are recorded as well, so that both have the same times. */
+/*
+ * An error while recording leaves a gap. The reading also goes to the history of clients' readings, so that both have
+ * the same times.
+ */
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct recorder *recorder = userdata;
@@ -89,7 +92,10 @@ void recorder_adopt(struct recorder *recorder, int fd)
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* Whether the file has this size, and keeps it: else whoever has it, too, could end this process with SIGBUS. */
+/*
+ * Returns whether the file has this size and is sealed against a change of its size. Without the seal, another holder
+ * of the descriptor could truncate it, and this process would get SIGBUS.
+ */
 static bool is_usable(int fd, size_t size)
 {
     struct stat st;
@@ -97,7 +103,7 @@ static bool is_usable(int fd, size_t size)
     return fstat(fd, &st) == 0 && (uint64_t)st.st_size == size && (fcntl(fd, F_GET_SEALS) & SEALS) == SEALS;
 }
 
-/* Opens memory that can outlive this process. Returns -1 if the kernel has none. */
+/* Opens memory that can outlive this process. Returns -1 if the kernel does not support that. */
 static int make_file(size_t size)
 {
     _cleanup_(closep) int fd = memfd_create("perfcountd-history", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -107,7 +113,7 @@ static int make_file(size_t size)
     return steal_fd(&fd);
 }
 
-/* Without a service manager nobody would keep a file. */
+/* Uses a file only with a service manager, because nothing else would keep the file. */
 static void *map_block(struct recorder *recorder, size_t size)
 {
     _cleanup_(closep) int fd = steal_fd(&recorder->adopted);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records what was counted: one reading in each interval, and besides, for five minutes, all readings that clients
- * cause, at most one in a second.
+ * Records the counts in two histories: one reading in each interval, and, for five minutes, all readings that clients
+ * cause, at most one a second.
  */
 #ifndef DAEMON_RECORDER_H
 #define DAEMON_RECORDER_H
@@ -20,16 +20,16 @@ struct recorder *recorder_free(struct recorder *recorder);
 
 /*
  * Continues what an earlier process has recorded in this file, once recorder_configure() begins with the same size.
- * Owns the descriptor; -1: there is none.
+ * Takes ownership of the descriptor; -1 if there is none.
  */
 void recorder_adopt(struct recorder *recorder, int fd);
 
 /*
- * Begins to record, goes on, or ends. What was recorded is lost if the settings are others than before. The service
- * manager keeps it while the service is restarted. Returns -ENOMEM, and then records nothing.
+ * Starts, continues or stops recording. The record is lost if the settings differ from the previous ones. The service
+ * manager keeps the record while the service is restarted. On failure, returns -ENOMEM and records nothing.
  */
 int recorder_configure(struct recorder *recorder, const struct config_history *settings);
-/* Takes a reading of all collectors that a client has caused. */
+/* Records a reading of all collectors that a client has caused. */
 void recorder_take(struct recorder *recorder, const struct snapshot *snapshot);
 
 /* NULL while nothing is recorded. */

@@ -19,13 +19,13 @@
 
 /* A reading this long after the last check of the online CPUs requests another check, in case an uevent was lost. */
 #define CPU_CHECK_NS (60 * NSEC_PER_SEC)
-/* Of findings that are asked for, and of their number, perfcountd_finding. The recorder searches more often. */
+/* Maximum age of the findings that a client asks for, and of their number, perfcountd_finding. */
 #define FINDINGS_AGE_NS (10 * NSEC_PER_SEC)
 #define FINDINGS_MAX_AGE_NS (90 * NSEC_PER_SEC)
 
 /*
- * Before a reply is rendered from metrics whose text is larger than this, the memory limit is computed again. JSON is
- * twice as large.
+ * The memory limit is computed again before a reply is rendered from metrics whose text is larger than this many bytes.
+ * JSON is twice as large.
  */
 #define LARGE_REPLY (128 * 1024)
 
@@ -239,7 +239,10 @@ static int fail_config(const struct daemon *daemon, const char *sentence)
     return fail(LOG_KIND_CONFIG_BAD, &field, sentence, EXIT_BAD_USAGE);
 }
 
-/* The first stage, because the opener is a fork of this process and inherits every open descriptor. */
+/*
+ * Starts the opener. This is the first stage, because the opener is a fork of this process and inherits every open
+ * descriptor.
+ */
 static int split_off(struct daemon *daemon)
 {
     const struct privileged_calls calls = session_privileged_calls(&daemon->session);
@@ -328,8 +331,8 @@ static int serve(struct daemon *daemon)
                   strerror(-hotplug_listen_error(daemon->hotplug)));
     for (size_t i = 0; server_describe(daemon->server, i, address, sizeof(address)); i++)
         log_info("listening on %s", address);
-    int status = sd_event_loop(daemon->event); /* the status of daemon_end() */
-    return status < 0 ? fail_loop("the event loop cannot go on", status) : status;
+    int status = sd_event_loop(daemon->event); /* the status that was passed to daemon_end() */
+    return status < 0 ? fail_loop("the event loop cannot continue", status) : status;
 }
 
 int command_run(const struct options *options)

@@ -110,7 +110,7 @@ int settings_read(const struct options *options, struct sys *sys, struct config 
     return r;
 }
 
-/* Replaces the groups by the events of --event. */
+/* Replaces the groups with the events of --event. */
 static int set_events(const struct options *options, struct config *config, const struct machine *machine,
                       struct error *error)
 {
@@ -121,7 +121,10 @@ static int set_events(const struct options *options, struct config *config, cons
     return config_set_events(config, options->event, machine, scope, error);
 }
 
-/* Replaces the included cgroups by those of --cgroup. A pattern without a slash is of a last component. */
+/*
+ * Replaces the included cgroups with those of --cgroup. A pattern without a slash is matched against the last path
+ * component.
+ */
 static int set_cgroups(const struct options *options, struct config *config, struct error *error)
 {
     static const char key[] = "collectors.cgroup.include";
@@ -175,7 +178,7 @@ static int settings_load(const struct options *options, struct sys *sys, const s
 
 /* --- permissions of the opener --- */
 
-/* Events that are open for a moment: a PMU's counters are probed with a group of the maximum size. */
+/* The number of events that are open for a short time: a PMU's counters are probed with a group of the maximum size. */
 #define EVENTS_TRIED GROUP_MEMBERS_MAX
 
 struct permission_walk {
@@ -184,7 +187,7 @@ struct permission_walk {
     struct opener_permissions *permissions;
 };
 
-/* The PMU that the event names itself; "" for other events, which need no permission. */
+/* Returns the PMU that the event names itself; "" for other events, which need no permission. */
 static const char *pmu_name_of(const struct event *event)
 {
     switch (event->kind) {
@@ -402,7 +405,7 @@ int session_load_bpf(struct session *session)
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
 {
     uint64_t limit = raise_descriptor_limit(), open = 0;
-    /* -EMFILE: no descriptor is left even to count them. */
+    /* On -EMFILE, no descriptor is left even to count them. */
     int r = fd_count_open(-1, &open);
 
     if (serves && (r == -EMFILE || limit < open + FD_BUDGET_START_MIN))
@@ -481,7 +484,7 @@ int session_open(struct session *session, struct error *error)
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);
-    memory_limit_apply(&session->memory); /* the kernel took memory for what was opened */
+    memory_limit_apply(&session->memory); /* the kernel needed memory for the opened events */
     return r;
 }
 
@@ -548,7 +551,7 @@ int session_start(struct session *session, const struct options *options, bool s
     return EXIT_SUCCESS;
 }
 
-/* Refuses an empty file, which may still be in the course of being written, unless the one in use is empty too. */
+/* Refuses an empty file, which may still be being written, unless the file in use is empty, too. */
 static int refuse_blank(const struct session *session, const struct config *config, struct error *error)
 {
     if (!config->blank || session->config->blank)
@@ -576,7 +579,7 @@ int session_reload(struct session *session, const struct options *options,
     if (r < 0)
         return r;
     r = registry_configure(session->registry, machine, config, NULL, error);
-    /* Also on failure: the collectors already use the new machine and configuration. */
+    /* Frees the old machine and configuration, even on failure: the collectors already use the new ones. */
     machine_free(session->machine);
     config_free(session->config);
     session->machine = steal(machine);

@@ -29,9 +29,12 @@
  */
 int settings_read(const struct options *options, struct sys *sys, struct config **ret, struct error *error);
 
-/* The path of the configuration file, whether it exists or not. Borrowed. */
+/* Returns the path of the configuration file, even if it does not exist. Borrowed. */
 const char *settings_file(const struct options *options);
-/* Opens files through `sys`, which must outlive the result. Call it again after `sys` has got an opener. */
+/*
+ * Returns functions that open files through `sys`, which must outlive the result. Call it again after `sys` has got an
+ * opener.
+ */
 struct file_opener settings_files(struct sys *sys);
 
 /*
@@ -72,7 +75,7 @@ int session_begin(struct session *session, const struct options *options, bool s
 /* Lets this process load BPF programs itself. session_begin() calls it. Returns -ENOMEM on failure. */
 int session_load_bpf(struct session *session);
 
-/* The calls that an opener takes over. */
+/* Returns the calls that an opener takes over. */
 struct privileged_calls session_privileged_calls(struct session *session);
 
 /*
@@ -82,7 +85,10 @@ struct privileged_calls session_privileged_calls(struct session *session);
 int session_load(struct session *session, const struct options *options, struct error *error);
 /* Divides RLIMIT_NOFILE for what session_load() has loaded. Returns -EMFILE with a sentence if the limit is too low. */
 int session_divide_descriptors(struct session *session, struct error *error);
-/* Opens what the configuration asks for and reads it once. Fails only with -ENOMEM: refused events are reported. */
+/*
+ * Opens what the configuration asks for and reads it once. Fails only with -ENOMEM; events that cannot be opened are
+ * reported as failures.
+ */
 int session_open(struct session *session, struct error *error);
 /*
  * All these steps for a command, which opens what the daemon would open. Returns the exit status, with a sentence
@@ -92,7 +98,7 @@ int session_start(struct session *session, const struct options *options, bool s
 /*
  * Loads the machine and the configuration again, calls `accept`, and switches to them. `accept` may refuse the new
  * configuration; it finds the new budget in session->budget. On failure the old ones stay in use, except that the new
- * ones are in use if memory runs out after `accept`. Groups that did not change keep counting.
+ * ones are in use if memory runs out after `accept`. Unchanged groups continue to count.
  */
 int session_reload(struct session *session, const struct options *options,
                    int (*accept)(void *userdata, const struct config *config, struct error *error), void *userdata,

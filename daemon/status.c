@@ -105,7 +105,7 @@ json_t *document_paranoid(const struct machine *machine)
     return machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
 }
 
-/* [{"cpu", "seconds"}]: how long each CPU has been idle; null if that cannot be read. */
+/* Returns [{"cpu", "seconds"}]: how long each CPU has been idle; null if that cannot be read. */
 static json_t *idle_times_json(struct sys *sys)
 {
     _cleanup_(idle_times_done) struct idle_times times = {0};
@@ -136,7 +136,7 @@ static json_t *machine_json(const struct machine *machine, struct sys *sys)
                      idle_times_json(sys));
 }
 
-/* All zero if cgroups are not counted. */
+/* Has only zeros if cgroups are not counted. */
 static struct cgroup_summary summarize_cgroups(const struct registry *registry)
 {
     const void *cgroup = registry_state(registry, &collector_cgroup);
@@ -148,8 +148,8 @@ static struct cgroup_summary summarize_cgroups(const struct registry *registry)
 }
 
 /*
- * Descriptors that counters lack because the limit is too low: those of groups refused with EMFILE and of cgroups that
- * are not watched.
+ * Returns how many descriptors counters lack because the limit is too low: those of groups refused with EMFILE and of
+ * cgroups that are not watched.
  */
 static uint64_t refused_descriptors(const struct session *session)
 {
@@ -189,7 +189,10 @@ static json_t *processes_add(json_t *processes, const char *name, pid_t pid, uid
                   (json_int_t)stat->threads));
 }
 
-/* If the daemon was started as root, the reader became SANDBOX_NOBODY when it entered its sandbox. */
+/*
+ * Returns the user of the reader. If the daemon was started as root, the reader became SANDBOX_NOBODY when it entered
+ * its sandbox.
+ */
 static uid_t reader_user(uid_t started_as)
 {
     return geteuid() == 0 || started_as == 0 ? SANDBOX_NOBODY : geteuid();
@@ -213,7 +216,7 @@ static json_t *processes_json(const struct children *children, uid_t opener_uid,
     return processes;
 }
 
-/* How cgroups are counted; null if they are not. */
+/* Describes how cgroups are counted; null if they are not counted. */
 static json_t *engine_json(const struct registry *registry)
 {
     struct cgroup_summary summary = summarize_cgroups(registry);
@@ -349,7 +352,7 @@ static void append_counted(struct buffer *line, struct registry *registry)
         append_count(line, cpuset_count(&cpus) > 0 ? " and " : " on ", cgroups, "cgroup");
 }
 
-/* Returns the failures of events. *ret_others is the number of others, such as a limit that was reached. */
+/* Returns the failures of events. *ret_others is the number of other failures, such as a limit that was reached. */
 static size_t count_failures(const struct registry *registry, size_t *ret_others)
 {
     const struct failures *failures = registry_failures(registry);
@@ -439,7 +442,7 @@ static void append_targets(struct buffer *line, const struct registry *registry,
             cpuset_add(&cpus, (unsigned)snapshot->rows[i]->cpu) < 0)
             line->failed = true;
     _cleanup_(freep) char *text = cpuset_format(&cpus);
-    /* A system PMU is named below; its CPU only reads it. */
+    /* The CPU of a system PMU is not named, because it only reads the PMU, which is named below. */
     bool is_pmu = str_equal(example->collector_name, "pmu");
     buffer_appendf(line, "%s%s%s", example->collector_name, is_pmu ? "" : " ", is_pmu || !text ? "" : text);
 }

@@ -18,7 +18,7 @@
 /* {"pmus": [{"name", "type", "cpus", ...}]}, as loaded from sysfs. */
 json_t *document_pmus(const struct machine *machine);
 
-/* What /api/v1/status says of the process, in addition to the state of the session. */
+/* The state of the process that /api/v1/status shows, in addition to the state of the session. */
 struct document_process {
     const struct privsep *privsep;
     const char *reload_error; /* "" if the last reload succeeded */
@@ -55,8 +55,8 @@ struct summary_state {
 };
 
 /*
- * Writes "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status", preceded by what an
- * operator did (a pause) or must do. Always NUL-terminated.
+ * Writes "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status", preceded by an action
+ * that an operator took (a pause) or must take. Always NUL-terminated.
  */
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size);
 

@@ -12,7 +12,7 @@
 #include "perf/presets.h"
 #include "perf/reason.h"
 
-/* A pair of a collector and a PMU. All members are borrowed. */
+/* A collector and a PMU whose rows are examined. All members are borrowed. */
 struct counted_place {
     const char *collector;
     const char *pmu_name;
@@ -47,7 +47,7 @@ static const struct failure *counted_place_find_failure(const struct counted_pla
     return NULL;
 }
 
-/* Skips everything but letters and digits. */
+/* Skips characters that are neither letters nor digits. */
 static bool skip_gap(const char **text)
 {
     const char *start = *text;
@@ -57,7 +57,9 @@ static bool skip_gap(const char **text)
     return *text > start;
 }
 
-/* Whether event_metric_name() makes `metric` of `event`. Unlike event_metric_name(), it allocates no memory. */
+/*
+ * Returns whether event_metric_name() turns `event` into `metric`. Unlike event_metric_name(), it allocates no memory.
+ */
 static bool has_metric_name(const char *event, const char *metric)
 {
     bool gap = skip_gap(&event), other = gap;
@@ -166,7 +168,7 @@ struct fit {
     size_t n_worst;
 };
 
-/* What a formula may name that every group has. */
+/* Returns whether the name stands for a time, which every group has. */
 static bool is_time(const char *name)
 {
     return str_equal(name, "running_time") || str_equal(name, "enabled_time") || str_equal(name, "busy_time");
@@ -204,7 +206,7 @@ static bool fit_find(const struct counted_place *place, const struct derived_for
     return true;
 }
 
-/* Chooses the formula that comes closest to a value on this PMU. Returns false if none applies to it. */
+/* Chooses the formula that comes closest to having a value on this PMU. Returns false if none applies to it. */
 static bool fit_choose(const struct counted_place *place, const struct derived_metric *metric, struct fit *ret)
 {
     struct fit fit;
@@ -229,7 +231,7 @@ static void take_missing(struct availability *availability, const struct fit *fi
             memcpy(availability->missing[availability->n_missing++], fit->formula.names[i], FORMULA_NAME_SIZE);
 }
 
-/* "branch-misses and instructions", in the user's spelling. */
+/* Appends the missing events in the user's spelling: "branch-misses and instructions". */
 static void append_missing(struct buffer *message, const struct counted_place *place,
                            const struct availability *availability)
 {
@@ -332,7 +334,10 @@ static void explain_not_counted(const struct counted_place *place, struct availa
         buffer_appendf(message, ", or a group with \"preset: %s\"", preset->name);
 }
 
-/* Length of the name of the configured group: the group "cache-2" is the second part of "cache", which was split. */
+/*
+ * Returns the length of the configured group's name: the group "cache-2" is the second part of "cache", which was
+ * split.
+ */
 static size_t configured_length(const char *group)
 {
     size_t length = strlen(group), digits = length;
@@ -374,7 +379,10 @@ static void explain_no_pmu(const struct counted_place *place, struct availabilit
         buffer_appendf(&availability->message, "it is not defined for the PMU %s", place->pmu_name);
 }
 
-/* A group that has the metric but cannot compute it, because the group is starved or uneven. NULL if there is none. */
+/*
+ * Returns a group that has the metric but cannot compute it, because the group is starved or uneven; NULL if there is
+ * none.
+ */
 static const struct row *find_useless(const struct counted_place *place, const struct derived_metric *metric)
 {
     for (size_t i = 0; i < place->n_rows; i++)
@@ -400,7 +408,7 @@ static void explain_useless(const struct row *row, struct availability *availabi
                        row->group);
 }
 
-/* Fills in formula, absence, missing and message, for a metric that no row of the place has. */
+/* Fills in the members `formula`, `absence`, `missing` and `message` for a metric that no row of the place has. */
 static void why_absent_explain(const struct counted_place *place, struct availability *availability)
 {
     static const enum why_absent reasons[N_NEEDS] = {ABSENT_APART, ABSENT_UNAVAILABLE, ABSENT_NOT_COUNTED,
@@ -449,7 +457,7 @@ struct survey {
     void *userdata;
 };
 
-/* The collectors with derived metrics. */
+/* The collectors that have derived metrics. */
 static const struct {
     enum derived_target target;
     const struct collector *collector;
@@ -526,7 +534,7 @@ static const char *collector_error(const struct survey *survey, const char *coll
     return "";
 }
 
-/* Whether no earlier formula is for the same PMUs. */
+/* Returns whether no earlier formula of the metric is for the same PMUs. */
 static bool is_first_of_pmu(const struct derived_metric *metric, size_t formula)
 {
     for (size_t i = 0; i < formula; i++)
@@ -563,7 +571,10 @@ static int visit_nowhere(const struct survey *survey, const char *collector, con
     return failed ? -ENOMEM : 0;
 }
 
-/* Software events have no core PMU of their own: their rows belong to every core PMU. */
+/*
+ * Returns whether the row belongs to the place. Rows of software events, which have no core PMU, belong to every core
+ * PMU.
+ */
 static bool is_of_place(const struct survey *survey, const struct row *row, const struct pmu *pmu)
 {
     const struct pmu *own = machine_find_pmu(survey->machine, row->pmu);
@@ -626,7 +637,7 @@ static bool is_failed(const struct survey *survey, const struct collector *colle
     return false;
 }
 
-/* Why the whole collector has no derived metrics; ABSENT_NONE if it can have some. */
+/* Returns why the whole collector has no derived metrics; ABSENT_NONE if it can have some. */
 static enum why_absent collector_why_absent(const struct survey *survey, size_t which)
 {
     const char *collector = countable[which].collector->name;

@@ -44,7 +44,8 @@ const char *why_absent_name(enum why_absent why_absent);
 struct availability {
     const struct derived_metric *metric;
     const char *collector, *pmu;           /* `pmu` is "" if the reason applies to the whole collector */
-    const struct derived_formula *formula; /* computes the value, or comes closest to it; NULL: none applies */
+    const struct derived_formula *formula; /* formula that computes the value, or comes closest to it; NULL: none
+                                            * applies */
     enum why_absent why_absent;
     const char *groups[AVAILABILITY_GROUPS_MAX]; /* the groups from which the metric is computed */
     size_t n_groups;

@@ -66,14 +66,14 @@ static void write_event(struct json_document *document, const struct counter *co
         json_document_add_real(document, counter->event, rate);
 }
 
-/* Explains why all rates of the row are null. */
+/* Writes why all rates of the row are null. */
 static void write_failed(struct json_document *document, const struct snapshot *snapshot, const struct row *row)
 {
     if (snapshot_row_failed(snapshot, row))
         json_document_add_string(document, "state", STATE_FAILED);
 }
 
-/* What the rates are made of. Integers keep all their digits. */
+/* Writes the counts from which the rates are computed. Integers keep all their digits. */
 static void write_counts(struct json_document *document, const struct interval *interval, const struct rates *rates,
                          const struct filter *filter)
 {
@@ -275,7 +275,10 @@ static char *write_number_member(char *to, const char *key, uint64_t value)
     return to + number_write_u64(to, value);
 }
 
-/* Two numbers that are equal unless the group was multiplexed; equal ones are rendered once. `key` is the second's. */
+/*
+ * Writes two numbers, which are equal unless the group was multiplexed; equal ones are rendered once. `key` is the key
+ * of the second one.
+ */
 static inline char *write_pair(char *to, uint64_t first, const char *key, uint64_t second)
 {
     char digits[NUMBER_SIZE_MAX]; /* copied as a whole: a copy of constant size is cheaper */
@@ -328,8 +331,8 @@ static char *write_after_raw(char *to, const struct row *row, bool failed)
 }
 
 /*
- * Texts that the counters of a row have in common. The first counter renders them, and the next ones copy them: it
- * takes twice as long to render them.
+ * Texts that all counters of a row share. The first counter renders them, and the next ones copy them: it takes twice
+ * as long to render them.
  */
 struct part {
     const char *text;
@@ -337,12 +340,13 @@ struct part {
 };
 struct parts {
     struct part before_event;
-    struct part before_value; /* from the event to the value */
+    struct part before_value; /* the text from the event to the value */
     const char *pmu, *unit;   /* in `before_value`; interned, so that addresses can be compared */
-    struct part after_raw;    /* from the raw count to the next counter's event; no text before the first counter */
+    struct part after_raw;    /* the text from the raw count to the next counter's event; empty before the first
+                               * counter */
 };
 
-/* Writes from the event of the counter to that of the next one. */
+/* Writes the text from the event of this counter up to the event of the next one. */
 static char *write_counter(char *to, const struct row *row, const struct counter *counter, bool failed,
                            struct parts *parts)
 {
@@ -384,7 +388,7 @@ static size_t room_for(const struct row *row)
     return size * JSON_ESCAPED_MAX + n * COUNTER_SIZE_MAX;
 }
 
-/* Each counter starts with a comma. */
+/* Writes the counters of a row, each preceded by a comma. */
 static void write_row(struct buffer *out, const struct row *row, bool failed, const struct filter *filter)
 {
     bool all = filter_is_mask(filter);
@@ -397,14 +401,17 @@ static void write_row(struct buffer *out, const struct row *row, bool failed, co
     for (size_t i = 0; i < row->n_counters; i++)
         if (all || filter_passes_counter(filter, &row->counters[i]))
             to = write_counter(to, row, &row->counters[i], failed, &parts);
-    /* No event follows the last counter. */
+    /* the last counter is not followed by an event */
     buffer_advance(out, (size_t)(to - start) - parts.before_event.size);
 }
 
 #define CACHE_LINE 64
 #define AHEAD 4
 
-/* Prefetches a row that is written later (AHEAD): a row spans more cache lines than the hardware prefetcher fetches. */
+/*
+ * Prefetches the row that is written AHEAD rows later. A row spans more cache lines than the hardware prefetcher
+ * fetches.
+ */
 static void prefetch(const struct row *row, size_t n_counters)
 {
     size_t size = sizeof(*row) + n_counters * sizeof(row->counters[0]);
@@ -429,7 +436,10 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
 {
     uint64_t ms = snapshot->realtime_ns / NSEC_PER_MSEC;
 
-    /* In one piece, since growing a large buffer copies it. JSON is less than twice as large as the text. */
+    /*
+     * Allocates the buffer at once, because growing a large buffer copies it. JSON is less than twice as large as the
+     * text.
+     */
     if (filter_is_mask(filter))
         buffer_reserve(buffer, 2 * metrics_text_size(&snapshot->metrics, filter_mask(filter), false));
     buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": ", ms / 1000, (unsigned)(ms % 1000));
@@ -438,7 +448,7 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
     size_t first = buffer->size;
     write_rows(buffer, snapshot, filter);
     if (buffer->size > first)
-        buffer->data[first] = '['; /* in place of the comma */
+        buffer->data[first] = '['; /* replaces the first comma */
     else
         buffer_append_char(buffer, '[');
     json_write_raw(buffer, "]}\n");

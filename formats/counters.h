@@ -19,7 +19,7 @@ struct totals_kind {
     enum totals_order order;
 };
 
-/* Sums over the CPUs of each PMU; in totals_cgroup those of cgroups are over all of their PMUs instead. */
+/* Sums over the CPUs of each PMU; with totals_cgroup, the sums of a cgroup are over all of its PMUs instead. */
 extern const struct totals_kind totals_pmu, totals_cgroup;
 
 /* Returns the kind of that name, or NULL with an error that lists the known names. */
@@ -29,7 +29,7 @@ const struct totals_kind *totals_kind_find(const char *name, struct error *error
  * Appends one JSON document, followed by a line feed: the rates and ratios from the baseline to the snapshot. It is the
  * body of /api/v1/rates and, with the counts of each row, the output of `perfcountd stat --json`. Only rows that pass
  * `filter` (NULL: all) are written, in `order` (NULL: the order of the snapshot). The sums of these rows follow unless
- * `totals` is NULL; `order` does not apply to them. What is unknown is null. Returns -ENOMEM on failure.
+ * `totals` is NULL; `order` does not apply to them. Unknown values are null. Returns -ENOMEM on failure.
  */
 int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
                      const struct filter *filter, const struct order *order, const struct totals_kind *totals,

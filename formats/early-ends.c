@@ -8,7 +8,7 @@
 #define FILES_BYTES_MAX ((size_t)64 << 10)
 #define SAMPLES_MIN 20
 #define SHOWN_MAX 4
-#define NAME_BYTES 64 /* of a file, in the sentence */
+#define NAME_BYTES 64 /* maximum length of a file's name in the sentence */
 
 void early_ends_done(struct early_ends *ends)
 {
@@ -39,7 +39,10 @@ static bool misleads(const struct early_end *end)
     return end->samples >= SAMPLES_MIN && end->single > end->samples / 2;
 }
 
-/* The file with the most samples after `before` (SIZE_MAX: of all); SIZE_MAX if there is none. */
+/*
+ * Returns the file that has the most samples, or with `before`, the next one in descending order. Returns
+ * SIZE_MAX if there is none.
+ */
 static size_t next_file(const struct early_ends *ends, size_t before)
 {
     size_t next = SIZE_MAX;

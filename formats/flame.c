@@ -8,16 +8,16 @@
 #include "base/text.h"
 #include "formats/flame.inc"
 
-/* Pixels, as in web/flame/export.js. */
+/* All sizes are in pixels, and the same as in web/flame/export.js. */
 #define WIDTH 1200
 #define ROW 18
 #define MARGIN 10
-#define HEAD 52      /* the title, the script's controls, and its line about a frame */
+#define HEAD 52      /* height of the title, the script's controls, and its line about a frame */
 #define LETTER 7.3   /* width of a character of a frame */
-#define TITLE_MAX 80 /* characters; the script's buttons are on the right */
+#define TITLE_MAX 80 /* in characters; the script's buttons are to the right of the title */
 #define NAME_MAX_CHARACTERS 400
 
-#define NARROWEST 10000 /* a frame with fewer of NARROWEST samples than one is left out */
+#define NARROWEST 10000 /* a frame with less than 1/NARROWEST of all samples is left out */
 
 #define KERNEL_SUFFIX "_[k]"
 
@@ -38,7 +38,7 @@ static bool is_unnamed(const char *stack)
     return size >= 2 && last[0] == '[' && last[size - 1] == ']' && !str_equal(last, "[truncated]");
 }
 
-/* Adds the line "STACK SAMPLES", which is overwritten. Returns -ENOMEM. */
+/* Adds the line "STACK SAMPLES", whose text it overwrites. Returns -ENOMEM on failure. */
 static int add_line(struct flame *flame, char *line)
 {
     char *space = strrchr(line, ' ');
@@ -89,18 +89,20 @@ int flame_parse(const char *text, size_t size, struct flame *ret)
 struct frame_box {
     const char *name; /* not NUL-terminated */
     size_t size;
-    size_t depth;       /* 0: all samples */
-    uint64_t at, total; /* samples to its left, and of its own */
+    size_t depth;       /* 0 is the frame of all samples */
+    uint64_t at, total; /* the number of samples to the left of the frame, and in it */
 };
 
-/* The frames of the lines so far: a frame comes before those that it calls, and these from left to right. */
+/*
+ * The frames of the lines so far. A frame comes before the frames that it calls, which are ordered from left to right.
+ */
 struct boxes {
     struct frame_box *boxes;
     size_t n;
     size_t *open; /* the frames of the last line, by depth: indices into `boxes` */
     size_t n_open;
-    uint64_t at;    /* samples of the lines so far */
-    uint64_t least; /* samples of a frame that is kept */
+    uint64_t at;    /* number of samples of the lines so far */
+    uint64_t least; /* minimum number of samples of a frame that is kept */
 };
 
 static void boxes_done(struct boxes *boxes)
@@ -109,7 +111,7 @@ static void boxes_done(struct boxes *boxes)
     free(boxes->open);
 }
 
-/* Ends the frames from this depth on. One that is too narrow is removed, with all that it calls. */
+/* Ends the frames from this depth on. A frame that is too narrow is removed, together with all frames that it calls. */
 static void close_boxes(struct boxes *boxes, size_t depth)
 {
     while (boxes->n_open > depth) {
@@ -169,7 +171,7 @@ static int make_boxes(const struct flame *flame, struct boxes *boxes)
 
 /* --- SVG --- */
 
-/* Appends at most `limit` characters of the name; if more, the last one is "...". */
+/* Appends at most `limit` characters of the name. If the name is longer, the last one is an ellipsis. */
 static void append_cut(struct buffer *out, const char *name, size_t size, size_t limit)
 {
     _cleanup_(freep) char *text = malloc(size * strlen(UTF8_REPLACEMENT) + 1);
@@ -190,7 +192,7 @@ static void append_cut(struct buffer *out, const char *name, size_t size, size_t
         buffer_append_text(out, "\xe2\x80\xa6");
 }
 
-/* The class of a frame, for its colour. Takes the mark of the kernel off its name. */
+/* Returns the CSS class of a frame, which sets its colour. Removes the suffix of kernel functions from the name. */
 static const char *classify(struct frame_box *box)
 {
     size_t suffix = strlen(KERNEL_SUFFIX);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A flame graph: folded stacks (formats/folded.c) as an SVG that stands alone. It looks as the page's icicle
- * (web/flame/export.js), with the outermost frames at the top, and has a script of its own (formats/flame.js) to search
- * and zoom.
+ * A flame graph: renders folded stacks (formats/folded.c) as a self-contained SVG. It looks like the flame graph of the
+ * web page (web/flame/export.js), with the outermost frames at the top, and has its own script (formats/flame.js) to
+ * search and zoom.
  *
- * The folded text may come from a stranger: lines that are not folded stacks are left out, and every name is escaped.
+ * The folded text may come from an untrusted source: lines that are not folded stacks are left out, and every name is
+ * escaped.
  */
 #ifndef FORMATS_FLAME_H
 #define FORMATS_FLAME_H
@@ -13,20 +14,20 @@
 
 /* Frames below this depth are left out. */
 #define FLAME_DEPTH_MAX 2048
-/* A script reads numbers exactly up to this sum; lines beyond are left out. */
+/* JavaScript represents integers exactly up to this limit. Lines that would exceed it are left out. */
 #define FLAME_SAMPLES_MAX (UINT64_C(1) << 53)
 
 struct flame {
     char *text; /* the stacks, each with its NUL; frames are separated by FLAME_SEPARATOR */
     struct flame_line {
-        const char *stack; /* in `text` */
+        const char *stack; /* points into `text` */
         uint64_t samples;
     } * lines; /* sorted: lines with a common beginning are neighbours */
     size_t n;
-    uint64_t samples; /* of all lines */
+    uint64_t samples; /* sum over all lines */
     bool is_time;     /* set by the caller: samples are microseconds */
-    const char *note; /* the sentence of a line that begins with "# ", in `text`; NULL: there is none */
-    uint64_t unnamed; /* of lines whose innermost frame has no function's name, as "[libc.so.6]" */
+    const char *note; /* points into `text`: the sentence of a line that begins with "# "; NULL if there is none */
+    uint64_t unnamed; /* samples of lines whose innermost frame is not named by a function, such as "[libc.so.6]" */
 };
 
 /* Sorts below all characters of a name. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script of a flame graph that stands alone (formats/flame.c): search, zoom, and keys. Frames come in the order of
-// their calls: a frame before those that it calls, and these from left to right. Names are written by strangers: they
-// are only ever set as text.
+// The script of a self-contained flame graph (formats/flame.c): search, zoom, and keys. Frames come in the order of
+// their calls: a frame before those that it calls, and these from left to right. Names come from untrusted sources:
+// they are only ever set as text.
 "use strict";
 
 const width = 1200, margin = 10, head = 52, row = 18, letter = 7.3; // pixels, as in formats/flame.c
@@ -40,7 +40,7 @@ function place(frame, view) {
     return pixels < narrowest ? null : { x: margin + (frame.at - view.at) * scale, pixels, above: false };
 }
 
-// The frames that match a regular expression, whatever the case: {matches: Set, n, error}. `n` is how many samples of
+// The frames that match a regular expression, ignoring case: {matches: Set, n, error}. `n` is how many samples of
 // `view` have such a frame; one counts once, however many of its frames match.
 function search(frames, view, text) {
     const matches = new Set(), known = new Map();
@@ -72,7 +72,7 @@ function share(n, all) {
     return `${(all > 0 ? 100 * n / all : 0).toFixed(2)} %`;
 }
 
-// The frame that a key leads to; null: none. "ArrowDown" leads to the widest frame that `frame` calls.
+// The frame that an arrow key selects; null if there is none. "ArrowDown" leads to the widest frame that `frame` calls.
 function neighbour(frames, frame, key) {
     const inside = (one) => one.at >= frame.at && one.at + one.n <= frame.at + frame.n;
 
@@ -90,7 +90,7 @@ class Graph {
         this.root = root;
         this.frames = [...root.querySelectorAll("#frames > g")].map((element) => this.read(element));
         this.view = this.chosen = this.frames[0];
-        this.before = []; // views, for "Back"
+        this.before = []; // previous views, for the button "Back"
         this.text = "";
         this.byElement = new Map(this.frames.map((frame) => [frame.element, frame]));
         this.about = this.append(root, "text", { "class": "about", "x": margin, "y": 44, "aria-live": "polite" });
@@ -232,7 +232,7 @@ class Graph {
         text.textContent = label(frame.name, placed.pixels);
     }
 
-    // A line about a frame.
+    // Describes a frame in one line of text.
     show(frame) {
         this.about.textContent = label(frame.title, width * 0.8);
     }

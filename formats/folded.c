@@ -5,13 +5,13 @@
  *
  * The details follow stackcollapse-perf.pl: spaces in a comm become "_", kernel functions end in "_[k]", and an address
  * without a symbol is shown as its file, "[libc.so.6]", or as "[unknown]". A ";" within a name becomes ":". Samples
- * whose stacks did not fit in the profile are counted in the line "[truncated]". Of threads, the first frame is
- * "comm-PID/TID". A cgroup or container is a frame before the comm.
+ * whose stacks did not fit in the profile are counted in the line "[truncated]". With `by=thread`, the first frame is
+ * "comm-PID/TID". With `by=cgroup` and `by=container`, the cgroup or container is a frame before the comm.
  *
  * Off-CPU time is in microseconds, and its first frame is the state of the task: "sleeping;comm;...".
  *
- * A sentence about stacks that end early is the last line, which begins with "#" and ends without a number: tools leave
- * it out.
+ * If stacks end early, the last line is a sentence about them. It begins with "#" and does not end with a number, so
+ * tools ignore it.
  */
 #include <inttypes.h>
 
@@ -25,16 +25,16 @@
 
 struct folded_line {
     uint32_t text;   /* index into the texts of `struct lines` */
-    uint64_t weight; /* samples; of off-CPU time nanoseconds */
+    uint64_t weight; /* number of samples; for off-CPU time, nanoseconds */
 };
 
 struct lines {
     struct profile_writer *writer;
     struct locations *locations;
-    uint32_t *owners; /* the first frame of each cgroup, with BY_CGROUP and BY_CONTAINER: index into `names` */
+    uint32_t *owners; /* for BY_CGROUP and BY_CONTAINER: the first frame of each cgroup, as an index into `names` */
     struct string_table names;
     struct string_table texts;
-    struct folded_line *lines; /* one per text, except "" */
+    struct folded_line *lines; /* one for each text, except "" */
     size_t n;
     uint64_t truncated;
 };
@@ -85,7 +85,7 @@ static bool is_container(const struct names *names)
     return names->texts[NAME_CONTAINER] || names->texts[NAME_CONTAINER_ID] || names->texts[NAME_POD];
 }
 
-/* Sets the first frame of a cgroup. A name that does not fit is "". */
+/* Sets the first frame of a cgroup. If the string table is full, the name is "". */
 static int name_owner(struct lines *lines, uint32_t number)
 {
     const struct writer_source *source = lines->writer->source;
@@ -141,7 +141,7 @@ static void append_location(struct lines *lines, uint32_t number)
         buffer_append_text(text, "_[k]");
 }
 
-/* Adds to the weight of the line that was appended at `from`. */
+/* Adds to the weight of the line whose text was just appended at `from`. */
 static int count_line(struct lines *lines, size_t from, uint64_t weight)
 {
     uint32_t number;

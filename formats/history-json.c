@@ -41,7 +41,10 @@ int history_question_add(struct history_question *question, const char *const *c
     return r != -ENOENT ? r : filter_add(&question->filter, collector_names, name, value, error);
 }
 
-/* Seconds since 1970, also where time_t has 32 bits. A year begins in March, so that a leap day is its last. */
+/*
+ * Returns seconds since 1970, even if time_t has 32 bits. Years are counted from March, so that a leap day is the last
+ * day of a year.
+ */
 static int64_t epoch_of(const struct tm *tm)
 {
     int64_t year = tm->tm_year + 1900 - (tm->tm_mon < 2), month = (tm->tm_mon + 10) % 12;
@@ -50,7 +53,7 @@ static int64_t epoch_of(const struct tm *tm)
     return (days - 719468) * 86400 + tm->tm_hour * 3600 + tm->tm_min * 60 + tm->tm_sec;
 }
 
-/* "2026-11-28T10:00:00Z", with a fraction of the second or an offset such as +01:00. */
+/* Parses "2026-11-28T10:00:00Z". Seconds may have a fraction, and the offset may be given as in +01:00. */
 static int parse_rfc3339(const char *text, uint64_t *ret_ns)
 {
     struct tm tm = {0};
@@ -99,7 +102,7 @@ int history_parse_time(const char *text, uint64_t now_ns, uint64_t *ret_ns)
     }
     if (text[strspn(text, "0123456789.")])
         return parse_rfc3339(text, ret_ns);
-    /* Through a duration, not a double: that would round to 0.2 us. */
+    /* Parses the seconds as a duration, because a double would round them to 0.2 us. */
     if ((size_t)snprintf(seconds, sizeof(seconds), "%ss", text) >= sizeof(seconds))
         return -EINVAL;
     return number_parse_duration(seconds, ret_ns) < 0 ? -EINVAL : 0;
@@ -125,7 +128,7 @@ static int take_step(const char *text, uint64_t *ret_ns, struct error *error)
     return 0;
 }
 
-/* Chooses the history, and the range in it. Without parameters all of the coarse one is meant. */
+/* Chooses the history, and the range in it. The default is the whole coarse history. */
 static int take_range(const struct histories *histories, const struct history_question *question, uint64_t now_ns,
                       const struct history **ret_history, struct history_range *ret, struct error *error)
 {
@@ -147,7 +150,7 @@ static int take_range(const struct histories *histories, const struct history_qu
         return error_set(error, -EINVAL, "parameter \"until\": %.64s is before since", question->until);
     if (ret->until_ns < ret->since_ns)
         return error_set(error, -EINVAL, "parameter \"since\": %.64s is in the future", question->since);
-    /* Nothing is known before the first frame and after the last one: whole steps are left out there. */
+    /* Leaves out whole steps before the first frame and after the last one, because nothing is known of them. */
     if (ret->step_ns == 0)
         return 0;
     if (ret->since_ns < begin)
@@ -157,7 +160,7 @@ static int take_range(const struct histories *histories, const struct history_qu
     return 0;
 }
 
-/* --- which rows --- */
+/* --- selection of rows --- */
 
 struct choice {
     const struct filter *filter;
@@ -173,7 +176,8 @@ static bool passes_row(const void *userdata, const struct history_row *row)
 {
     const struct choice *choice = userdata;
     int collector = collector_find(choice->snapshot->collector_names, row->collector);
-    struct row like = {.collector = collector < 0 ? 31 : (unsigned)collector, /* passes only without such a filter */
+    struct row like = {.collector =
+                           collector < 0 ? 31 : (unsigned)collector, /* 31: passes if no collector is asked for */
                        .cpu = row->cpu,
                        .group = row->group,
                        .pmu = row->pmu,
@@ -260,7 +264,7 @@ static double sort_value(const struct history_line *line, const struct writing *
     return value;
 }
 
-/* Fills `keys` with the *ret_n lines that are to be written, in their order. Returns -ENOMEM on failure. */
+/* Fills `keys` with the *ret_n lines to write, in order. Returns -ENOMEM on failure. */
 static int choose_lines(const struct writing *writing, bool others, const struct order *order, struct order_key *keys,
                         size_t *ret_n)
 {
@@ -293,10 +297,10 @@ static void write_value(struct buffer *out, const struct growth_event *value, ui
     }
 }
 
-/* The index of "busy" among the times of a line. */
+/* Index of the busy time among the times of a line. */
 #define BUSY 2
 
-/* Whether a line has a member of times. */
+/* Returns whether a line has this time, and so the member of JSON. */
 static bool has_member(const struct history_line *line, size_t n_steps, size_t which)
 {
     bool any = which < BUSY;
@@ -388,7 +392,10 @@ static int write_derived(const struct writing *writing, const struct history_lin
     return 0;
 }
 
-/* What a reader needs to derive metrics and to print counts: units, where there are any, and facts about the row. */
+/*
+ * Writes the data that a client needs to derive metrics and to print counts: units, if there are any, and properties of
+ * the row.
+ */
 static void write_facts(const struct writing *writing, const struct history_line *line)
 {
     unsigned slots = line->row.pmu ? history_slots(writing->snapshot, line->row.pmu) : 0;
@@ -455,7 +462,7 @@ static int write_lines(const struct writing *writing, const char *key, bool othe
     return r;
 }
 
-/* The sums are made in place, so they are written last. */
+/* The sums overwrite the table, so they are written last. */
 static int write_table(const struct writing *writing, struct history_table *table)
 {
     static const struct order as_they_are = {0};
@@ -520,7 +527,7 @@ int history_json_write(struct buffer *out, const struct histories *histories, co
 
 /* --- findings --- */
 
-/* Adds a member unless the text is NULL. */
+/* Adds a member to the object, unless the text is NULL. */
 static json_t *add_text(json_t *object, const char *key, const char *text)
 {
     return text ? json_object_add(object, key, json_text(text)) : object;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/history: the parameters of a request, and the document. /api/v1/findings: the document.
+ * The parameters and the document of /api/v1/history, and the document of /api/v1/findings.
  *
- * A time is the seconds since the epoch, with a fraction or without, RFC 3339, or "-10m", a duration before now.
+ * A time is given in seconds since the epoch, which may have a fraction, in the format of RFC 3339, or as a duration
+ * before now, such as "-10m".
  */
 #ifndef FORMATS_HISTORY_JSON_H
 #define FORMATS_HISTORY_JSON_H
@@ -18,8 +19,8 @@
 struct history_question {
     struct filter filter;
     struct order order;
-    const char *since, *until, *step, *derived; /* as in the request; NULL: not given */
-    const struct totals_kind *totals;           /* NULL: no sums */
+    const char *since, *until, *step, *derived; /* texts from the request; NULL: not given */
+    const struct totals_kind *totals;           /* NULL: the document has no sums */
 };
 
 void history_question_done(struct history_question *question);
@@ -29,13 +30,16 @@ int history_question_add(struct history_question *question, const char *const *c
                          const char *value, struct error *error);
 
 /*
- * Appends the document. `snapshot` has the names of what is counted now, and its time is "now". Returns -EINVAL with a
- * sentence that names the parameter, or -ENOMEM.
+ * Appends the document. `snapshot` has the names that are counted now, and its time is used as the current time.
+ * Returns -EINVAL with a sentence that names the parameter, or -ENOMEM.
  */
 int history_json_write(struct buffer *out, const struct histories *histories, const struct history_question *question,
                        const struct snapshot *snapshot, struct error *error);
 
-/* {"timestamp", "findings": [{"rule", "title", "text", ...}]}; NULL when out of memory. The caller owns it. */
+/*
+ * Returns {"timestamp", "findings": [{"rule", "title", "text", ...}]}; Returns NULL if memory runs out. The caller owns
+ * it.
+ */
 json_t *findings_json(const struct findings *findings, uint64_t now_ns);
 
 /* Parses a time; `now_ns` is CLOCK_REALTIME. Returns -EINVAL. */

@@ -25,7 +25,7 @@ static void ndjson_ids_done(struct ndjson_ids *ids);
 
 /* --- other records --- */
 
-/* The kernel reports -1 for itself and for a task that has exited. Writes nothing if both are -1. */
+/* Writes nothing if both are -1: the kernel reports -1 for itself and for a task that has exited. */
 static void ndjson_write_thread(uint32_t pid, uint32_t tid, struct buffer *out)
 {
     if (pid == UINT32_MAX && tid == UINT32_MAX)
@@ -129,7 +129,7 @@ static void write_ksymbol(const struct record *record, struct buffer *out)
     json_write_member(out, "unregister", bool, (record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0);
 }
 
-/* Only the thread is written for all other types. */
+/* All other types only have the thread. */
 static void (*const field_writers[])(const struct record *record, struct buffer *out) = {
     [PERF_RECORD_MMAP] = write_mmap,
     [PERF_RECORD_MMAP2] = write_mmap,
@@ -163,7 +163,7 @@ static int compare_ids(const void *a, const void *b)
     return (first->id > second->id) - (first->id < second->id);
 }
 
-/* Replaces the ids by those of the source's events. Returns -ENOMEM on failure; the ids are empty then. */
+/* Replaces the ids with those of the source's events. On failure, returns -ENOMEM and leaves the ids empty. */
 static int ndjson_ids_load(struct ndjson_ids *ids, const struct writer_source *source)
 {
     ndjson_ids_done(ids);
@@ -223,7 +223,7 @@ static void write_counts(const struct writer_source *source, const struct ndjson
         json_write_member(out, "running_ns", u64, sample->time_running);
 }
 
-/* Returns whether the symbol is still awaited. *ret_file is the mapped file; NULL: not known. */
+/* Returns whether the symbol table is still being made. *ret_file is the mapped file; NULL if it is unknown. */
 static bool write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
                         uint64_t ip, bool called, struct buffer *out, const char **ret_file)
 {
@@ -251,7 +251,7 @@ static size_t write_callchain(const struct writer_source *source, const struct r
                               struct buffer *out)
 {
     struct callchain chain = callchain_begin(record);
-    const char *file, *innermost = NULL; /* of the program */
+    const char *file, *innermost = NULL; /* file of the program's innermost function */
     size_t awaited = 0, n_user = 0;
     bool filled = false;
     uint64_t ip;
@@ -284,7 +284,10 @@ static void write_weight(const struct record_sample *sample, struct buffer *out)
     json_write_member(out, "runnable_ns", u64, wait->runnable_ns);
 }
 
-/* Returns the number of addresses whose symbols are awaited: the symbol tables of their files are still being made. */
+/*
+ * Returns the number of addresses whose symbols are unknown because the symbol tables of their files are still being
+ * made.
+ */
 static size_t ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids,
                                   struct early_ends *ends, const struct record *record, struct buffer *out)
 {
@@ -326,7 +329,7 @@ struct ndjson {
     struct ndjson_ids ids;
     struct early_ends ends;
     uint64_t unknown; /* records whose type has no name */
-    uint64_t awaited; /* addresses whose symbols were still awaited */
+    uint64_t awaited; /* addresses whose symbol table was still being made */
 };
 
 /* Begins a line: `{"type":"mmap2"`. */
@@ -440,7 +443,7 @@ static void write_note(struct buffer *out, const char *note, bool *filled)
     json_write_string(out, note);
 }
 
-/* The reasons why many symbols are missing, or were missing at the beginning. */
+/* Writes the reasons why many symbols are missing, or were missing at the beginning. */
 static void write_notes(const struct writer_source *source, uint64_t awaited, const struct writer_end *end,
                         struct buffer *out)
 {
@@ -553,7 +556,7 @@ static void ndjson_mark(void *state, const struct writer_mark *mark, struct buff
         symbols_each(ndjson->source->symbols, write_known, out);
         break;
     case WRITER_EVENTS:
-        /* On ENOMEM, read values are omitted from now on. */
+        /* if memory runs out, read values are omitted from now on */
         (void)ndjson_ids_load(&ndjson->ids, ndjson->source);
         break;
     }

@@ -40,7 +40,7 @@ size_t perf_data_bytes_begin(struct buffer *out, uint32_t type, uint16_t misc)
     return start;
 }
 
-/* Appends zeros until the size since `start` is a multiple of 8. */
+/* Appends zeros until the number of bytes since `start` is a multiple of 8. */
 static void perf_data_bytes_pad(struct buffer *out, size_t start)
 {
     static const char zeros[8];
@@ -70,8 +70,9 @@ void perf_data_bytes_end(struct buffer *out, size_t start)
 /* --- header --- */
 
 /*
- * The source is tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.c of Linux. If they
- * differ, the code is right: the number of configured CPUs precedes the number of online CPUs.
+ * The format is described in tools/perf/Documentation/perf.data-file-format.txt and implemented in
+ * tools/perf/util/header.c of Linux. The code differs from the description in one place, and this file follows the
+ * code: the number of configured CPUs precedes the number of online CPUs.
  */
 
 /*
@@ -85,7 +86,7 @@ void perf_data_bytes_end(struct buffer *out, size_t start)
 #define PIPE_MAGIC "PERFILE2"
 #define PIPE_HEADER_SIZE 16
 
-/* Features (tools/perf/util/header.h). */
+/* Numbers of the features (tools/perf/util/header.h). */
 enum feature {
     FEATURE_HOSTNAME = 3,
     FEATURE_OSRELEASE = 4,
@@ -316,7 +317,7 @@ static void describe_kernel(void *userdata, const struct kernel_map *map)
     perf_data_bytes_write_u32(out, 0);
     perf_data_bytes_write_u64(out, map->start);
     perf_data_bytes_write_u64(out, map->end - map->start);
-    perf_data_bytes_write_u64(out, is_module ? 0 : map->start); /* address of the symbol at the end of the name */
+    perf_data_bytes_write_u64(out, is_module ? 0 : map->start); /* address of the symbol in the name */
     perf_data_bytes_write_text(out, map->name);
     end_own_record(description->source, start, out);
 }
@@ -401,8 +402,7 @@ static int compare_build_ids(const void *a, const void *b)
 }
 
 /*
- * perf identifies files by path. If two files, in different containers, have the same path, both build ids are left
- * out.
+ * perf identifies files by path. If two files in different containers have the same path, both build ids are left out.
  */
 static void write_build_ids(struct description *description)
 {

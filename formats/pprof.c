@@ -51,7 +51,7 @@ static void write_tag(struct buffer *out, unsigned field, enum wire_type type)
     write_varint(out, (uint64_t)field << 3 | type);
 }
 
-/* For uint64, bool, and int64 in two's complement. */
+/* Writes uint64, bool, and int64 in two's complement. */
 static void protobuf_write_u64(struct buffer *out, unsigned field, uint64_t value)
 {
     if (value == 0)
@@ -60,7 +60,7 @@ static void protobuf_write_u64(struct buffer *out, unsigned field, uint64_t valu
     write_varint(out, value);
 }
 
-/* An element of a repeated string field; "" is written too. */
+/* Writes one element of a repeated string field, even if it is "". */
 static void protobuf_write_text(struct buffer *out, unsigned field, const char *text)
 {
     size_t size = strlen(text);
@@ -70,7 +70,7 @@ static void protobuf_write_text(struct buffer *out, unsigned field, const char *
     buffer_append(out, text, size);
 }
 
-/* All elements of a repeated integer field; nothing if `n` is 0. */
+/* Writes all elements of a repeated integer field; nothing if `n` is 0. */
 static void protobuf_write_packed(struct buffer *out, unsigned field, const uint64_t *values, size_t n)
 {
     if (n == 0)
@@ -88,7 +88,7 @@ static size_t protobuf_begin_message(struct buffer *out, unsigned field)
     return out->size;
 }
 
-/* Inserts the length in front of the fields, which are moved. */
+/* Moves the fields and inserts their length in front of them. */
 static void protobuf_end_message(struct buffer *out, size_t start)
 {
     char length[VARINT_SIZE_MAX];
@@ -152,7 +152,7 @@ enum pprof_location_field {
 enum pprof_line_field { PPROF_LINE_FUNCTION_ID = 1 };
 enum pprof_function_field { PPROF_FUNCTION_ID = 1, PPROF_FUNCTION_NAME = 2, PPROF_FUNCTION_SYSTEM_NAME = 3 };
 
-/* Labels by the cgroup of a sample. */
+/* Labels that depend on the cgroup of a sample. */
 enum pprof_label {
     LABEL_CGROUP,
     LABEL_UNIT,
@@ -177,13 +177,16 @@ struct pprof {
     uint64_t states[N_OFF_CPU_STATES];
     uint64_t label_keys[N_PPROF_LABELS];
     struct pprof_cgroup {
-        uint64_t labels[N_PPROF_LABELS]; /* strings; 0: not known */
-    } * cgroups;                         /* by number */
+        uint64_t labels[N_PPROF_LABELS]; /* indices of strings; 0: unknown */
+    } * cgroups;                         /* indexed by the number of the cgroup */
     uint64_t *ids;                       /* scratch space for the location ids of a stack */
-    /* The function of addresses without a symbol, for each mapping, then for no mapping. 0: not written yet. */
+    /*
+     * The function that stands for addresses without a symbol: one for each mapping, then one for addresses without a
+     * mapping. 0: not written yet.
+     */
     uint64_t *unnamed;
-    bool *has_functions; /* for each mapping */
-    bool *is_function;   /* for each string of the profile: a function with this name was written */
+    bool *has_functions; /* for each mapping: whether it has functions */
+    bool *is_function;   /* for each string of the profile: whether a function with this name was written */
 };
 
 static void pprof_done(struct pprof *pprof)
@@ -324,7 +327,7 @@ static size_t begin_sample(struct pprof *pprof, size_t n_ids, const struct profi
     return start;
 }
 
-/* A label whose value is a string or a number, depending on `field`. */
+/* Writes a label whose value is a string or a number, depending on `field`. */
 static void write_label(struct pprof *pprof, uint64_t key, enum pprof_label_field field, uint64_t value)
 {
     size_t start = protobuf_begin_message(pprof->out, PPROF_SAMPLE_LABEL);
@@ -439,7 +442,7 @@ static void write_profile_head(struct pprof *pprof, const struct writer_source *
     protobuf_write_u64(pprof->out, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, name);
 }
 
-/* `format` takes `value`, then `text`. */
+/* Writes a comment. The arguments of `format` are `value` and `text`. */
 static void write_comment(struct pprof *pprof, const char *format, uint64_t value, const char *text)
 {
     char comment[256];
@@ -549,7 +552,7 @@ static void pprof_end(void *state, const struct writer_end *end, struct buffer *
 
 /* --- reading --- */
 
-#define FULL_SIZE_MAX ((size_t)256 << 20) /* of a profile that is read */
+#define FULL_SIZE_MAX ((size_t)256 << 20) /* limit of the uncompressed size of a profile that is read */
 
 struct message {
     const unsigned char *at, *end;
@@ -570,7 +573,10 @@ static int read_varint(struct message *message, uint64_t *ret)
     return -EBADMSG;
 }
 
-/* Reads the next field: *ret_field, and its content; empty for a number. Profiles have only these two types. */
+/*
+ * Reads the number and the content of the next field; the content of a numeric field is left empty. Profiles only have
+ * numbers and byte strings.
+ */
 static int read_field(struct message *message, uint64_t *ret_field, struct message *ret_content)
 {
     uint64_t tag, value;
@@ -589,7 +595,7 @@ static int read_field(struct message *message, uint64_t *ret_field, struct messa
     return 0;
 }
 
-/* The first value of a sample, which is their number. */
+/* Reads the first value of a sample message, the number of samples. */
 static int read_sample(struct message sample, uint64_t *ret)
 {
     struct message content;
@@ -626,7 +632,7 @@ int pprof_count(const void *bytes, size_t size, uint64_t *ret)
     _cleanup_(buffer_done) struct buffer profile = {0};
     const unsigned char *end = (const unsigned char *)bytes + size;
 
-    if (size < 18) /* a header and a trailer */
+    if (size < 18) /* minimum size of a header and a trailer */
         return -EBADMSG;
     /* The last four bytes are the uncompressed size (RFC 1952, section 2.3.1). */
     size_t full = end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;

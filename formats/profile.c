@@ -10,7 +10,7 @@
 #define LOCATION_MAPPINGS_MAX 2048
 #define LOCATION_STRINGS_MAX 24576
 #define LOCATION_STRINGS_BYTES_MAX ((size_t)512 << 10)
-#define PROFILE_FRAMES_MAX (256 * 1024) /* over all chains */
+#define PROFILE_FRAMES_MAX (256 * 1024) /* limit of the frames of all chains */
 #define CGROUPS_BYTES_MAX ((size_t)64 << 10)
 
 /* --- locations --- */
@@ -41,7 +41,7 @@ static int locations_add_mapping(struct locations *locations, uint32_t pid, cons
         if (locations->mappings[found].mapping.number == frame->mapping->number) {
             struct mapping *kept = &locations->mappings[found].mapping;
             uint64_t size = frame->mapping->end - frame->mapping->start;
-            kept->end = MAX(kept->end, kept->start + size); /* others mapped less of it */
+            kept->end = MAX(kept->end, kept->start + size); /* other processes may have mapped less of the file */
             kept->build_id_size = frame->mapping->build_id_size;
             *ret = found;
             return 0;
@@ -56,7 +56,7 @@ static int locations_add_mapping(struct locations *locations, uint32_t pid, cons
     return 0;
 }
 
-/* If the string table has no room for the name, the symbol stays unknown. */
+/* If the string table has no room for the name, the symbol remains unknown. */
 static void location_set_symbol(struct locations *locations, struct location *location, const char *symbol)
 {
     if (symbol && location->symbol == 0)
@@ -158,8 +158,8 @@ struct chain {
 
 struct stack {
     uint32_t pid, tid;
-    uint16_t comm;   /* index into the locations' strings */
-    uint16_t cgroup; /* see profile_cgroup() */
+    uint16_t comm;   /* index into the strings of the locations */
+    uint16_t cgroup; /* number of the cgroup, see profile_cgroup() */
     uint16_t chain;
     uint16_t state; /* enum off_cpu_state plus 1; 0: the task ran */
     struct profile_weight weight;
@@ -181,7 +181,7 @@ struct profile {
     struct hash_index chain_index;
     uint32_t *frames; /* indices of locations */
     size_t n_frames, frames_capacity;
-    struct found_cgroup **cgroups; /* references; their numbers begin at 1 */
+    struct found_cgroup **cgroups; /* owned references; the cgroups are numbered from 1 */
     size_t n_cgroups, cgroups_bytes;
     uint16_t last_cgroup;
     struct profile_weight total, skipped;
@@ -223,7 +223,7 @@ struct profile *profile_free(struct profile *profile)
     return NULL;
 }
 
-/* Makes room for the frames of a sample, whether or not its stack will be kept. */
+/* Makes room for the frames of a sample, even if its stack may not be kept. */
 static int make_frame_room(struct profile *profile)
 {
     size_t capacity = profile->frames_capacity ? profile->frames_capacity : (size_t)4 * PROFILE_DEPTH_MAX;
@@ -240,7 +240,7 @@ static int make_frame_room(struct profile *profile)
     return 0;
 }
 
-/* Writes the frames of a sample after those of all chains. */
+/* Writes the frames of a sample behind the frames of all chains. */
 static int put_frames(struct profile *profile, const struct record *record, size_t *ret_n)
 {
     uint32_t *frames = profile->frames + profile->n_frames, pid = record->id.pid;
@@ -311,7 +311,7 @@ static struct stack *find_stack(struct profile *profile, const struct stack *wan
     return NULL;
 }
 
-/* Finds a stack that equals `wanted`, or adds it, without its thread if many stacks are taken. */
+/* Finds a stack that equals `wanted`, or adds it. If most stacks are taken, the thread of a new stack is left out. */
 static int keep_or_find_stack(struct profile *profile, struct stack wanted, struct stack **ret)
 {
     uint32_t hash;
@@ -333,7 +333,7 @@ static int keep_or_find_stack(struct profile *profile, struct stack wanted, stru
     return 0;
 }
 
-/* Returns the number of the sample's cgroup; 0 if it is not known, or does not fit. */
+/* Returns the number of the sample's cgroup; 0 if the cgroup is unknown or there is no room for it. */
 static uint16_t number_of_cgroup(struct profile *profile, const struct record *record)
 {
     struct found_cgroup *cgroup = cgroup_lookup_sample(profile->keys.cgroups, record);
@@ -391,7 +391,10 @@ static int add_in_state(struct profile *profile, const struct record *record, ui
     return r < 0 ? -ENOSPC : 0;
 }
 
-/* A wait is in two states if its task was woken a while before it ran; it counts once, in the first. */
+/*
+ * Adds a sample. A wait has two states if its task was woken some time before it ran; it is counted once, in the first
+ * state.
+ */
 int profile_add(struct profile *profile, const struct record *record)
 {
     const struct off_cpu_wait *wait = record->sample.wait;
@@ -429,7 +432,7 @@ struct profile_weight profile_skipped(const struct profile *profile)
     return profile->skipped;
 }
 
-/* Adds the samples of a stack whose innermost function has no name. `of_mappings` has a number for each mapping. */
+/* Adds the samples of a stack whose innermost function has no name. `of_mappings` has a counter for each mapping. */
 static void add_unnamed(const struct profile *profile, const struct stack *stack, uint64_t *of_mappings,
                         struct writer_unnamed *unnamed)
 {
@@ -452,7 +455,7 @@ void profile_unnamed(const struct profile *profile, struct writer_unnamed *ret)
 {
     const struct locations *locations = &profile->locations;
     struct writer_unnamed unnamed = {.samples = profile->skipped.samples};
-    /* Without memory, no file is named. */
+    /* if memory runs out, no file is named */
     _cleanup_(freep) uint64_t *of_mappings = calloc(locations->n_mappings + 1, sizeof(*of_mappings));
 
     for (size_t i = 0; i < profile->n_stacks; i++)

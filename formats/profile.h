@@ -3,11 +3,11 @@
  * A profile: samples summed up by call stack, from which the formats pprof and folded are written at the end.
  *
  * A stack is counted separately for each process and thread name, and if the format asks for them, for each cgroup and
- * thread. The frames of equal stacks are held once. Memory is bounded by PROFILE_BYTES_MAX: once half of the stacks
- * are taken, new ones are no longer separate for each thread, and a sample whose stack does not fit is counted as
- * skipped, without its stack.
+ * thread. Equal stacks share their frames. Memory is bounded by PROFILE_BYTES_MAX: once half of the stacks are taken,
+ * new ones are no longer separate for each thread, and a sample whose stack does not fit is counted as skipped, without
+ * its stack.
  *
- * Each address is held once, as a location. A location is not an address in a process but an offset in a mapped file,
+ * Each address is stored once, as a location. A location is not an address in a process but an offset in a mapped file,
  * expressed as an address in one common mapping of that file. It therefore keeps its meaning after the process exits,
  * executes another program, or its PID is reused. Symbols that are not known when a sample arrives are requested again
  * later.
@@ -24,7 +24,7 @@
 struct location {
     uint64_t address; /* relative to `mapping`, which stands for all processes that map the file */
     uint32_t mapping; /* index into `mappings`, or LOCATION_UNMAPPED */
-    uint32_t symbol;  /* index into `strings`; 0: not known */
+    uint32_t symbol;  /* index into `strings`; 0: unknown */
 };
 #define LOCATION_UNMAPPED UINT32_MAX
 
@@ -50,29 +50,29 @@ void location_append_name(const struct locations *locations, const struct locati
 #define PROFILE_STACKS_MAX 24576
 #define PROFILE_DEPTH_MAX 1024 /* kernel.perf_event_max_stack is 127 by default and can be raised */
 #define PROFILE_BYTES_MAX ((size_t)11 << 19)
-#define PROFILE_CGROUPS_MAX 1024 /* samples of others count as of an unknown cgroup */
+#define PROFILE_CGROUPS_MAX 1024 /* samples of further cgroups are counted under the unknown cgroup */
 
 struct profile;
 
 struct profile_weight {
-    uint64_t samples; /* of off-CPU time: waits */
-    uint64_t period;  /* events; of a clock and of off-CPU time nanoseconds */
+    uint64_t samples; /* number of samples; for off-CPU time, number of waits */
+    uint64_t period;  /* number of events; nanoseconds for a clock and for off-CPU time */
 };
 
 struct profile_stack {
-    uint32_t pid;              /* UINT32_MAX: not known */
-    uint32_t tid;              /* 0: of several threads */
-    uint32_t comm;             /* index into the locations' strings */
-    uint32_t cgroup;           /* for profile_cgroup() */
+    uint32_t pid;              /* UINT32_MAX: unknown */
+    uint32_t tid;              /* 0: the stack is from several threads */
+    uint32_t comm;             /* index into the strings of the locations */
+    uint32_t cgroup;           /* number of the cgroup, see profile_cgroup() */
     uint32_t state;            /* enum off_cpu_state plus 1; 0: the task ran */
-    const uint32_t *locations; /* innermost first */
+    const uint32_t *locations; /* indices of locations, innermost first */
     size_t n;
     struct profile_weight weight;
 };
 
 /* What stacks are counted by, besides process, thread name and state. */
 struct profile_keys {
-    struct cgroup_lookup *cgroups; /* NULL: not by cgroup */
+    struct cgroup_lookup *cgroups; /* NULL: stacks of different cgroups are not separated */
     bool threads;
 };
 
@@ -93,10 +93,13 @@ struct profile_weight profile_total(const struct profile *profile);
 struct profile_weight profile_skipped(const struct profile *profile);
 /* The samples whose innermost function has no name, including skipped ones. */
 void profile_unnamed(const struct profile *profile, struct writer_unnamed *ret);
-/* The cgroup of stacks with this number, from 1 to profile_n_cgroups(); NULL for 0, the unknown one. */
+/*
+ * Returns the cgroup with this number, as in the member `cgroup` of a stack; numbers are from 1 to profile_n_cgroups().
+ * Returns NULL for 0, which means that the cgroup is unknown.
+ */
 const struct found_cgroup *profile_cgroup(const struct profile *profile, uint32_t number);
 size_t profile_n_cgroups(const struct profile *profile);
-/* Owned by the profile. Callers read it, and may add strings to its table. */
+/* Returns the locations, which the profile owns. Callers read them, and may add strings to their table. */
 struct locations *profile_locations(struct profile *profile);
 /* Calls `visit` for each stack, stopping when it returns nonzero. Returns its last result. */
 typedef int (*profile_visit)(void *userdata, const struct profile_stack *stack);

@@ -26,7 +26,7 @@ static const char *key_text(size_t key)
     return key < FILTER_NAME ? keys[key] : name_kind_text((enum name_kind)(key - FILTER_NAME));
 }
 
-/* Whether the values of this key are patterns. They match things that come and go, so they are not checked. */
+/* Whether the values of this key are patterns. Patterns are not checked, because the things they match come and go. */
 static bool is_pattern(enum filter_key key)
 {
     return key == FILTER_CGROUP || key >= FILTER_NAME;
@@ -67,7 +67,7 @@ static int add_collector(struct filter *filter, const char *const *collector_nam
     return 0;
 }
 
-/* "4" or "0-3" */
+/* Parses a CPU or a range: "4" or "0-3". */
 static int parse_cpus(const char *value, unsigned *ret_first, unsigned *ret_last, struct error *error)
 {
     size_t size = strlen(value), dash = strcspn(value, "-");
@@ -368,7 +368,7 @@ static bool is_metric(const char *name)
     return false;
 }
 
-/* The requested name, and the known ones for an error message: derived metrics of the rows, and events. */
+/* The requested name, and the known names for an error message: derived metrics of the rows, and events. */
 struct choice {
     struct unknown unknown;
     bool found;
@@ -425,7 +425,7 @@ bool order_has_name(const struct order *order, const struct snapshot *snapshot, 
            is_cpu_time(snapshot, row, order->sort);
 }
 
-/* Whether a formula of the metric uses one of the row's events. */
+/* Returns whether a formula of the metric uses one of the row's events. */
 static bool metric_uses_row(const struct derived_metric *metric, const struct row *row)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
@@ -468,10 +468,11 @@ int order_refuse(const struct order *order, const struct snapshot *snapshot,
         else if (!failure && row_should_have(row, order->sort))
             failure = row->error;
     }
-    return error_set(error, -EINVAL, "parameter \"sort\": no row has \"%.64s\"%s%.384s%s", order->sort,
-                     failure ? ": "
-                             : "; /api/v1/metrics and \"perfcountd plan\" say what there is, and why not the others",
-                     failure ? failure : "", has_time ? "; sort by \"" CPU_UTILIZATION "\" instead" : "");
+    return error_set(
+        error, -EINVAL, "parameter \"sort\": no row has \"%.64s\"%s%.384s%s", order->sort,
+        failure ? ": "
+                : "; /api/v1/metrics and \"perfcountd plan\" list the available names, and say why others are missing",
+        failure ? failure : "", has_time ? "; sort by \"" CPU_UTILIZATION "\" instead" : "");
 }
 
 static bool passes_filter(const void *userdata, const struct row *row)
@@ -542,7 +543,7 @@ static int compare_descending(const void *a, const void *b)
     return one->value < other->value || one->value > other->value ? -order : order;
 }
 
-/* The targets within the limit, in the order in which their rows are asked for. Strings are borrowed. */
+/* The targets within the limit, in the order in which their rows are first seen. Strings are borrowed. */
 struct order_targets {
     struct order_target *items;
     size_t n;

@@ -33,11 +33,11 @@ enum filter_key {
 
 struct filter_term {
     enum filter_key key;
-    const char *text;     /* borrowed; a pattern if the key is FILTER_CGROUP or a name */
-    unsigned first, last; /* a range, for FILTER_CPU */
+    const char *text;     /* borrowed; a pattern for FILTER_CGROUP and for names */
+    unsigned first, last; /* the range of CPUs, for FILTER_CPU */
     /*
-     * If the pattern contains bytes that cannot occur in a label, such as a path with an escape: the two forms that the
-     * label can have (cgroups/path.h). NULL if the pattern is printable.
+     * If the pattern contains bytes that cannot occur in a label, as in a path with an escape, these are the two forms
+     * of the label (cgroups/path.h). NULL if the pattern is printable.
      */
     char *labels[2];
 };
@@ -72,8 +72,8 @@ bool filter_has_names(const struct filter *filter);
 bool filter_is_mask(const struct filter *filter);
 
 /*
- * Whether a client means the event `name` of a metric. The client may use this name, or that of the configuration:
- * page-faults and L1-dcache-load-misses for page_faults and l1_dcache_load_misses.
+ * Returns whether `wanted` stands for the event `name` of a metric. A client may use this name or that of the
+ * configuration: page-faults and L1-dcache-load-misses for page_faults and l1_dcache_load_misses.
  */
 bool filter_event_matches(const char *wanted, const char *name);
 
@@ -90,26 +90,27 @@ struct order {
     const char *sort; /* event or derived metric; borrowed; NULL: rows are not sorted */
     bool given;       /* the parameter `order` was given */
     bool ascending;
-    size_t limit; /* of targets; 0: no limit */
+    size_t limit; /* limit of the number of targets; 0: no limit */
 };
 
-/* What rows are of: a cgroup, a CPU, or else a PMU. */
+/* The target of a row: a cgroup, a CPU, or else a PMU. */
 struct order_target {
-    const char *collector, *cgroup; /* `cgroup` is NULL or "" if the row is of none */
-    int cpu;                        /* -1: of no CPU */
+    const char *collector, *cgroup; /* `cgroup` is NULL or "" if the row is not of a cgroup */
+    int cpu;                        /* -1: the row is not of one CPU */
     const char *pmu;
 };
 
 /* Adds one parameter. The arguments and errors are those of filter_add(). */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
 /*
- * For a client that wants to sort by a name that exists but that no row has. The sentence says why an event is missing,
- * and offers to sort by CPU time where that is known. Only rows that `passes` accepts are looked at. Returns -EINVAL.
+ * Makes the error for a client that sorts by a name that exists but that no row has. The sentence says why the event is
+ * missing, and suggests CPU time instead if that is known. Only rows that `passes` accepts are considered. Returns
+ * -EINVAL.
  */
 int order_refuse(const struct order *order, const struct snapshot *snapshot,
                  bool (*passes)(const void *userdata, const struct row *row), const void *userdata,
                  struct error *error);
-/* Whether a client can sort rows of this kind by what the row has. */
+/* Returns whether rows can be sorted by a value that this row has. */
 bool order_has_name(const struct order *order, const struct snapshot *snapshot, const struct row *row);
 /*
  * Checks the order against the rows that pass `filter` (NULL: all). Returns -EINVAL with a sentence that lists the
@@ -118,11 +119,11 @@ bool order_has_name(const struct order *order, const struct snapshot *snapshot, 
 int order_check(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
                 struct error *error);
 
-/* What is sorted: a row, or a line of the history. */
+/* An item to sort: a row, or a line of the history. */
 struct order_key {
     const void *item;
     struct order_target target;
-    double value;    /* NAN if not known; such items are sorted last */
+    double value;    /* NAN if unknown; such items are sorted last */
     size_t position; /* set by order_apply() */
 };
 
@@ -130,8 +131,8 @@ struct order_key order_key_of(const struct row *row, double value);
 /* The sort key of a row, from its rates. NAN if the row does not have it. */
 double order_value(const struct order *order, const struct rates *rates);
 /*
- * Sorts `n` items, and leaves those within the limit, which are the first *ret_n. Items with equal values keep their
- * order. Returns -ENOMEM on failure.
+ * Sorts `n` items. The first *ret_n of them are within the limit. Items with equal values keep their order. Returns
+ * -ENOMEM on failure.
  */
 int order_apply(const struct order *order, struct order_key *keys, size_t n, size_t *ret_n);
 

@@ -8,8 +8,8 @@
 extern const struct writer writer_ndjson, writer_perf_data, writer_pprof, writer_folded;
 
 /*
- * Count the samples of a whole output, which may come from a stranger. Return -EBADMSG if it is not of the format or
- * not complete, or -ENOMEM.
+ * Count the samples in a complete output, which may come from an untrusted source. Return -EBADMSG if it is incomplete
+ * or not in the format, or -ENOMEM.
  */
 int perf_data_count(const void *bytes, size_t size, uint64_t *ret);
 int pprof_count(const void *bytes, size_t size, uint64_t *ret);

@@ -10,8 +10,8 @@
 #include "http/reply.h"
 
 /*
- * Reserved for the document before it is written, so that the worker allocates no memory except for the few bytes that
- * libpfm4 needs. Untouched pages cost nothing.
+ * Bytes reserved for the document before it is written, so that the worker allocates no memory except for the few bytes
+ * that libpfm4 needs. Untouched pages cost nothing.
  */
 #define ROOM ((size_t)4 << 20)
 /* How often a reply is delayed before the request is refused: 8 * 250 ms = 2 s. */
@@ -28,7 +28,7 @@ struct events_document {
     struct gzip gzip;
     int result;
 
-    unsigned references; /* one of the site or the job, and one per response */
+    unsigned references; /* number of references: one of the site or the job, and one for each response */
     struct site *site;
     uint64_t generation;
     uint64_t last_use_ns;

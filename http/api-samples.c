@@ -13,7 +13,7 @@
 #include "http/reply.h"
 #include "sampler/stream.h"
 
-#define SAMPLED_SECONDS "X-Sampled-Seconds" /* of a stream of the past */
+#define SAMPLED_SECONDS "X-Sampled-Seconds" /* sent for a stream of the past */
 #define BLOCK_SIZE (32 * 1024)
 
 struct feed {
@@ -121,7 +121,7 @@ static const struct {
     {EBUSY, MHD_HTTP_SERVICE_UNAVAILABLE}, {ENOSYS, MHD_HTTP_NOT_IMPLEMENTED},
 };
 
-/* All other errors are 503: neither client nor operator has caused them, and they may be temporary. */
+/* All other errors give 503: neither the client nor an operator has caused them, and they may be temporary. */
 static unsigned feed_status_of(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)

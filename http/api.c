@@ -22,8 +22,8 @@
 struct question {
     struct filter filter;
     struct order order;
-    uint64_t wait_ns;                 /* between the two readings of rates */
-    const struct totals_kind *totals; /* NULL: no sums */
+    uint64_t wait_ns;                 /* time between the two readings of rates */
+    const struct totals_kind *totals; /* NULL: the reply has no sums */
 };
 
 /* --- rates --- */
@@ -387,7 +387,7 @@ static void set_pause(struct request *request, unsigned seconds)
         handle_paused(request);
 }
 
-/* `seconds` in a body would be ignored, and the default would apply instead. */
+/* Such requests are refused, because `seconds` in a body would be ignored and the default used instead. */
 static bool has_body(struct request *request)
 {
     const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);

@@ -70,7 +70,7 @@ static enum MHD_Result origin_on_header(void *userdata, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* What trust.h's functions judge a request by. */
+/* The inputs by which the functions of trust.h judge a request. */
 struct origin {
     struct origin_headers claims;
     char machine[HOST_NAME_MAX + 1];
@@ -108,7 +108,7 @@ const char *refusal_sentence(struct request *request, bool restricted)
 /* How long an idle worker thread is kept, so that a series of wrong passwords does not start one each. */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* How often requests without a password are refused without delay, counted over all clients. */
+/* How many requests without a password are refused without delay, counted over all clients. */
 #define CHALLENGES_PER_SECOND 50
 
 #define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
@@ -123,8 +123,8 @@ const char *refusal_sentence(struct request *request, bool restricted)
 struct auth {
     struct worker *worker;
     struct password_cache cache;
-    LIST_HEAD(, password_check) checks; /* waiting or running */
-    struct peer_counts peers;           /* counts of waiting and running checks */
+    LIST_HEAD(, password_check) checks; /* checks that wait or run */
+    struct peer_counts peers;           /* numbers of checks that wait or run, by address */
 };
 
 /* A password being checked. The worker thread accesses the members up to `right`. */
@@ -132,7 +132,7 @@ struct password_check {
     struct job job;
     struct credential credential;
     char *hash;            /* NULL: no such user */
-    unsigned highest_cost; /* over all users */
+    unsigned highest_cost; /* the highest cost of all users' hashes */
     struct crypt_data data;
     bool right;
 
@@ -176,7 +176,7 @@ static void check_settle(struct password_check *check, bool right)
     check_release(check, right ? PASSWORD_RIGHT : PASSWORD_WRONG);
 }
 
-/* The same password may have been sent several times before the result was known. */
+/* Several requests may have sent the same password before the result was known; they get the same result. */
 static void checks_settle_same(struct auth *auth, const struct fingerprint *fingerprint, bool right)
 {
     for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {

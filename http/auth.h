@@ -6,7 +6,7 @@
  * (http/worker.h) while the connection is suspended. The number of waiting checks is limited, in total and per address,
  * so that a client that must retry learns it soon.
  *
- * Refusals are delayed: a client that tries one password after the other waits for each reply, at no cost to other
+ * Refusals are delayed: a client that tries one password after another waits for each reply, at no cost to other
  * clients. Clients that send no password are delayed too if many of them ask at once, because a flood of them would
  * keep the event loop busy.
  */
@@ -27,7 +27,7 @@ bool refusal_delay_start(struct request *request);
  */
 const char *refusal_sentence(struct request *request, bool restricted);
 
-/* Limits of the passwords that wait to be checked, in total and per address (peer_counts_have_room()). */
+/* Limits of the passwords that wait to be checked, in total and for each address (peer_counts_have_room()). */
 #define CHECKS_MAX 16
 #define CHECKS_PER_ADDRESS_MAX 4
 

@@ -8,7 +8,7 @@
 /* A deadline may be late by this much, so that it can share a wakeup with other timers. */
 #define ACCURACY_USEC 10000
 
-/* How many connections of a list are searched for one with a crowded address. */
+/* How many connections of a list are examined to find one with a crowded address. */
 #define LOOKED_AT_MAX 64
 
 static const struct server_limits default_limits = {
@@ -137,7 +137,7 @@ void connections_done(struct connections *all)
     all->timer = sd_event_source_disable_unref(all->timer);
 }
 
-/* The number of slots that are not available to strangers. Pure. */
+/* Returns the number of slots that are not available to strangers. A pure function. */
 static unsigned connections_reserved(unsigned connections)
 {
     return MIN(MAX(connections / RESERVED_SHARE, (unsigned)RESERVED_MIN), connections / 2);
@@ -244,8 +244,8 @@ void connections_arm(struct connections *all)
     if (next == UINT64_MAX)
         return;
     /*
-     * The timer is set for the short deadline of a first request that is complete. Do not let it wake the process while
-     * the connection is merely kept open.
+     * If the timer is only set for the deadline of a first request that has since arrived, it need not wake the process
+     * while the connection is merely kept open.
      */
     bool requests = first_request < UINT64_MAX;
     bool outdated = all->armed_for_request && !requests;
@@ -293,7 +293,7 @@ struct connection *connection_new(struct connections *all, struct mhd_loop *loop
     return connection;
 }
 
-/* Stops counting the connection. */
+/* Removes the connection from the counts. */
 static void connection_leave(struct connection *connection)
 {
     if (connection->ended)

@@ -5,9 +5,9 @@
  *
  * libmicrohttpd's own timeout counts idle time only, so a client that sends one byte per second would hold a connection
  * forever. Here a deadline covers a whole step, such as receiving a request head. All connections with the same class
- * and at the same step have the same time for it, so the list of each pair is ordered by deadline without sorting: the
- * next deadline, and the connection that has waited longest, are at its head. One timer serves all lists. It is not
- * moved when a deadline moves away: it fires, finds nothing to do, and is armed again.
+ * and at the same step have the same time for it, so the list of each pair is ordered by deadline without sorting: its
+ * head has the next deadline, and is the connection that has waited longest. One timer serves all lists. It is not set
+ * again when a deadline moves away: it fires, finds nothing to do, and is set for the next deadline.
  */
 #ifndef HTTP_CONNECTION_H
 #define HTTP_CONNECTION_H
@@ -36,7 +36,8 @@ enum connection_class { CONNECTION_STRANGER, CONNECTION_LOCAL, CONNECTION_KNOWN 
 #define N_CONNECTION_CLASSES 3
 
 /*
- * If passwords or certificates are requested, a connection that has shown neither is kept this long between requests.
+ * If passwords or certificates are requested, a connection that has shown neither is kept open this long between
+ * requests.
  */
 #define UNKNOWN_IDLE_NS (15 * NSEC_PER_SEC)
 
@@ -59,7 +60,7 @@ struct connection {
     struct peer peer;
     struct peer_count *count;
     enum connection_class connection_class;
-    bool ended; /* no longer counted; libmicrohttpd has yet to close it */
+    bool ended; /* not counted any more; libmicrohttpd has yet to close it */
     enum deadline deadline;
     uint64_t deadline_ns;
     TAILQ_ENTRY(connection) entry; /* in the list of its deadline and class */
@@ -73,11 +74,11 @@ struct connections {
     bool asking; /* passwords or certificates are requested */
     const struct service *service;
     struct connection_list lists[N_DEADLINES][N_CONNECTION_CLASSES];
-    unsigned n[N_CONNECTION_CLASSES]; /* without ended connections */
-    unsigned n_there;                 /* with ended connections */
+    unsigned n[N_CONNECTION_CLASSES]; /* numbers by class, without ended connections */
+    unsigned n_there;                 /* total number, with ended connections */
     struct peer_counts peers;
     sd_event_source *timer;
-    uint64_t armed_ns; /* 0: disarmed */
+    uint64_t armed_ns; /* time for which the timer is set; 0: not set */
     bool armed_for_request;
 };
 

@@ -2,7 +2,7 @@
 /*
  * The type of a route, and the handlers that the table of routes names.
  *
- * A handler sets a reply in the request, or suspends it. If it does neither, it is out of memory.
+ * A handler sets a reply in the request, or suspends it. If it does neither, memory ran out.
  */
 #ifndef HTTP_HANDLERS_H
 #define HTTP_HANDLERS_H
@@ -15,17 +15,17 @@ struct route {
     const char *method; /* "GET" includes HEAD */
     void (*handle)(struct request *request);
     const char *const *parameters; /* names of the query's parameters, NULL-terminated; NULL: none */
-    bool below;                    /* also matches all paths that begin with `path` */
-    bool json;                     /* sends only application/json */
+    bool below;                    /* the route also matches all paths that begin with `path` */
+    bool json;                     /* the reply is only sent as application/json */
     bool starts;                   /* starts work or changes something; refused to foreign web pages */
-    bool restricted;               /* for operators only */
+    bool restricted;               /* only operators may use the route */
     enum api_document document;
     const struct sample_format *samples; /* format of a stream */
-    const char *example;                 /* sample query; NULL: not in the list of paths at / */
+    const char *example;                 /* query for an example; NULL: the route is not in the list of paths at / */
     const char *help;
 };
 
-/* The path of a route on this site. */
+/* Returns the path of a route on this site. */
 static inline const char *route_path(const struct route *route, const struct site *site)
 {
     return route->path ? route->path : site->telemetry_path;

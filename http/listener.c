@@ -22,7 +22,7 @@ struct listener {
     struct mhd_terms terms;
     struct socket_file file;
     int fd;                      /* nonblocking; -1: retired */
-    sd_event_source *io, *timer; /* accept clients, and try again after a pause */
+    sd_event_source *io, *timer; /* `io` accepts clients, and `timer` retries after a pause */
     uint64_t reported_usec;      /* when it was last reported that no client can be accepted; 0: never */
     struct mhd_loop *loop;
 };
@@ -31,7 +31,7 @@ static struct listener *listener_free(struct listener *listener);
 
 /* --- accepting --- */
 
-/* Remedies for an operator, by the error of accept(2). */
+/* Remedies for an operator, for each error of accept(2). */
 static const struct {
     int error;
     const char *remedy;
@@ -52,7 +52,7 @@ static const char *starve_remedy(int error)
 
 /*
  * Clients cannot be accepted: there are no descriptors or no memory, a security policy forbids it (EACCES, EPERM), or
- * the socket was shut down (EINVAL). Tries again after a pause. Reported at most once a minute.
+ * the socket was shut down (EINVAL). Retries after a pause, and reports it at most once a minute.
  */
 static void listener_starve(struct listener *listener, int error)
 {
@@ -223,7 +223,7 @@ static int listener_adopt(struct listeners *all, int fd, const struct mhd_terms 
 }
 
 /*
- * Listens with other terms on the socket of another listener, which must then be retired. Clients are not refused in
+ * Listens with new terms on the socket of another listener, which must then be retired. Clients are not refused in
  * between.
  */
 static int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
@@ -251,7 +251,7 @@ static void listener_inherit(struct listener *listener, struct listener *before)
     before->file = (struct socket_file){0};
 }
 
-/* Whether the listener already uses these terms. */
+/* Returns whether the listener already uses these terms. */
 static bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms)
 {
     return listener->terms.tls == terms->tls && listener->terms.connections == terms->connections &&
@@ -269,7 +269,7 @@ static void listener_close(struct listener *listener)
     socket_file_done(&listener->file);
 }
 
-/* Also ends its connections at once. */
+/* Frees the listener, and ends its connections at once. */
 static struct listener *listener_free(struct listener *listener)
 {
     if (!listener)

@@ -17,8 +17,8 @@
 #include "http/routes.h"
 
 struct head_check {
-    const char *at;   /* end of the last line that was followed; NULL: not following */
-    const char *what; /* what is ambiguous, as part of a sentence; NULL: nothing so far */
+    const char *at;   /* end of the last line that was followed; NULL: lines are not followed */
+    const char *what; /* what makes the head ambiguous, as part of a sentence; NULL: nothing so far */
     const char *length;
     unsigned n_hosts, n_headers;
 };
@@ -30,8 +30,8 @@ struct head_check {
  * buffer in place, and writes a NUL over each CR and LF at the end of a line. process_header_line() writes a NUL over
  * the first colon and skips blanks; name and value point into the buffer. process_broken_line() handles a line that
  * begins with a blank, and appends it to the *name*: MHD_pool_reallocate() (memorypool.c) moves the name to a new block
- * or, if it is the last in the pool, grows it over its value. In both cases a name, a value or a line end is no longer
- * in its place, or the folded line is left over after the value.
+ * or, if it is the last in the pool, grows it over its value. In both cases a name, a value or a line end is not where
+ * it was, or the folded line remains after the value.
  */
 
 /*
@@ -52,7 +52,7 @@ bool head_check_is_followed(const char *version)
 {
     unsigned major, minor, micro;
 
-    /* If the version is unknown, heads are followed: this may refuse good heads, but accepts no bad ones. */
+    /* If the version is unknown, heads are followed, which may refuse valid heads but accepts no ambiguous ones. */
     if (sscanf(version, "%u.%u.%u", &major, &minor, &micro) != 3)
         return true;
     return major == 0 && (minor < 9 || (minor == 9 && micro < 77));
@@ -145,7 +145,7 @@ static void head_check_end(struct head_check *head_check, const char *method, si
     const char *end = size == EMPTY_LINE_ALONE ? at + LINE_END + LINE_END : method + size;
 
     if (size == EMPTY_LINE_ALONE && head_check->n_headers == 0)
-        return; /* no header could be continued, and the size of the empty line is all that is known */
+        return; /* no header could be folded, and only the size of the empty line is known */
     /* Both the last line and the empty line must end in CR LF. */
     if (at && !head_check->what &&
         ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !line_follows(at, at + LINE_END) ||
@@ -163,7 +163,7 @@ static void head_check_end(struct head_check *head_check, const char *method, si
 
 /* How many times in a row it may run while it has work, before other event sources are dispatched. */
 #define RUNS_MAX 16
-/* How many times in a row it may run without progress. Then it runs again after the pause, or on input. */
+/* How many times in a row it may run without progress. After that it runs again after a pause, or on input. */
 #define VAIN_RUNS_MAX 4
 #define VAIN_PAUSE_USEC 20000
 /* Bodies up to this size are read and discarded. Some clients send one needlessly. */
@@ -178,7 +178,7 @@ struct mhd_loop {
     sd_event_source *io, *again, *later;
     uint64_t progress; /* incremented by everything that happens */
     unsigned n_connections;
-    bool follows_heads; /* head_check_is_followed() for the libmicrohttpd in use */
+    bool follows_heads; /* whether the libmicrohttpd in use requires it: head_check_is_followed() */
     bool retired;
     void (*on_empty)(void *userdata);
     void *on_empty_userdata;
@@ -238,7 +238,9 @@ static void mhd_loop_wake(void *userdata)
     timer_arm_in(loop->again, 0);
 }
 
-/* A client has connected, or sends a request: the terms for it are those of the files as they are now. */
+/*
+ * Called when a client has connected or sends a request. The client gets the terms in the current version of the files.
+ */
 static void mhd_loop_on_client(struct mhd_loop *loop)
 {
     loop->progress++;
@@ -246,11 +248,11 @@ static void mhd_loop_on_client(struct mhd_loop *loop)
 }
 
 /*
- * libmicrohttpd needs this much of the connection's memory for each parameter. If the parameters do not fit, together
- * with the headers of request and response, it does not reply at all and the client waits for its deadline. In 0.9.72,
- * all of this must fit into the half of the memory that is not the read buffer; a quarter of that half is reserved for
- * the headers here. When libmicrohttpd calls back with the URI, it has located the question mark but parsed nothing
- * after it, so the query can be removed.
+ * libmicrohttpd needs this much of the connection's memory for each parameter. If the parameters do not fit together
+ * with the headers of request and response, it does not reply, and the client waits until its deadline. In 0.9.72, all
+ * of this must fit into the half of the memory that is not the read buffer; a quarter of that half is reserved for the
+ * headers here. When libmicrohttpd calls back with the URI, it has located the question mark but parsed nothing after
+ * it, so the query can be removed.
  */
 #define PARAMETER_SIZE 64
 
@@ -369,7 +371,7 @@ static enum MHD_Result mhd_on_request(void *userdata, struct MHD_Connection *mhd
                                                               : DEADLINE_RESPONSE);
     if (suspension->active)
         return MHD_YES;
-    if (!request->response) /* there was no memory for the reply, but perhaps for a sentence */
+    if (!request->response) /* memory did not suffice for the reply, but may suffice for an error message */
         reply_busy(request, REPLY_NO_MEMORY);
     return request_queue(request);
 }

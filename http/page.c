@@ -28,7 +28,7 @@ bool etag_is_in(const char *etag, const char *if_none_match)
             next += 2;
         const char *end = *next == '"' ? strchr(next + 1, '"') : NULL;
         if (!end)
-            return false; /* the rest is malformed */
+            return false; /* the rest of the header is malformed */
         size_t size = (size_t)(end + 1 - next);
         if (size == strlen(etag) && memcmp(next, etag, size) == 0)
             return true;

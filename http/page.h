@@ -13,8 +13,8 @@
 #include "web/assets.h"
 
 /*
- * Whether a line of If-None-Match contains this strong ETag, given with its quotes. The comparison is weak: W/ is
- * ignored (RFC 9110, section 13.1.2). Pure.
+ * Returns whether a line of If-None-Match contains this strong ETag, which is given with its quotes. The comparison is
+ * weak: W/ is ignored (RFC 9110, section 13.1.2). Pure.
  */
 bool etag_is_in(const char *etag, const char *if_none_match);
 

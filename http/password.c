@@ -168,7 +168,7 @@ static bool hash_matches(const char *password, const char *hash, struct crypt_da
     return made && strlen(made) == strlen(hash) && gnutls_memcmp(made, hash, strlen(hash)) == 0;
 }
 
-/* Does the work of a check at this cost, for a user that does not exist. */
+/* Does the work of a check at this cost, so that an unknown user takes as long as a known one. */
 static void password_spend(const char *password, unsigned cost, struct crypt_data *data)
 {
     char setting[HASH_SIZE + 1];

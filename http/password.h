@@ -7,9 +7,9 @@
  * cost. It runs in a worker thread. A wrong password takes the same time whether or not the user exists.
  *
  * The cache remembers results, so that each password is checked only once. An entry is an HMAC-SHA256 of name, stored
- * hash and password, with a key made at startup. It reveals nothing, and a user whose stored hash changes is unknown
- * again. The cache is bounded: the least recently used entry is replaced. Right and wrong passwords have separate
- * tables, because anybody can send any number of wrong passwords.
+ * hash and password, with a key made at startup. It reveals nothing, and if a user's stored hash changes, the password
+ * is checked again. The cache is bounded: the least recently used entry is replaced. Right and wrong passwords have
+ * separate tables, because anybody can send any number of wrong passwords.
  */
 #ifndef HTTP_PASSWORD_H
 #define HTTP_PASSWORD_H
@@ -36,7 +36,13 @@ int credential_parse(const char *value, struct credential *ret);
 void credential_copy(const struct credential *from, struct credential *to);
 void credential_done(struct credential *credential);
 
-enum password_result { PASSWORD_UNKNOWN, PASSWORD_RIGHT, PASSWORD_WRONG, PASSWORD_BUSY /* it cannot be checked now */ };
+enum password_result {
+    PASSWORD_UNKNOWN,
+    PASSWORD_RIGHT,
+    PASSWORD_WRONG,
+    PASSWORD_BUSY /* BUSY: the password cannot be
+                   * checked now */
+};
 
 #define PASSWORD_CACHE_MAX 128 /* entries per table */
 

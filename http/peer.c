@@ -60,7 +60,7 @@ enum peer_role peer_role_of(const struct peer_credentials *credentials, uid_t ow
     return group != PEER_ID_NOBODY && peer_is_of_group(credentials, group) ? PEER_MEMBER : PEER_ANYBODY;
 }
 
-/* Kernels before 4.13 do not have this option. With them, only the group that the process runs as counts. */
+/* Kernels before 4.13 do not have this option. On these, only the group that the process runs as is considered. */
 static gid_t *peer_groups(int fd, size_t *ret_n)
 {
     socklen_t size = 0;
@@ -104,7 +104,7 @@ bool peer_same(const struct peer *a, const struct peer *b)
 struct peer_count {
     struct peer peer;
     unsigned n;
-    LIST_ENTRY(peer_count) entry; /* in its bucket */
+    LIST_ENTRY(peer_count) entry; /* links the counts of one bucket */
 };
 
 /* A client that chooses addresses with the same hash cannot make a list longer than the total limit. */

@@ -14,14 +14,14 @@
 
 /* Who the process at the other end of a unix socket is, in ascending order of its rights. */
 enum peer_role {
-    PEER_ANYBODY, /* also of other sockets */
-    PEER_MEMBER,  /* in the group of the socket's file */
+    PEER_ANYBODY, /* any other process; also used for other sockets */
+    PEER_MEMBER,  /* is in the group of the socket's file */
     PEER_OWNER,   /* root, or the daemon's own user */
 };
 
 struct peer {
     bool unix_socket;
-    bool local; /* on this machine */
+    bool local; /* the client is on this machine */
     enum peer_role role;
     unsigned char key[8]; /* the IPv4 address, or the /64 of the IPv6 address; limits treat equal keys as one address */
 };
@@ -41,8 +41,8 @@ struct peer_credentials {
 };
 
 /*
- * `own` is the daemon's user, and `group` the socket's; PEER_ID_NOBODY: none. The user and group "nobody" are anybody.
- * Pure.
+ * Returns the role of a process. `own` is the daemon's user, and `group` the socket's; PEER_ID_NOBODY: none. The user
+ * and group "nobody" have the role of anybody. A pure function.
  */
 enum peer_role peer_role_of(const struct peer_credentials *credentials, uid_t own, gid_t group);
 /* Sets the role of the peer of a unix socket whose group is `group`. */
@@ -56,22 +56,20 @@ struct peer_count;
 
 #define PEER_COUNT_BUCKETS 256
 
-/* Zero-initialize it. It holds no memory once everything that was added is removed. */
+/* Counts by address. Must be zero-initialized. It holds no memory once everything that was added is removed. */
 struct peer_counts {
     unsigned n; /* total over all addresses */
     LIST_HEAD(, peer_count) buckets[PEER_COUNT_BUCKETS];
 };
 
-/* How many are counted for this address; at least one. */
+/* Returns how many are counted for this address; at least one. */
 unsigned peer_count_n(const struct peer_count *count);
 unsigned peer_counts_get(const struct peer_counts *counts, const struct peer *peer);
 /* Counts one more; undone by passing the result to peer_counts_remove(). Returns NULL when out of memory. */
 struct peer_count *peer_counts_add(struct peer_counts *counts, const struct peer *peer);
 void peer_counts_remove(struct peer_counts *counts, struct peer_count *count);
 
-/*
- * How many of `most` one address may have. All clients of a unix socket share one address, and may have half of them.
- */
+/* Returns how many of `most` one address may have. */
 unsigned peer_limit(const struct peer *peer, unsigned most, unsigned most_per_address);
 /* Whether one more fits within the limits. */
 bool peer_counts_have_room(const struct peer_counts *counts, const struct peer *peer, unsigned most,

@@ -17,7 +17,7 @@
 
 DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
 
-/* Replaces headers that are already present. */
+/* Adds the configured headers, and replaces those that are already present. */
 static struct MHD_Response *reply_add_configured_headers(struct request *request, struct MHD_Response *response)
 {
     _cleanup_(MHD_destroy_responsep) struct MHD_Response *complete = response;
@@ -205,16 +205,16 @@ static void response_cache_store(struct response_cache *cache, const struct resp
 /* The worker thread accesses the members up to `result`. */
 struct compression {
     struct job job;
-    struct buffer content; /* shared by all responses made of it */
+    struct buffer content; /* the content; all responses made from it share it */
     struct gzip gzip;
     int result;
 
-    unsigned references; /* one of the job, and one per response */
+    unsigned references; /* number of references: one of the job, and one for each response */
     struct site *site;
     const char *type;
-    const struct snapshot *snapshot; /* NULL: for one request only, without a key */
+    const struct snapshot *snapshot; /* NULL: the content is for one request only, without a key */
     struct response_key key;
-    uint64_t generation; /* of the snapshot, when the content was written */
+    uint64_t generation; /* generation of the snapshot when the content was written */
     struct waiting_requests waiting;
     LIST_ENTRY(compression) entry;
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making the reply of a request.
+ * Makes the reply to a request.
  *
  * Content is compressed if the client accepts it. Large content is compressed in a worker thread (http/worker.h) while
  * the connections that wait for it are suspended. Passwords have a worker of their own, so many wrong ones do not delay
  * a scrape. Compressed content of a snapshot is cached for other requests within the same reading.
  *
- * If there is no memory, the request is left without a reply. It is then answered by 503 with REPLY_NO_MEMORY or, if
- * even that fails, its connection is closed.
+ * If memory runs out, the request has no reply. It is then answered by 503 with REPLY_NO_MEMORY; if even that fails,
+ * its connection is closed.
  */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
@@ -28,7 +28,7 @@ bool content_find(struct request *request, const struct snapshot *snapshot, cons
  */
 void content_reply(struct request *request, struct buffer *content, const char *type, bool gzip,
                    const struct snapshot *snapshot, const struct response_key *key);
-/* Replies with the document, and takes ownership of it. NULL means that there was no memory to make it. */
+/* Replies with the document, and takes ownership of it. NULL means that memory ran out. */
 void content_reply_json(struct request *request, json_t *document, bool gzip);
 
 /* Smaller content is compressed in the event loop, which takes a few milliseconds at most. */
@@ -43,7 +43,7 @@ int compression_submit(struct site *site, struct job *job);
 #define TYPE_JSON "application/json"
 #define TYPE_HTML "text/html; charset=utf-8"
 
-/* Sets the reply. Takes ownership of the response; NULL means out of memory. */
+/* Sets the reply. Takes ownership of the response; NULL means that memory ran out. */
 void reply_set(struct request *request, unsigned status, struct MHD_Response *response);
 
 /*

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define QUALITY_MAX 1000 /* q=1; the unit is 1/1000 */
+#define QUALITY_MAX 1000 /* the unit is 1/1000, so this is q=1 */
 
 /* --- negotiation --- */
 

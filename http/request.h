@@ -5,8 +5,8 @@
  * A handler leaves its reply in the request. The reply is queued in libmicrohttpd's next callback: at once or, if the
  * request was suspended, in the callback that follows its resumption.
  *
- * Offers and codings weigh the headers Accept and Accept-Encoding with their q-values (RFC 9110, sections 12.4 and
- * 12.5). These headers may be repeated; each line is considered in turn. These functions are pure.
+ * The functions of offers and codings evaluate the q-values of the headers Accept and Accept-Encoding (RFC 9110,
+ * sections 12.4 and 12.5). These headers may be repeated; each line is considered in turn. These functions are pure.
  */
 #ifndef HTTP_REQUEST_H
 #define HTTP_REQUEST_H
@@ -25,10 +25,10 @@ struct offer {
     const char *type, *subtype;
     const char *version;  /* the parameter "version", or NULL; other parameters are ignored */
     unsigned quality;     /* 0 to QUALITY_MAX */
-    unsigned specificity; /* of the media range that matched; 0: none */
+    unsigned specificity; /* how specific the media range is that matched; 0: none matched */
 };
 
-/* Weighs one line of Accept. The most specific media range of all lines decides. */
+/* Evaluates one line of the header Accept. The most specific media range of all lines decides. */
 void offer_consider(struct offer *offer, const char *accept);
 
 /* The client's preferences for content codings. */
@@ -45,10 +45,10 @@ struct suspension {
     bool active; /* the connection is suspended in libmicrohttpd */
     /* Called when the request ends; releases the timer or job that would resume it. May be NULL. */
     void (*cancel)(struct request *request);
-    /* Resumes the request now. NULL if it waits for something other than time. */
+    /* Resumes the request now. NULL if it does not wait for a delay to pass. */
     void (*cut_short)(struct request *request);
-    void *userdata;            /* for `cancel` and `cut_short` */
-    LIST_ENTRY(request) entry; /* in a list of requests that wait for the same event */
+    void *userdata;            /* argument of `cancel` and `cut_short` */
+    LIST_ENTRY(request) entry; /* links requests that wait for the same event */
 };
 
 LIST_HEAD(waiting_requests, request);
@@ -68,14 +68,14 @@ struct request {
     struct query_parameter *parameters; /* the query, in the order of the URL: request_parse_query() */
     size_t n_parameters;
     const struct peer *peer;
-    enum trust trust;            /* set only for routes that not every client may use */
+    enum trust trust;            /* trust of the client; only set for routes that not every client may use */
     bool certified;              /* the client is known by its certificate: tls_peer_is_known() */
-    bool seen;                   /* its head was seen: the first callback was made */
+    bool seen;                   /* the first callback was made, with the headers of the request */
     bool counted;                /* counted against the rate limit */
     bool answered;               /* its handler has run, or it was refused */
     bool bad_encoding;           /* the URL has bad percent-encoding */
     bool query_too_long;         /* the query was removed before libmicrohttpd parsed it */
-    enum password_result result; /* of the password */
+    enum password_result result; /* result of checking the password */
     unsigned delays;             /* how often its refusal was delayed */
     struct suspension suspension;
     unsigned status;
@@ -106,7 +106,7 @@ void request_suspend_in(struct request *request, struct waiting_requests *list);
 struct request *waiting_requests_take(struct waiting_requests *list);
 /* Resumes a suspended connection. The event loop then queues the reply. */
 void request_resume(struct request *request);
-/* Hands the reply to libmicrohttpd. Returns MHD_NO, which closes the connection, if there is no reply. */
+/* Passes the reply to libmicrohttpd. If there is no reply, returns MHD_NO, which closes the connection. */
 enum MHD_Result request_queue(struct request *request);
 
 /*
@@ -119,7 +119,10 @@ int request_parse_query(struct request *request, const char *const *known, struc
 bool request_is_authenticated(const struct request *request);
 /* The first value of a header, or NULL. */
 const char *request_header(const struct request *request, const char *name);
-/* Weighs the offers. Without an Accept header, all are equally welcome. Returns whether the client wants gzip. */
+/*
+ * Finds the client's preference for each offer. Without an Accept header, all are equal. Returns whether the client
+ * wants gzip.
+ */
 bool request_negotiate(struct request *request, struct offer *offers, size_t n);
 
 #endif

@@ -187,7 +187,7 @@ const size_t n_routes = ARRAY_SIZE(routes);
 
 /* --- dispatch --- */
 
-/* Largest edit distance at which an existing path is suggested. */
+/* Maximum edit distance at which an existing path is suggested. */
 #define PATH_DISTANCE_MAX 3
 
 static void reply_add_retry_after(struct request *request, uint64_t wait_ns)
@@ -234,8 +234,8 @@ static bool route_is_at(const struct route *route, const struct site *site, cons
 }
 
 /*
- * Returns NULL if no route takes the method. `allow` is then the list of methods that the path takes, or "" if the path
- * is unknown.
+ * Returns NULL if no route accepts the method. `allow` is then the list of methods that the path accepts, or "" if the
+ * path is unknown.
  */
 static const struct route *route_find(const struct request *request, char *allow, size_t size)
 {
@@ -265,7 +265,7 @@ static void reply_not_found(struct request *request)
     for (size_t i = 0; i < site->n_routes; i++)
         if (!site->routes[i].below)
             suggest_consider(&suggest, route_path(&site->routes[i], site));
-    /* Long paths resemble each other too easily. */
+    /* Only the nearest path is suggested, because long paths easily resemble each other. */
     suggest.n = suggest.n > 0 && suggest.distances[0] <= PATH_DISTANCE_MAX;
     suggest_format(&suggest, text, sizeof(text));
     reply_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at %.256s%s %s / for what there is", request->path,

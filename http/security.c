@@ -95,7 +95,7 @@ static int load_tls(struct security *security, struct file_versions *versions, s
     return tls_new(tls, versions->opener, &security->tls, error);
 }
 
-/* Checking a password for an unknown name takes as long as for this user. */
+/* Returns the user whose password takes longest to check. Checking a password for an unknown name takes as long. */
 static const struct web_user *slowest_user(const struct web_config *config)
 {
     const struct web_user *slowest = NULL;
@@ -106,7 +106,7 @@ static const struct web_user *slowest_user(const struct web_config *config)
     return slowest;
 }
 
-/* This is only a warning, because other exporters accept such hashes. */
+/* A hash with a high cost only causes a warning, because other exporters accept it. */
 static int note_slow_password(struct security *security)
 {
     const struct web_user *user = slowest_user(security->config);
@@ -164,7 +164,7 @@ int security_load(const struct file_opener *opener, const char *path, struct sec
     return 0;
 }
 
-/* This is only a warning, too, and only if the key is present: other exporters default to true. */
+/* Also only a warning, and only if the key is present: the default of other exporters is true. */
 static const char http2_is_unused[] =
     "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, which every client of HTTP/2 "
     "speaks as well; write \"http2: false\", or leave the key out";

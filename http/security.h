@@ -3,7 +3,7 @@
  * The terms for connections and requests, from the web configuration (config/web-config.h): TLS, passwords, headers.
  *
  * They are immutable and reference-counted: a connection keeps the terms with which it began, while new connections get
- * those of a reload. Whoever needs them beyond one iteration of the event loop takes a reference.
+ * the terms of the last reload. Code that needs them beyond one iteration of the event loop takes a reference.
  *
  * File versions detect changes of the files that were read, by stat(2), through symbolic links.
  */
@@ -21,15 +21,16 @@
 
 struct file_version {
     char *path;
-    int error; /* of stat(2); if nonzero, the members below are unset */
+    int error; /* error of stat(2); if nonzero, the members below are not set */
     dev_t device;
     ino_t inode;
     off_t size;
-    struct timespec modified, changed; /* `changed` includes permissions */
+    struct timespec modified, changed; /* times of the last modification, and of the last change, which includes
+                                        * permissions */
 };
 
 struct file_versions {
-    const struct file_opener *opener; /* opens files that this process may not stat; NULL: none; borrowed */
+    const struct file_opener *opener; /* opens files on which this process may not call stat(2); NULL: none; borrowed */
     struct file_version items[FILE_VERSIONS_MAX];
     size_t n;
 };

@@ -27,12 +27,13 @@ struct server {
     struct connections connections;
     struct listeners listeners;
     char *web_config;                  /* path; NULL: none */
-    struct file_versions versions;     /* of the files that were last read, successfully or not */
+    struct file_versions versions;     /* versions of the files that were last read, successfully or not */
     uint64_t checked_ns;               /* time of the last check; 0: never */
     char *warned[N_SECURITY_WARNINGS]; /* the warnings that were last reported */
-    bool again;                        /* the files could not be read; try again at each check */
+    bool again;                        /* the files could not be read; retried at each check */
     char reported[512];                /* the error of that attempt */
-    struct security *pending;          /* applied in an iteration of its own, because TLS is switched on or off */
+    struct security *pending;          /* terms that are applied in a later iteration, because TLS is switched on or
+                                        * off */
     sd_event_source *turn;
 };
 
@@ -152,7 +153,7 @@ static struct mhd_terms terms_of(const struct security *security, const struct s
     };
 }
 
-/* `addresses` NULL: keeps the active ones. */
+/* If `addresses` is NULL, keeps the active ones. */
 static int server_apply(struct server *server, struct security *security, const struct server_limits *limits,
                         char *const *addresses, size_t n, struct error *error)
 {
@@ -237,14 +238,14 @@ static void server_complain(const struct server *server, const struct error *err
 {
     char sentence[sizeof(error->message) + 64];
 
-    snprintf(sentence, sizeof(sentence), "%s; the settings of before stay in force", error->message);
+    snprintf(sentence, sizeof(sentence), "%s; the previous settings stay in force", error->message);
     if (server->site.service->complain)
         server->site.service->complain(server->site.service->userdata, sentence);
 }
 
 /*
- * Reports an error once. It may be temporary, such as a lack of memory or descriptors, which GnuTLS reports as damaged
- * files. The files are therefore read again at each check, whether or not they have changed.
+ * Reports an error once. The error may be temporary, such as a lack of memory or descriptors, which GnuTLS reports as
+ * damaged files. The files are therefore read again at each check, whether or not they have changed.
  */
 static void server_fail_reading(struct server *server, const struct error *error)
 {
@@ -277,7 +278,7 @@ static void server_read_again(struct server *server)
     struct error error;
 
     int r = server_load(server, server->web_config, &security, &versions, &error);
-    /* After a failure too: a change of these files is a reason to read them again. */
+    /* Records the versions even after a failure, because the files are read again once they change. */
     file_versions_done(&server->versions);
     server->versions = versions;
     if (r < 0) {

@@ -51,7 +51,7 @@ int server_adopt(struct server *server, const int *fds, size_t n, struct error *
  * is told so and the previous settings stay in effect.
  */
 int server_secure(struct server *server, const char *web_config, struct error *error);
-/* Does what server_secure(), server_listen() and the setters do; on failure nothing changes. */
+/* Combines server_secure(), server_listen() and the setters; on failure nothing changes. */
 int server_configure(struct server *server, const struct server_settings *settings, struct error *error);
 /* Replaces the path of the metrics. `path` is copied. Returns -ENOMEM on failure. */
 int server_set_telemetry_path(struct server *server, const char *path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon as the HTTP server sees it: a table of functions. Of counters, the server knows only the snapshot, so
+ * The daemon as the HTTP server sees it: a table of functions. The server knows counters only through the snapshot, so
  * tests can serve their own.
  *
  * All functions are called in the event loop's thread, unless noted otherwise.
@@ -32,7 +32,7 @@ enum api_document {
 /* Whether counting is paused, so that others can use the PMUs. */
 struct service_pause {
     bool paused;
-    unsigned seconds; /* until counting resumes by itself, rounded up */
+    unsigned seconds; /* seconds until counting resumes by itself, rounded up */
     double until;     /* the time at which it resumes, in seconds since the epoch */
 };
 
@@ -54,13 +54,13 @@ struct service {
      * nothing, and serves to get the collectors' names. Borrowed until the next iteration of the event loop.
      */
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
-    /* What was recorded (collectors/history.h); NULL if nothing is. */
+    /* Returns the recorded histories (collectors/history.h); NULL if nothing is recorded. */
     const struct histories *(*histories)(void *userdata);
-    /* The caller owns the result. NULL when out of memory. */
+    /* The caller owns the result. Returns NULL when out of memory. */
     json_t *(*document)(void *userdata, enum api_document which);
     /* A number that changes whenever the catalogue of events changes. */
     uint64_t (*events_generation)(void *userdata);
-    /* A deferred document of the current catalogue. NULL when out of memory. */
+    /* Returns a deferred document of the current catalogue, or NULL when out of memory. */
     struct deferred_document *(*defer_events)(void *userdata);
     /*
      * Reloads the configuration. Returns -EINVAL with the configuration's error; the previous configuration stays in
@@ -72,7 +72,7 @@ struct service {
     uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, in nanoseconds */
     /* Opens streams of samples. Never NULL. */
     struct sampler *(*sampler)(void *userdata);
-    /* Logs a sentence about a problem that an operator has to fix. NULL: such problems are not reported. */
+    /* Logs a sentence about a problem that an operator has to fix. If NULL, such problems are not reported. */
     void (*complain)(void *userdata, const char *sentence);
     /*
      * Pauses counting for `seconds` from now, replacing a pause that is in effect. 0 resumes counting. Returns -errno
@@ -88,15 +88,15 @@ static inline uint64_t service_now(const struct service *service)
 }
 
 /*
- * Limits of connections. A deadline covers the whole of what it names: a client that sends one byte per second does not
- * extend it.
+ * Limits of connections. A deadline covers the whole step that it names: a client that sends one byte per second does
+ * not extend it.
  */
 struct server_limits {
     unsigned connections, connections_per_address;
     size_t memory_per_connection; /* in bytes; the request line and headers must fit */
-    uint64_t request_ns;          /* from accepting to the end of the first request's headers */
-    uint64_t keepalive_ns;        /* from one response to the end of the next request's headers */
-    uint64_t response_ns;         /* until the client has received the response */
+    uint64_t request_ns;          /* time from accepting a client to the end of the first request's headers */
+    uint64_t keepalive_ns;        /* time from one response to the end of the next request's headers */
+    uint64_t response_ns;         /* time until the client has received the response */
 };
 
 #endif

@@ -21,7 +21,7 @@
 
 struct response_key {
     enum counter_format_kind format;
-    bool gzip; /* the client accepts gzip */
+    bool gzip; /* whether the client accepts gzip */
     uint32_t mask;
 };
 
@@ -57,15 +57,15 @@ struct site {
     struct security *security; /* current terms; never NULL; may be replaced in any iteration of the event loop */
     struct trust_rules trust_rules;
     struct auth *auth;                   /* NULL until there is a password to check */
-    struct token_bucket requests;        /* over all clients */
-    struct token_bucket challenges;      /* for requests without a password where one is required */
-    struct token_bucket event_documents; /* for sending the catalogue to unknown clients */
+    struct token_bucket requests;        /* rate limit of all requests, counted over all clients */
+    struct token_bucket challenges;      /* rate limit of requests without a password where one is required */
+    struct token_bucket event_documents; /* rate limit of sending the catalogue to unknown clients */
     struct response_cache cache;
     struct worker *compressor; /* NULL until something large is compressed (http/reply.h) */
     LIST_HEAD(, compression) compressions;
-    struct events_document *events; /* NULL: not made, or outdated */
-    struct peer_counts rates_waits; /* clients that wait for their second reading */
-    LIST_HEAD(, rates_wait) rates;  /* their waits */
+    struct events_document *events; /* NULL if the document was not made, or is outdated */
+    struct peer_counts rates_waits; /* numbers of clients that wait for their second reading, by address */
+    LIST_HEAD(, rates_wait) rates;  /* the waits of these clients */
     /* Loads the files of the web configuration again if they have changed. Called whenever a client arrives. */
     void (*check_files)(struct site *site);
 };

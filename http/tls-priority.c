@@ -9,7 +9,7 @@ static const struct suite {
     const char *name;
     unsigned char id[2];
     const char *exchange, *cipher, *mac;
-    bool usual; /* enabled if the configuration names no suites */
+    bool usual; /* enabled if the configuration does not name suites */
 } suites[] = {
     {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", {0xc0, 0x2b}, "ECDHE-ECDSA", "AES-128-GCM", "AEAD", true},
     {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", {0xc0, 0x2f}, "ECDHE-RSA", "AES-128-GCM", "AEAD", true},
@@ -34,7 +34,7 @@ static const struct suite {
     {"TLS_RSA_WITH_3DES_EDE_CBC_SHA", {0x00, 0x0a}, "RSA", "3DES-CBC", "SHA1", false},
 };
 
-/* As in Go, these are enabled whenever TLS 1.3 is, whether or not they are named. */
+/* As in Go, these are enabled whenever TLS 1.3 is enabled, whether or not they are named. */
 static const char *const suites_1_3[] = {
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -167,7 +167,8 @@ static int priority_compile(const struct web_tls *config, const char *suites_tex
     if (r == GNUTLS_E_MEMORY_ERROR)
         return error_oom(error);
     if (r < 0)
-        return error_set(error, -EINVAL, "GnuTLS does not take the priorities %.300s: %s", string, gnutls_strerror(r));
+        return error_set(error, -EINVAL, "GnuTLS does not accept the priorities %.300s: %s", string,
+                         gnutls_strerror(r));
     return 0;
 }
 
@@ -187,10 +188,11 @@ static int priority_refuse_extra(gnutls_priority_t priority, const struct chosen
         if (!name || chosen_has(chosen, id))
             continue;
         const struct suite *known = suite_by_id(id);
-        return error_set(error, -EINVAL,
-                         "cipher_suites: GnuTLS cannot have exactly these, it would add %s; name that one too, or "
-                         "leave out those that share its key exchange or cipher",
-                         known ? known->name : name);
+        return error_set(
+            error, -EINVAL,
+            "cipher_suites: GnuTLS cannot enable exactly these suites, it would add %s; name that one, too, or "
+            "leave out those that share its key exchange or cipher",
+            known ? known->name : name);
     }
     return 0;
 }
@@ -207,7 +209,10 @@ static void append_once(struct buffer *text, const char *word)
         buffer_appendf(text, ":+%s", word);
 }
 
-/* ":+ECDHE-RSA:+AES-128-GCM:+AEAD": each item once, in the order of the suites. */
+/*
+ * Returns the priority items of the suites, such as ":+ECDHE-RSA:+AES-128-GCM:+AEAD", each once and in the order of the
+ * suites.
+ */
 static char *suites_text(const struct chosen *chosen)
 {
     _cleanup_(buffer_done) struct buffer text = {0};

@@ -16,7 +16,7 @@ struct pem {
     const char *what;                 /* the key of the configuration, without "_file": "cert", "key" */
     const char *file;                 /* path, or NULL */
     const char *text;                 /* content, if `file` is NULL */
-    const struct file_opener *opener; /* opens `file`; NULL: this process does */
+    const struct file_opener *opener; /* opens `file`; NULL: this process opens it */
 };
 
 /* --- certificates --- */
@@ -135,7 +135,7 @@ static int key_read(const struct pem *pem, gnutls_x509_privkey_t *key, struct er
     return 0;
 }
 
-/* As in Go this is no error: clients that ignore the dates can still scrape. */
+/* As in Go, an expired or future certificate is not an error: clients that ignore the dates can still scrape. */
 static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, char **ret)
 {
     time_t now = time(NULL), begin = gnutls_x509_crt_get_activation_time(certificate),
@@ -185,7 +185,7 @@ static int tls_certificate_load(gnutls_certificate_credentials_t credentials, co
     return 0;
 }
 
-/* Adds these CAs to those that are trusted for client certificates. */
+/* Adds the CAs of the file to those that are trusted for client certificates. */
 static int tls_certificate_trust(gnutls_certificate_credentials_t credentials, const struct pem *cas,
                                  struct error *error)
 {
@@ -198,7 +198,7 @@ static int tls_certificate_trust(gnutls_certificate_credentials_t credentials, c
     if (r == GNUTLS_E_MEMORY_ERROR)
         return error_oom(error);
     if (r <= 0)
-        return error_set(error, -EINVAL, "%s has no CA that GnuTLS takes: %s", NAME_OF(cas), gnutls_strerror(r));
+        return error_set(error, -EINVAL, "%s has no CA that GnuTLS accepts: %s", NAME_OF(cas), gnutls_strerror(r));
     return 0;
 }
 
@@ -332,7 +332,7 @@ struct tls {
     struct tls_priorities priorities;
     enum tls_version min_version, max_version;
     enum client_auth client_auth;
-    bool named_cas; /* the client is sent the names of the accepted CAs */
+    bool named_cas; /* the handshake tells the client the names of the accepted CAs */
     char **sans;
     size_t n_sans;
     char *warning;
@@ -447,7 +447,7 @@ const char *tls_warning(const struct tls *tls)
 }
 
 /*
- * Whether a verified certificate identifies the client. One that is signed by any of the system's CAs does not: they
+ * Whether a verified certificate identifies the client. A certificate signed by any of the system's CAs does not: these
  * sign for everybody.
  */
 static bool tls_knows_clients(const struct tls *tls)
@@ -509,15 +509,15 @@ static int tls_verify_client(gnutls_session_t session)
 }
 
 #define SUPPORTED_VERSIONS 43 /* RFC 8446, section 4.2.1 */
-#define MAJOR 3               /* the same in all versions of TLS */
+#define MAJOR 3               /* the major version is the same in all versions of TLS */
 
 struct hello_offers {
     enum tls_version min, max;
-    bool listed; /* the extension lists the versions; nothing else counts */
+    bool listed; /* the extension lists the versions, so the version in the message does not count */
     bool fits;
 };
 
-/* TLS 1.0 is encoded as 3.1. */
+/* Returns whether the server accepts the version. TLS 1.0 is encoded as version 3.1. */
 static bool offers_fit(const struct hello_offers *offers, unsigned major, unsigned minor)
 {
     return major == MAJOR && minor >= offers->min + 1U && minor <= offers->max + 1U;
@@ -545,7 +545,7 @@ static bool hello_offers(const gnutls_datum_t *hello, enum tls_version min, enum
 
     if (hello->size < 2 ||
         gnutls_ext_raw_parse(&offers, hello_on_extension, hello, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO) < 0)
-        return true; /* GnuTLS reports malformed messages */
+        return true; /* GnuTLS reports a malformed message itself */
     /* Older clients send their highest version, and accept all lower ones. */
     return offers.listed ? offers.fits : hello->data[0] != MAJOR || hello->data[1] >= min + 1U;
 }

@@ -5,8 +5,8 @@
  * The settings are the certificate, the key, the CAs of clients, versions and cipher suites. They are immutable and
  * reference-counted: a session keeps the settings with which it began.
  *
- * The transport records whether any bytes were moved. In libmicrohttpd 0.9.75 a handshake that waits for the client
- * looks as if it had work to do, and a server that trusts this spins until the client continues. The event loop
+ * The transport records whether any bytes were moved. In libmicrohttpd 0.9.75, a handshake that waits for the client
+ * looks as if there were work to do, so a server that relies on this spins until the client continues. The event loop
  * therefore does not immediately repeat a run in which no byte was moved. A client that speaks plain HTTP gets a reply
  * that says so, in the words of Go's net/http, before its connection ends.
  */
@@ -52,9 +52,9 @@ int tls_begin(struct tls *tls, gnutls_session_t session);
 /* Whether clients are asked for a certificate. */
 bool tls_asks(const struct tls *tls);
 /*
- * After the handshake: whether the client has shown a verified certificate that identifies it, because it is signed by
- * the configured client CA or has an allowed name. A certificate signed by one of the system's CAs is not enough: they
- * sign for everybody.
+ * Returns, after the handshake, whether the client has shown a verified certificate that identifies it, because it is
+ * signed by the configured client CA or has an allowed name. A certificate signed by one of the system's CAs is not
+ * enough: they sign for everybody.
  */
 bool tls_peer_is_known(gnutls_session_t session);
 

@@ -8,7 +8,7 @@
 /* Longer than any DNS name and any address. */
 #define NAME_MAX_SIZE 256
 
-/* Names are compared ignoring case and a trailing dot. */
+/* A host name. Names are compared ignoring case and a trailing dot. */
 struct name {
     const char *text;
     size_t size;
@@ -45,7 +45,7 @@ static bool is_address(int family, const char *text, size_t size)
     return inet_pton(family, copy, &address) == 1;
 }
 
-/* "", or a colon and digits. */
+/* Returns whether the text is "", or a colon and digits. */
 static bool host_is_port(const char *text)
 {
     return text[0] == '\0' || (text[0] == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0');
@@ -71,8 +71,10 @@ bool host_is_own(const char *host, const struct host_names *names)
 
 /* --- proxies --- */
 
-/* A "*" at the end matches any rest. Sorted by origin: standards (RFC 7239, 8586, 9110), de facto standards, products,
- * CDNs. */
+/*
+ * A "*" at the end of a name matches any suffix. Sorted by origin: standards (RFC 7239, 8586, 9110), de facto
+ * standards, products, CDNs.
+ */
 static const char *const proxy_headers[] = {
     "Forwarded",
     "Forwarded-*",
@@ -238,7 +240,10 @@ void origin_header_add(struct origin_headers *claims, const char *name, const ch
     claim_origin(claims, name, value);
 }
 
-/* The same origin only means that the page and the server have the same name, which anybody may own (DNS rebinding). */
+/*
+ * The same origin only means that the page and the server have the same name, which may belong to anybody (DNS
+ * rebinding).
+ */
 static bool comes_from_page(const struct origin_headers *claims, bool trusted_name)
 {
     return claims->foreign || (claims->browser && !(claims->same_origin && trusted_name));

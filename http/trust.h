@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far the client of a request is trusted (config/trust.h). It is derived from the connection and from what the
- * request's headers claim: Host, the headers of proxies, and those of browsers. Pure.
+ * Determines how far the client of a request is trusted (config/trust.h). Trust is derived from the connection and from
+ * what the request's headers claim: Host, the headers of proxies, and those of browsers. Pure.
  */
 #ifndef HTTP_TRUST_H
 #define HTTP_TRUST_H
@@ -19,7 +19,7 @@ struct host_names {
 
 /*
  * Whether a browser that connects to this host can only reach this machine: the host is an IP address, "localhost" or a
- * name below it, this machine's name with or without its domain, or one of the others. Any other name may belong to an
+ * name below it, this machine's name with or without its domain, or one of `others`. Any other name may belong to an
  * attacker, who directs it to this machine by DNS or, for a name without a dot, by LLMNR or mDNS; pages under that name
  * would be the attacker's. A port in `host` is ignored.
  */
@@ -64,8 +64,8 @@ enum trust trust_of(bool authenticated, const struct peer *peer, const struct or
                     const struct host_names *names);
 /*
  * Whether the client is admitted without a password although one is required: root or the daemon's own user, on a unix
- * socket, if anybody who sent these headers there would be a local client. Members of the socket's group are not, since
- * a proxy may be one, and some proxies send no header that gives them away.
+ * socket, if any client with these headers on that socket would be a local client. Members of the socket's group are
+ * not admitted, because a proxy may be one, and some proxies send no header by which they can be recognized.
  */
 bool trust_needs_no_password(const struct peer *peer, const struct origin_headers *claims,
                              const struct host_names *names);

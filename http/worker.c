@@ -13,7 +13,7 @@
 #define STACK_SIZE (256 * 1024)
 #define PATIENCE_SEC 5
 /*
- * Added to the nice value of the process. The thread gets a third of the weight of the event loop and of other
+ * Added to the nice value of the process. The thread gets a third of the CPU weight of the event loop and of other
  * processes, so neither side starves.
  */
 #define NICENESS 5
@@ -140,7 +140,7 @@ static int worker_start(struct worker *worker)
     return r;
 }
 
-/* Joins a thread that has exited by itself. A thread exits only while the queue is empty, with the lock held. */
+/* Joins the thread if it has exited by itself. A thread exits only while the queue is empty, with the lock held. */
 static void worker_reap(struct worker *worker)
 {
     pthread_mutex_lock(&worker->lock);
@@ -215,7 +215,7 @@ int worker_new(sd_event *event, const struct worker_limits *limits, struct worke
     return 0;
 }
 
-/* No further job is started. */
+/* Stops the worker: no further job is started. */
 static void worker_stop(struct worker *worker)
 {
     pthread_mutex_lock(&worker->lock);

@@ -17,7 +17,7 @@
 struct worker;
 
 struct worker_limits {
-    unsigned jobs; /* limit of jobs that wait or run, until their done() */
+    unsigned jobs; /* limit of jobs that wait or run; a job counts until its done() is called */
     uint64_t idle_ns;
 };
 
@@ -26,7 +26,8 @@ struct job {
     /* Called in the worker thread. Accesses only the job and what it owns, and allocates no memory. */
     void (*run)(struct job *job);
     /*
-     * Called in the event loop's thread, once for each submitted job; may free it. If `cancelled`, the result is void.
+     * Called in the event loop's thread, once for each submitted job; may free it. If `cancelled` is set, the result is
+     * invalid.
      */
     void (*done)(struct job *job, bool cancelled);
     /* --- */
@@ -40,7 +41,7 @@ struct job {
 int worker_new(sd_event *event, const struct worker_limits *limits, struct worker **ret);
 /*
  * Cancels all jobs and waits up to five seconds for the running one. If it has not finished by then, the thread and its
- * job are leaked, and its done() is not called; the process is about to exit anyway.
+ * job are leaked, and the job's done() is not called; the process is about to exit anyway.
  */
 struct worker *worker_free(struct worker *worker);
 

@@ -16,7 +16,7 @@
 /* --- CPU pipeline --- */
 
 #define STAT "perf stat (tools/perf/util/stat-shadow.c)"
-/* Cycle counters stop while a CPU is idle, and get_idle_time() says for how long. */
+/* Cycle counters stop while a CPU is idle; get_idle_time() returns the idle time. */
 #define IDLE "idle time in fs/proc/stat.c, 6.1"
 #define NEOVERSE_N1 "arm64/arm/neoverse-n1/metrics.json, 6.8"
 
@@ -335,8 +335,8 @@ static const struct derived_metric topdown_metrics[] = {
 /*
  * If the driver exports a scale and unit, the event's rate is already in bytes or joules per second (perf/pmu.h).
  * Otherwise the formula has the bytes per event: 64 for a cache line or for a burst of DDR4 or DDR5. All i.MX 8 models
- * name their PMU alike but differ in the bytes per cycle; there an event must be configured with the name that perf
- * gives it for the model.
+ * use the same name for their PMU but differ in the bytes per cycle, so an event must be configured under the name that
+ * perf uses for the model.
  */
 
 #define ROCKCHIP "drivers/devfreq/event/rockchip-dfi.c, 6.7"
@@ -498,7 +498,7 @@ const struct derived_metric *derived_find(const char *name)
     return NULL;
 }
 
-/* Arm's PMUv3 counts perf's generic events `instructions` and `cycles` with INST_RETIRED and CPU_CYCLES. */
+/* On Arm's PMUv3, perf's generic events `instructions` and `cycles` are INST_RETIRED and CPU_CYCLES. */
 static const struct {
     const char *name, *event;
 } spellings[] = {

@@ -38,19 +38,20 @@ struct derived_metric {
     const char *unit;                       /* "ratio", "per 1000 instructions", "hertz", ... */
     const char *help;                       /* one sentence */
     unsigned targets;                       /* bits of enum derived_target */
-    const struct derived_formula *formulas; /* the first whose events are all counted is used; ends with a NULL text */
+    const struct derived_formula *formulas; /* the first formula whose events are all counted is used; the array ends
+                                             * with a NULL text */
 };
 
-/* The number of rows, and row `i`, or NULL past the last. */
+/* Returns the number of metrics, and metric `i`, or NULL past the last one. */
 size_t derived_count(void);
 const struct derived_metric *derived_at(size_t i);
 /* Finds a metric by name. Returns NULL if there is no such metric. */
 const struct derived_metric *derived_find(const char *name);
 
-/* Whether the counter `event` is what `name` means in a formula: "inst_retired" is "instructions". */
+/* Returns whether `name` in a formula stands for the counter `event`: "instructions" stands for "inst_retired". */
 bool derived_names_event(const char *name, const char *event);
 
-/* The n-th event name that `name` in a formula may stand for: `name` itself for 0, NULL past the last. */
+/* Returns the n-th event name that `name` in a formula may stand for: `name` itself for 0, NULL past the last one. */
 const char *derived_spelling(const char *name, size_t n);
 
 #endif

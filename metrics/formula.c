@@ -224,7 +224,7 @@ struct metric_set_item {
     const struct derived_formula *formula;
     struct formula_step *steps;
     uint32_t n_steps, n_operands;
-    uint32_t operands[FORMULA_NAMES_MAX]; /* by index of the formula's names */
+    uint32_t operands[FORMULA_NAMES_MAX]; /* for each of the formula's names, the index of its operand */
 };
 
 struct metric_set {
@@ -283,7 +283,7 @@ static int metric_set_add(struct metric_set *metric_set, const struct metric_set
     return 0;
 }
 
-/* A quick check that avoids parsing: most formulas do not apply to a group, and their first name already shows it. */
+/* A quick check that avoids parsing. Most formulas do not apply to a group, which their first name already shows. */
 static bool may_have(const struct metric_set_events *of, const struct derived_formula *formula)
 {
     char first[FORMULA_NAME_SIZE];
@@ -409,7 +409,7 @@ bool metric_set_compares_events(const struct metric_set *metric_set, size_t i)
     return n > 1;
 }
 
-/* A shorter busy time counts as unknown: /proc/stat counts hundredths of seconds, and one more or less would matter. */
+/* A shorter busy time is treated as unknown, because /proc/stat is only accurate to a hundredth of a second. */
 #define BUSY_MIN_SECONDS 0.1
 
 /* Returns busy seconds per second, as event rates are per second. */

@@ -18,7 +18,7 @@
 #define FORMULA_STEPS_MAX 64
 #define FORMULA_NAME_SIZE 48
 
-/* A step in reverse Polish notation: a number, an operand, or an operator on the two topmost values. */
+/* A step in reverse Polish notation: a number, an operand, or an operator that applies to the two topmost values. */
 struct formula_step {
     enum { FORMULA_NUMBER, FORMULA_OPERAND, FORMULA_OPERATOR } kind;
     unsigned operand; /* index in `names` of the formula */
@@ -33,7 +33,10 @@ struct formula {
     size_t n_steps;
 };
 
-/* Returns -EINVAL, with the offset of the offending character, also for a formula that exceeds the limits above. */
+/*
+ * Returns -EINVAL, with the offset of the offending character, for an invalid formula or one that exceeds the limits
+ * above.
+ */
 int formula_parse(const char *text, struct formula *ret, struct error *error);
 
 /* Copies the first name in the text of a valid formula, or "". Much cheaper than formula_parse(). */
@@ -49,7 +52,7 @@ double formula_value(const struct formula_step *steps, size_t n, const double *o
 struct metric_set_events {
     enum derived_target target;
     const char *pmu;
-    unsigned slots; /* of a CPU of this PMU (metrics/derived.h); 0: unknown */
+    unsigned slots; /* issue slots per cycle of a CPU of this PMU (metrics/derived.h); 0: unknown */
     const char *const *events;
     size_t n;
 };
@@ -60,20 +63,23 @@ struct metric_set;
 struct metric_set *metric_set_new(const struct metric_set_events *events);
 struct metric_set *metric_set_free(struct metric_set *metric_set);
 
-/* Whether it was made from equal events. Strings are compared by address, so they must be from one intern set. */
+/*
+ * Returns whether the set was made from equal events. Strings are compared by address, so they must be from one intern
+ * set.
+ */
 bool metric_set_is_of(const struct metric_set *metric_set, const struct metric_set_events *events);
 
 /* A metric set has at most this many metrics; further ones are dropped. */
 #define METRIC_SET_MAX 48
 
-/* Within the interval between two readings. Sums, if several targets are added up, but for the interval. */
+/* Times between two readings. If several targets are added up, all members except the interval are sums. */
 struct metric_set_times {
     double running, enabled; /* time_running and time_enabled, in seconds */
     double busy;             /* seconds in which the CPUs of the target were busy (perf/busy.h); NAN if unknown */
-    double interval;         /* seconds */
+    double interval;         /* length of the interval in seconds */
 };
 
-/* The issue slots that it was made with. */
+/* Returns the issue slots that the set was made with. */
 unsigned metric_set_slots(const struct metric_set *metric_set);
 /* The number of metrics, and metric `i` below that number. */
 size_t metric_set_count(const struct metric_set *metric_set);

@@ -15,7 +15,7 @@
 
 /*
  * The type in the TYPE line of both formats, and the suffix that OpenMetrics appends to the family's name for its
- * samples. In the text format, the family is named like its samples.
+ * samples. In the text format, the family has the same name as its samples.
  */
 static const struct {
     const char *text, *openmetrics, *suffix;
@@ -32,7 +32,7 @@ static bool ends_with(const char *text, size_t size, const char *suffix)
     return size > n && memcmp(text + size - n, suffix, n) == 0;
 }
 
-/* The length of a counter's name without _total; 0 if the metric is no counter or has no such suffix. */
+/* Returns the length of a counter's name without _total; 0 if the metric is not a counter or lacks the suffix. */
 static size_t counter_size(const struct metric *metric)
 {
     const char *suffix = types[METRIC_COUNTER].suffix;
@@ -74,7 +74,8 @@ static char *render_openmetrics_header(const struct metric *metric)
 
 /*
  * Memory for several series of one family. The size of a new block grows with the number of series in the family, up to
- * a page, so that a small family takes little, also after many reloads. A series larger than a page has its own block.
+ * a page, so that a small family takes little memory, even after many reloads. A series larger than a page has its own
+ * block.
  */
 struct block {
     struct family *family;
@@ -84,7 +85,7 @@ struct block {
 };
 #define BLOCK_SIZE_MIN 256
 #define BLOCK_SIZE_MAX 4096
-#define BLOCK_HEAD (sizeof(struct block) + sizeof(size_t)) /* the word is malloc(3)'s own */
+#define BLOCK_HEAD (sizeof(struct block) + sizeof(size_t)) /* the size_t is malloc(3)'s own overhead */
 
 /* `collector` of a removed series that is still in its family. No collector has this number. */
 #define REMOVED UINT8_MAX
@@ -96,7 +97,7 @@ static struct block *block_of(struct series *series)
 
 static struct block *block_new(struct family *family, size_t size)
 {
-    size_t more = family->n * size / 4; /* so an almost empty block is at most a fifth of the family */
+    size_t more = family->n * size / 4; /* makes an almost empty block at most a fifth of the family */
     size_t capacity = MIN(BLOCK_SIZE_MIN + more, (size_t)BLOCK_SIZE_MAX) - BLOCK_HEAD;
 
     capacity = MAX(capacity, size);
@@ -273,13 +274,13 @@ static struct series *series_new(struct family *family, const struct label *labe
     return series;
 }
 
-/* Upper bound of the sample line. */
+/* Returns an upper bound of the size of the sample line. */
 static size_t series_line_size(const struct family *family, const struct series *series)
 {
     return family->name_size + series->size + VALUE_SIZE_MAX;
 }
 
-/* The _created line: its own name, the labels, and the creation time. */
+/* Returns the size of the _created line: its own name, the labels, and the creation time. */
 static size_t series_created_line_size(const struct family *family, const struct series *series)
 {
     size_t name_size = family->counter_size + strlen(CREATED_SUFFIX);
@@ -350,7 +351,7 @@ static void family_settle(struct family *family)
     family->n_removed = 0;
 }
 
-/* Drops all removed series, and the families that are empty then. */
+/* Drops all removed series, and the families that have become empty. */
 static void metrics_settle(struct metrics *metrics)
 {
     size_t n = 0;
@@ -422,7 +423,10 @@ static char *write_series(char *to, const struct family *family, const struct se
     return to;
 }
 
-/* Written directly after its sample, since OpenMetrics requires the samples of a label set to be adjacent. */
+/*
+ * Writes the _created line directly after its sample, because OpenMetrics requires the samples of a label set to be
+ * adjacent.
+ */
 static char *write_created(char *to, const struct family *family, const struct series *series)
 {
     to = put_bytes(to, family->name, family->counter_size);

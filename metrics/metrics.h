@@ -18,7 +18,7 @@
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO };
 
 struct metric {
-    const char *name; /* of the sample: ends with _total for a counter, _info for an info */
+    const char *name; /* name of the sample: ends with _total for a counter, _info for an info metric */
     const char *help;
     const char *unit; /* Prometheus base unit that is part of the name, or "" */
     enum metric_type type;
@@ -26,39 +26,40 @@ struct metric {
 
 struct label {
     const char *name;  /* a valid label name */
-    const char *value; /* any bytes; escaped here (base/text.h) */
+    const char *value; /* any bytes; they are escaped here (base/text.h) */
 };
 
-/* `decimals` of a series whose `value` holds the bits of a double. */
+/* Value of `decimals` for a series whose `value` holds the bits of a double. */
 #define SERIES_REAL 255
 
 struct series {
-    uint64_t value;       /* exact, in 10^-decimals of the unit; or the bits of a double */
-    uint32_t size;        /* of "{labels} " in `text` */
-    uint16_t offset;      /* in its block */
+    uint64_t value;       /* an exact number of units of 10^-decimals; or the bits of a double */
+    uint32_t size;        /* size of "{labels} " in `text` */
+    uint16_t offset;      /* offset of the series in its block */
     uint8_t decimals;     /* 0 for counts, 9 for nanoseconds, or SERIES_REAL */
     uint8_t collector;    /* bit number of the collector that owns it */
     bool visible;         /* false: the value is unknown, so the exposition omits it */
-    bool lasting;         /* exposed even while its collector fails */
-    uint8_t created_size; /* of the rest of `text`, the creation time; 0 for most series */
-    char text[];          /* "{labels} ", then "1700000000.123\n", when the counter started at 0; no NUL */
+    bool lasting;         /* still exposed while its collector fails */
+    uint8_t created_size; /* size of the rest of `text`, the creation time; 0 for most series */
+    char text[];          /* "{labels} ", followed by the creation time "1700000000.123\n" for counters that have one;
+                           * no NUL */
 };
 
 struct block;
 
-/* For writers of an exposition; collectors do not access it. */
+/* The series of one name. Only writers of an exposition access it; collectors do not. */
 struct family {
     char *name;
     char *text_header;        /* "# HELP ...\n# TYPE ...\n" */
     char *openmetrics_header; /* the same, with "# UNIT ...\n" if it has a unit */
     size_t text_header_size, openmetrics_header_size;
     size_t name_size;
-    size_t counter_size; /* of `name` without _total; 0: its series have no _created */
+    size_t counter_size; /* length of `name` without _total; 0: its series have no _created line */
     struct series **series;
     size_t n;
     size_t n_removed;   /* removed series that are still in `series` */
     struct block *last; /* may have room for more series; may be NULL */
-    unsigned edition;   /* of the configuration that its headers are from */
+    unsigned edition;   /* edition of the configuration from which its headers are */
 };
 
 struct metrics {
@@ -68,7 +69,7 @@ struct metrics {
     size_t created_text_size; /* upper bound of all _created lines */
     size_t n_removed;         /* removed series that are still in their families */
     unsigned held;            /* depth of metrics_begin_removals() */
-    unsigned edition;         /* of the configuration; the owner increments it on reload */
+    unsigned edition;         /* edition of the configuration; the owner increments it on reload */
     uint32_t failed;          /* mask of failing collectors: only their lasting series are exposed */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The metrics of perfcountd itself: name, HELP, unit and type of everything that is not an event. Who adds the series
- * knows their values and labels.
+ * The metrics of perfcountd itself: name, HELP, unit and type of everything that is not an event. The code that adds
+ * the series provides their values and labels.
  */
 #ifndef METRICS_OWN_METRICS_H
 #define METRICS_OWN_METRICS_H
@@ -9,17 +9,17 @@
 #include "metrics/metrics.h"
 
 enum own_metric {
-    /* of each collector */
+    /* metrics of each collector */
     OWN_COLLECTOR_SUCCESS,
     OWN_COLLECTOR_DURATION,
     OWN_COLLECTOR_INCOMPLETE,
     OWN_GROUPS,
     OWN_EVENTS_UNAVAILABLE,
-    /* of the collector cgroup */
+    /* metrics of the collector cgroup */
     OWN_CGROUPS,
     OWN_CGROUP_ENGINE,
     OWN_CGROUP_UNKNOWN,
-    /* of the daemon's process, which all Prometheus client libraries have */
+    /* metrics of the daemon's process, which all Prometheus client libraries have */
     OWN_CPU_SECONDS,
     OWN_OPEN_FDS,
     OWN_MAX_FDS,
@@ -28,12 +28,12 @@ enum own_metric {
     OWN_RESIDENT_BYTES,
     OWN_THREADS,
     OWN_START_TIME,
-    /* of its configuration and its build */
+    /* metrics of its configuration and its build */
     OWN_RELOAD_SUCCESSFUL,
     OWN_RELOAD_TIME,
     OWN_PAUSED,
     OWN_BUILD,
-    /* of the machine */
+    /* metrics of the machine */
     OWN_BOARD,
     OWN_PMU_SLOTS,
     OWN_CPU_BUSY,
@@ -42,7 +42,7 @@ enum own_metric {
     OWN_CPU_COOLING,
     OWN_UNDER_VOLTAGE,
     OWN_FINDING,
-    /* of each other process of the daemon */
+    /* metrics of each other process of the daemon */
     OWN_CHILD_CPU_SECONDS,
     OWN_CHILD_RESIDENT_BYTES,
     OWN_CHILD_VIRTUAL_BYTES,
@@ -65,7 +65,7 @@ enum own_metric {
 /* Adds a series of the metric, with the arguments, the result and the errors of metrics_add_created(). */
 struct series *own_metrics_add_created(struct metrics *metrics, enum own_metric which, unsigned collector,
                                        const struct label *labels, size_t n_labels, uint64_t created_ns);
-/* The same for a metric without _created, with those of metrics_add(). */
+/* The same for a metric without _created, with the arguments, the result and the errors of metrics_add(). */
 static inline struct series *own_metrics_add(struct metrics *metrics, enum own_metric which, unsigned collector,
                                              const struct label *labels, size_t n_labels)
 {

@@ -12,7 +12,10 @@
 
 #include "base/util.h"
 
-/* The inode's number may be used again as soon as the file is gone. Unlike st_ctim, st_mtim stays after chmod(2). */
+/*
+ * Identifies the file of a socket. st_mtim is part of it because the inode number may be reused as soon as the file is
+ * removed. Unlike st_ctim, st_mtim is not changed by chmod(2).
+ */
 struct bound_socket {
     dev_t device;
     ino_t inode; /* 0: no socket was bound */
@@ -69,7 +72,7 @@ static const char *name_of(const char *path)
     return strrchr(path, '/') + 1;
 }
 
-/* A descriptor keeps the directory, whatever its path names later. */
+/* The descriptor refers to the same directory even if its path names another one later. */
 void bound_sockets_open(struct bound_sockets *sockets)
 {
     char directory[PATH_MAX];
@@ -82,7 +85,8 @@ void bound_sockets_open(struct bound_sockets *sockets)
 }
 
 /*
- * Whoever can replace the file between both calls may write to its directory, and could remove the other file as well.
+ * Whoever can replace the file between both calls can write to its directory, and so could also remove the other file
+ * directly.
  */
 void bound_sockets_remove(const struct bound_sockets *sockets)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of unix sockets that the daemon bound while it had privileges. It may lack the right to remove them once it
- * has given the privileges up, so the opener removes them when the daemon has ended.
+ * Removes the files of unix sockets that the daemon bound while it had privileges. After it has given them up it may
+ * not be allowed to remove the files, so the opener does that when the daemon has ended.
  *
  * The paths are fixed before the opener is forked. The daemon marks in shared memory which files it has bound, and
- * unmaps that memory before it gives up its privileges. Nothing that it does later changes what the opener removes.
+ * unmaps that memory before it gives up its privileges. So a compromised daemon cannot change what the opener removes.
  */
 #ifndef OPENER_BOUND_SOCKETS_H
 #define OPENER_BOUND_SOCKETS_H
 
 #include <stddef.h>
 
-/* More sockets are left to the daemon. */
+/* The daemon itself removes the files of further sockets. */
 #define BOUND_SOCKETS_MAX 8
 
 struct bound_socket;
@@ -33,7 +33,7 @@ void bound_sockets_done(struct bound_sockets *sockets);
 
 /* In the opener, before its sandbox: opens the directories. A directory that cannot be opened is skipped. */
 void bound_sockets_open(struct bound_sockets *sockets);
-/* In the opener, at its end: removes the files that are still those that were marked. */
+/* In the opener, at its end: removes the marked files that were not replaced. */
 void bound_sockets_remove(const struct bound_sockets *sockets);
 
 #endif

@@ -22,8 +22,8 @@
 #include "process/sandbox.h"
 
 /*
- * How long a request waits for its reply, plus a time for each of its results. The watchdog of the service waits much
- * longer.
+ * How long a request waits for its reply: a fixed time plus a time for each result. The watchdog of the service waits
+ * much longer.
  */
 #define OPENER_PATIENCE_MS 2000
 #define OPENER_PATIENCE_EACH_MS 100
@@ -51,9 +51,7 @@ static bool error_is_fatal(int error)
     return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
 }
 
-/*
- * Whether the reply has not come yet, or could not be taken out of the socket for lack of memory: both count as late.
- */
+/* Whether the reply is late: it has not arrived, or could not be received for lack of memory. */
 static bool reply_is_late(ssize_t size)
 {
     return size == -EAGAIN || size == -ENOMEM || size == -ENOBUFS;
@@ -175,7 +173,7 @@ static void reply_to_results(const struct opener_reply *reply, struct fd_list *o
     opened->n = 0;
 }
 
-/* Asks for as many of the group's events, from `first` on, as fit into one request. */
+/* Requests as many of the group's events, from `first` on, as fit into one packet. */
 static int client_ask_for_events(struct opener_client *client, const struct sys_group *group, size_t first,
                                  size_t *ret_n, int *ret)
 {
@@ -251,7 +249,7 @@ static int client_ask_for_file(struct opener_client *client, const char *path)
     return fd;
 }
 
-/* No rule allows "/": every opener refuses it, and the refusal is the answer. */
+/* Asks for "/", which no rule allows: any answer, including the refusal, shows that the opener is alive. */
 int opener_client_check(struct opener_client *client)
 {
     int r = client_ask_for_file(client, "/");
@@ -265,9 +263,9 @@ static bool error_is_denied(int error)
 }
 
 /*
- * Asks the opener first for the few files that show more to a privileged process. This process opens all others itself,
- * and asks the opener for a path that the rules know only if it is denied. A descriptor of the opener is for reading,
- * whatever `flags` are.
+ * Asks the opener first for the few files that show more to a privileged process. This process opens all other files
+ * itself, and asks the opener only if access is denied and the rules know the path. The opener always opens for
+ * reading, whatever `flags` are.
  */
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
@@ -284,7 +282,7 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     if (!error_is_denied(fd) || !known)
         return fd;
     int given = client_ask_for_file(client, path);
-    /* The opener's path checks refused the file; the error of this process says more. */
+    /* The opener's path checks refused the file. The error of this process is more informative. */
     return given == -EBADRQC ? fd : given;
 }
 
@@ -331,16 +329,16 @@ void opener_client_done(struct opener_client *client)
 /* --- Process --- */
 
 #define REMEDY "; --no-opener runs without it"
-/* How long the opener may take to start, while nothing else waits, and to make room for a request. */
+/* How long the opener may take to start, when no client is waiting, and to accept a request. */
 #define PATIENCE_S 10
 /*
- * How long the opener may wait for one program of uprobes at a stretch: the uprobes are opened on each CPU, and each
+ * How long the opener may wait for the uprobes of one program at a time: the uprobes are opened on each CPU, and each
  * time the kernel visits all processes that run the program.
  */
 #define PROGRAMS_PATIENCE_NS (5 * NSEC_PER_SEC)
 /* How long the opener may take to end before it is killed. */
 #define END_SOON_NS (100 * NSEC_PER_MSEC)
-/* The same at the daemon's end, if it has sockets to remove. */
+/* The same when the daemon ends and the opener has sockets to remove. */
 #define REMOVAL_NS NSEC_PER_SEC
 
 DEFINE_CLEANUP(struct opener *, opener_free);
@@ -374,7 +372,7 @@ struct opener_process {
 static unsigned opener_work(const struct opener_rules *rules)
 {
     const struct opener_permissions *permissions = &rules->permissions;
-    bool loads_bpf = permissions->bpf_slots || permissions->sampling; /* for off-CPU time */
+    bool loads_bpf = permissions->bpf_slots || permissions->sampling; /* sampling: for off-CPU time */
 
     return (permissions->sampling ? SANDBOX_SAMPLES : 0) | (loads_bpf ? SANDBOX_LOADS_BPF : 0) |
            (permissions->state_files || permissions->uprobes ? SANDBOX_FORKS : 0) |
@@ -394,7 +392,10 @@ static int bind_bpf(struct opener_process *process, struct error *error)
     return 0;
 }
 
-/* Called before the sandbox: the process is not dumpable in it, so that only root may open files below /proc/self. */
+/*
+ * Called before the process enters the sandbox, where it is not dumpable, so that only root may open files below
+ * /proc/self.
+ */
 static int open_quotas(const struct opener_server *server, struct error *error)
 {
     struct rlimit limit;
@@ -407,7 +408,7 @@ static int open_quotas(const struct opener_server *server, struct error *error)
                          "the limit of open files is %llu, and the opener needs one for each CPU and some more; "
                          "raise LimitNOFILE (ulimit -n)",
                          (unsigned long long)limit.rlim_cur);
-    return r < 0 ? error_set(error, r, "cannot count what is open, by epoll(7) and /proc/self/fdinfo: %s", strerror(-r))
+    return r < 0 ? error_set(error, r, "cannot count open files by epoll(7) and /proc/self/fdinfo: %s", strerror(-r))
                  : 0;
 }
 
@@ -428,7 +429,7 @@ static int enter_sandbox(const struct opener_process *process, struct child_hell
     for (size_t i = 0; i < process->sockets.n; i++)
         fds[n++] = process->sockets.directories[i];
     unsigned work = opener_work(&server->rules);
-    if (work & SANDBOX_LOADS_BPF) /* nothing can be mapped as executable later */
+    if (work & SANDBOX_LOADS_BPF) /* in the sandbox, libraries can no longer be loaded */
         libbpf_preload();
     int r = sandbox_enter(&(struct sandbox){.kind = SANDBOX_OPENER, .fds = fds, .n_fds = (size_t)n, .work = work},
                           &sandboxed, error);
@@ -468,8 +469,10 @@ static int opener_serve(void *userdata, int socket)
 
 /* --- Parent --- */
 
-/* A request waits for so long if the opener takes no packets; client_set_patience() limits how long it waits for a
- * reply. */
+/*
+ * How long sending a request waits if the opener does not receive packets. client_set_patience() limits the wait for a
+ * reply.
+ */
 static int socket_set_patience(int socket)
 {
     struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -562,7 +565,7 @@ bool opener_reap(struct opener *opener)
     return child_reap(&opener->child, &opener->status);
 }
 
-/* SIGKILL is safe, as it leaves at most files of sockets behind, and no other signal ends a stopped process. */
+/* SIGKILL is used because no other signal ends a stopped process. At worst it leaves files of sockets behind. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
@@ -609,7 +612,7 @@ struct opener *opener_free(struct opener *opener)
 
 /* --- BPF programs --- */
 
-/* Sets the sentence for an error that came without one, because the opener did not get as far as making the call. */
+/* Sets the message of an error that came without one, because the opener failed before it made the call. */
 static int start_fail(int code, const char *message, struct error *error)
 {
     static const struct {
@@ -643,7 +646,7 @@ static int client_ask_bpf(struct opener_client *client, const struct opener_bpf_
     return r < 0 ? r : opener_client_ask(client, given, starts ? 2 : 0, patience_ms, reply, opened);
 }
 
-/* Makes a call whose reply is an error or nothing. */
+/* Makes a call whose reply contains only an error code. */
 static int client_order_bpf(struct opener_client *client, const struct opener_bpf_packet *packet,
                             const struct fd_list *given)
 {
@@ -653,7 +656,7 @@ static int client_order_bpf(struct opener_client *client, const struct opener_bp
     return client_ask_bpf(client, packet, given, &reply, &opened);
 }
 
-/* Also true if the opener has ended and the daemon has not noticed yet. */
+/* Returns true as soon as the opener has ended, even if the daemon has not handled that yet. */
 static bool client_is_lost(void *owner)
 {
     const struct opener_client *client = owner;

@@ -3,13 +3,13 @@
  * The daemon's side of the opener, a process that keeps the privileges and opens counters and files for the daemon,
  * which has none.
  *
- * A `struct sys` that is attached to the opener sends it the calls that need privileges, and makes all others itself.
- * The calls that count cgroups by BPF (bpf/calls.h) and those that have state files read (cgroups/state-files.h) are
- * requests too.
+ * A `struct sys` that is attached to the opener sends it the calls that need privileges and makes all other calls
+ * itself. The calls for BPF programs (bpf/calls.h) and for state files (cgroups/state-files.h) are also sent as
+ * requests.
  *
- * The client gives up an opener that has ended or breaks the protocol: each later request fails with -EPIPE, and open
- * descriptors stay open. An opener that does not reply in time is late: the request that waited fails with -ETIMEDOUT,
- * and so does each later one at once, until the late reply has arrived and been dropped.
+ * If the opener ends or violates the protocol, each later request fails with -EPIPE; open descriptors stay open. If the
+ * opener does not reply in time, the request fails with -ETIMEDOUT, and so does each later request immediately, until
+ * the late reply has arrived and been dropped.
  *
  * A refused request fails as opener_request_check() says, or with -EXDEV if a directory is not a cgroup of the
  * hierarchy; perf/reason.c explains the errors.
@@ -32,7 +32,7 @@ struct opener_client {
     unsigned patience_ms; /* receive timeout of the socket; 0: not set yet */
 };
 
-/* The calls of a process that need privileges. It makes them itself until it has an opener. */
+/* The privileged calls of a process. The process makes them itself until it has an opener. */
 struct privileged_calls {
     struct sys *sys;
     struct bpf_calls *bpf;
@@ -40,7 +40,7 @@ struct privileged_calls {
 };
 
 /*
- * From now on `calls` ask the opener; those for state files only if the opener may open such files. The client must
+ * Redirects `calls` to the opener; those for state files only if the opener may open such files. The client must
  * outlive the last call.
  */
 void opener_client_attach(struct opener_client *client, const struct privileged_calls *calls);
@@ -60,23 +60,23 @@ struct opener {
     uid_t user;            /* the opener's user */
     pid_t pid;             /* stays set when child.pid becomes 0, once the opener is reaped */
     int status;            /* status of wait4(2), once the opener is reaped */
-    bool killed;           /* by opener_kill(), as it did not end by itself */
+    bool killed;           /* opener_kill() killed it because it did not end by itself */
     uint64_t capabilities; /* the opener's, a bit each */
     bool filtered;         /* a seccomp filter limits its system calls */
     /* The directory of the cgroup hierarchy in which perf counts; "" if there is none. */
     char *cgroups;
     bool removes_sockets;
-    struct bound_sockets sockets; /* the caller marks those that are bound before it gives up its privileges */
+    struct bound_sockets sockets; /* the caller marks the bound ones before it gives up its privileges */
 };
 
 /*
  * Forks the opener, which uses `calls->sys` to open what `permissions` allow, and lets all `calls` ask it from now on.
- * Takes over the permissions in any case. The process must have one thread. The opener sends state files to the socket
- * `reader` (-1: none), which stays the caller's, who closes it afterwards. `user` is the user that this process becomes
- * later; it may end the opener.
+ * Takes ownership of the permissions even on failure. The process must have one thread. The opener sends state files to
+ * the socket `reader` (-1: none), which the caller still owns and closes afterwards. `user` is the user that this
+ * process becomes later, which is allowed to end the opener.
  *
  * This process keeps its privileges: the caller must enter SANDBOX_DAEMON with `user` before it listens to a
- * network. Returns -errno with a sentence.
+ * network. Returns -errno with a message.
  */
 int opener_start(const struct privileged_calls *calls, struct opener_permissions *permissions, const struct user *user,
                  int reader, struct opener **ret, struct error *error);

@@ -26,14 +26,14 @@
 struct event_opening {
     struct sys *sys;
     const struct opener_rules *rules;
-    struct stragglers *programs; /* children, each for one program; NULL: events are opened without a child */
+    struct stragglers *programs; /* children, one for each program; NULL: events are opened without a child */
 };
 
 /* --- State files --- */
 
 /*
- * Converts an error of sending to the reader. -EAGAIN: the reader has too much to read already (unix(7) limits the
- * descriptors in flight). -ENOSYS: the reader has ended.
+ * Converts an error of sending to the reader: -EAGAIN if its socket is full or too many descriptors are in flight
+ * (unix(7)), -ENOSYS if it has ended.
  */
 static int error_of_reader(int r)
 {
@@ -48,7 +48,7 @@ static int open_and_send(struct sys *sys, const struct state_request *request, c
     struct stat status;
 
     _cleanup_(closep) int fd = opener_safe_path_open_of(sys, path, request->user);
-    if (fd == -ENOTDIR) /* the difference would reveal what exists on the path */
+    if (fd == -ENOTDIR) /* ENOTDIR would reveal what exists on the path */
         return -ENOENT;
     if (fd < 0)
         return fd == -EAGAIN ? -EHOSTDOWN : fd; /* a process holds a lease on the file (fcntl(2), F_SETLEASE) */
@@ -128,7 +128,7 @@ static bool is_program(const char *text)
 /*
  * A process that holds the descriptor of a tracepoint or probe may set its filter without any capability, and a filter
  * can make the kernel follow pointers of the record. A filter can be set only once (kernel/trace/trace_events_filter.c,
- * ftrace_profile_set_filter()), so the opener sets one that lets everything pass.
+ * ftrace_profile_set_filter()), so the opener sets a filter that accepts every record.
  */
 #define SEAL "common_pid >= 0"
 
@@ -144,7 +144,9 @@ static int event_seal(const struct event_opening *opening, uint32_t type, int fd
     return -EBADRQC;
 }
 
-/* The programs of a request's uprobes. They are held open, so that nobody can replace them meanwhile. */
+/*
+ * The programs of a request's uprobes. They are kept open while the uprobes are set, so that nobody can replace them.
+ */
 struct programs {
     int fds[OPENER_EVENTS_MAX]; /* a descriptor, -errno of opening it, or -ENODATA for an event without a program */
     char links[OPENER_EVENTS_MAX][32];
@@ -157,9 +159,9 @@ static void programs_done(struct programs *programs, size_t n)
 }
 
 /*
- * Returns the text to pass to the kernel for the n-th event: for a uprobe, the path of a descriptor. By its own path,
- * the owner of the program could replace it by another one, and a uprobe in the middle of an instruction would change
- * that program.
+ * Returns the text to pass to the kernel for the n-th event: for a uprobe, the path of a descriptor. If the kernel got
+ * the program's own path, its owner could replace the file, and the uprobe could then overwrite the middle of an
+ * instruction in the other file.
  */
 static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
 {
@@ -272,7 +274,7 @@ static int open_by_child(const struct event_opening *opening, const struct opene
         return r;
     if (r == 0)
         events_child_run(opening, request, given, its_socket);
-    close(steal_fd(&its_socket)); /* so that a child that ends without a reply is noticed */
+    close(steal_fd(&its_socket)); /* so that this process gets EOF if the child ends without a reply */
     r = straggler_await(&child, opening->programs, MIN(patience, PATIENCE_NS));
     if (r != 0)
         return r == -EINPROGRESS ? -EHOSTDOWN : r;
@@ -350,13 +352,13 @@ int finders_start(struct finders *finders, int ret[2])
 
 /* --- BPF programs --- */
 
-/* Checks that one more BPF program may have its two maps. */
+/* Checks that the two maps of one more BPF program fit into the quota. */
 static int check_quota(struct quota *quota, struct error *error)
 {
     int r = quota_check(quota, 0, 1, 2, (uint64_t)2 * OPENER_PROGRAMS_MAX);
 
     if (r == -EDQUOT)
-        return error_set(error, -EBUSY, "%d programs that count cgroups are in memory, and no more may be",
+        return error_set(error, -EBUSY, "%d programs that count cgroups are in memory, which is the limit",
                          OPENER_PROGRAMS_MAX);
     return r < 0 ? error_set(error, r, "cannot count the programs that count cgroups: %s", strerror(-r)) : 0;
 }
@@ -367,7 +369,7 @@ static int add_to_quota(struct quota *quota, const struct bpf_maps *maps, struct
 
     if (r == 0)
         r = quota_add(quota, 0, maps->records);
-    return r < 0 ? error_set(error, r, "cannot keep count of the maps of the program that counts cgroups: %s%s",
+    return r < 0 ? error_set(error, r, "cannot register the maps of the program that counts cgroups: %s%s",
                              strerror(-r), r == -EUSERS ? "; raise fs.epoll.max_user_watches" : "")
                  : 0;
 }
@@ -432,9 +434,8 @@ static int serve_set_cpu(const struct bpf_calls *bpf, const struct opener_bpf_pa
 }
 
 /*
- * Makes a call that is parsed and allowed with the descriptors that came along, through server->bpf. Returns 0, or the
- * error of the call, with its sentence in the reply; -ENOSYS if this process has no BPF program; -EBUSY if there are
- * too many.
+ * Makes a parsed and permitted call, with the received descriptors, through server->bpf. Returns 0, or the error of the
+ * call, with its message in the reply; -ENOSYS if this process has no BPF program; -EBUSY if there are too many.
  */
 static int opener_bpf_serve(const struct opener_server *server, const struct opener_bpf_packet *packet,
                             const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
@@ -533,8 +534,8 @@ static int server_open_group(const struct opener_server *server, const struct op
 }
 
 /*
- * Opens a file of a pseudo file system. If that is not mounted, or another mount hides it, the path may name another
- * file.
+ * Opens a file of a pseudo file system. Checks the type of the file system: if it is not mounted or is hidden by
+ * another mount, the path names some other file.
  */
 static int server_open_on(const struct opener_server *server, const char *path, long magic)
 {
@@ -565,7 +566,7 @@ static int server_open_file(const struct opener_server *server, const struct ope
     return 0;
 }
 
-/* The BPF program knows cgroups by their ids in the hierarchy of cgroup v2, so it takes no others. */
+/* The BPF program identifies cgroups by their ids in the cgroup v2 hierarchy, so other directories are refused. */
 static int server_bpf(const struct opener_server *server, const struct opener_bpf_packet *packet,
                       const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
@@ -576,8 +577,8 @@ static int server_bpf(const struct opener_server *server, const struct opener_bp
     if (r == 0)
         r = opener_bpf_serve(server, packet, given, reply, opened);
     /*
-     * The daemon assigns cgroups only after it has tested the BPF program. If the test had failed, it would continue
-     * without it, and need the events of each cgroup.
+     * The daemon assigns cgroups only after it has tested the BPF program. If the test had failed, the daemon would do
+     * without the program and need perf events for each cgroup.
      */
     if (r == 0 && packet->call == OPENER_BPF_ASSIGN)
         event_quota_use_bpf(server->events);
@@ -630,7 +631,7 @@ static int server_refuse(const struct opener_server *server, int error)
     unsigned tries = 0;
     int r;
 
-    do /* a short lack of memory must not end the opener */
+    do /* a temporary lack of memory must not end the opener */
         r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
     while ((r == -ENOMEM || r == -ENOBUFS) && ++tries < TRIES_MAX && sched_yield() == 0);
     return r;
@@ -649,8 +650,8 @@ static int server_run_once(const struct opener_server *server)
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &opened);
     /*
-     * Sending descriptors needs memory (ENOMEM), and the number in flight is limited (ETOOMANYREFS): then the error is
-     * sent without them.
+     * Sending descriptors needs memory (ENOMEM), and the number in flight is limited (ETOOMANYREFS). If that fails, the
+     * error is sent without descriptors.
      */
     if (r == -ENOMEM || r == -ENOBUFS || (r < 0 && opened.n > 0))
         r = server_refuse(server, r);

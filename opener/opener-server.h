@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The opener's work: it receives a request, checks it, opens what it names, sends the descriptors and keeps none.
+ * The opener's main loop: it receives a request, checks it, opens the requested events or files, sends the descriptors
+ * to the daemon and closes its own copies.
  *
  * A state file of a container runtime goes to the reader of such files (cgroups/names-reader.h), not to the daemon. The
- * process that opens it reads nothing of it.
+ * process that opens such a file does not read it.
  *
  * If an event of a request is a uprobe, a child of the opener opens all events of the request, because the program may
  * be on a file system that never answers. To set a uprobe, the kernel reads the program and takes the mmap_lock of each
@@ -25,8 +26,8 @@
 #include "process/stragglers.h"
 
 /*
- * Opens what `request` names by a safe path (opener/safe-open.h), and sends it with the request to the socket `reader`
- * (-1: nobody reads), without waiting. Returns what read() of struct state_files returns.
+ * Opens the file that `request` names by a safe path (opener/safe-open.h), and sends it with the request to the socket
+ * `reader` (-1: no reader), without blocking. Returns what read() of struct state_files returns.
  *
  * A child opens and sends a file that does not belong to root, and this process waits for it as long as `stragglers`
  * allows. If the child has not ended by then, the result is 0 as well, since the file may still be sent. Returns
@@ -40,10 +41,12 @@ struct own_state_files {
     const int *reader; /* the reader's socket; *reader is -1 if there is no reader */
     struct stragglers stragglers;
 };
-/* Without an opener: this process opens state files itself, with its own rights. Leaves ret->records. */
+/*
+ * Used without an opener: this process opens state files itself, with its own privileges. Does not change ret->records.
+ */
 void own_state_files_bind(struct own_state_files *own, struct state_files *ret);
 
-/* The finders that the opener has started. A finder that hangs over a file cannot be ended. Zeroed, it is empty. */
+/* The finders that the opener has started. A finder that hangs on a file cannot be ended. A zeroed struct is empty. */
 struct finders {
     pid_t pids[OPENER_FINDERS_MAX]; /* 0: a free place */
 };
@@ -56,8 +59,8 @@ struct finders {
 int finders_start(struct finders *finders, int ret[2]);
 
 /*
- * How many BPF programs may have maps in the daemon, which occupy the kernel's memory: the one that counts, the one
- * that replaces it, and those that the daemon still reads a last time.
+ * Limit of BPF programs whose maps the daemon holds, because maps use kernel memory: the one that counts, the one that
+ * replaces it, and replaced ones that the daemon still reads a last time.
  */
 #define OPENER_PROGRAMS_MAX 4
 
@@ -69,7 +72,7 @@ struct opener_server {
     const struct bpf_calls *bpf; /* may be NULL */
     const char *cgroups;         /* the directory of the cgroup hierarchy, "" if there is none */
     struct event_quota *events;
-    struct quota *bpf_programs; /* one account, of the maps of BPF programs */
+    struct quota *bpf_programs; /* has one account, for the maps of BPF programs */
     struct finders *finders;
     struct stragglers *stragglers; /* children that open state files */
     struct stragglers *programs;   /* children that open uprobes; NULL: no child is used */

@@ -10,7 +10,10 @@
 
 /* --- Calls of the engine bpf --- */
 
-/* The fields that a call uses, and whether the directory of a cgroup, or two events, come along, as bits. */
+/*
+ * Bits for the fields that a call uses, and for the descriptors that it brings: the directory of a cgroup, or two
+ * events.
+ */
 enum { NUMBER = 1, ID = 2, SHAPE = 4, EVENTS = 8, DIRECTORY = 16, TWO_EVENTS = 32 };
 
 static const unsigned fields[N_OPENER_BPF_CALLS] = {
@@ -47,7 +50,7 @@ static size_t count_fds(const struct opener_bpf_packet *packet)
     return n;
 }
 
-/* Returns -EBADMSG if it is not a call with exactly its fields and `n_fds` descriptors. */
+/* Returns -EBADMSG unless it is a valid call that sets only its own fields and has `n_fds` descriptors. */
 static int opener_bpf_parse(const struct opener_bpf_packet *packet, size_t size, size_t n_fds)
 {
     if (size != sizeof(*packet) || packet->call < OPENER_BPF_START || packet->call >= N_OPENER_BPF_CALLS ||
@@ -89,7 +92,7 @@ static bool call_is_allowed(const struct opener_bpf_packet *packet, const struct
     return true;
 }
 
-/* Returns -EBADRQC if the rules permit no such BPF program, or none as large as this. */
+/* Returns -EBADRQC if the rules do not permit such a BPF program, or not one of this size. */
 static int opener_bpf_check(const struct opener_bpf_packet *packet, const struct opener_rules *rules)
 {
     bool has_program =
@@ -305,7 +308,7 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool of_task,
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
-/* An event whose descriptor could do more than count must be one of the permitted events. */
+/* If an event's descriptor allows more than counting, it must be one of the permitted events. */
 static int check_permitted_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packets between the daemon and its opener, and the check of requests against the opener's rules. Pure: it turns
- * bytes into a request, and checks whether it is allowed.
+ * The packets between the daemon and its opener, and the check of requests against the opener's rules. Pure: parses
+ * bytes into a request and checks whether it is allowed.
  *
- * Each request is one packet of a SOCK_SEQPACKET pair, and has one reply. Both ends are the same binary, so numbers are
- * in the machine's byte order. Descriptors go beside the packet (process/fdpass.h): for a group first the directory of
- * the cgroup, then the leader; for the engine bpf the counters or the directory of the cgroup. The daemon cannot choose
- * the BPF program, only its shape.
+ * Each request is one packet on a SOCK_SEQPACKET socket pair and gets one reply. Both ends are the same binary, so
+ * numbers are in the machine's byte order. Descriptors are attached to the packet (process/fdpass.h): for a group first
+ * the directory of the cgroup, then the leader; for the engine bpf the counters or the directory of the cgroup. The
+ * daemon cannot choose the BPF program, only its shape.
  */
 #ifndef OPENER_PROTOCOL_H
 #define OPENER_PROTOCOL_H
@@ -60,16 +60,19 @@ struct opener_bpf_packet {
     struct opener_packet_header header;
     uint32_t call;
     uint32_t number;        /* set_cpu: the CPU; attach: 0 or 1; assign: the slot */
-    uint64_t id;            /* withdraw; off_cpu: the number of the program, at its start the threshold in ns */
+    uint64_t id;            /* withdraw: the cgroup; off_cpu: the program's number, or on start the threshold in ns */
     struct bpf_shape shape; /* start */
-    /* set_cpu: zero past the shape's events. A descriptor comes along for each SOURCE_READ event, in order. */
+    /*
+     * set_cpu: elements past the shape's events are zero. The packet has a descriptor for each SOURCE_READ event, in
+     * order.
+     */
     struct bpf_event events[BPF_EVENTS_MAX];
 };
-/* Writes the packet with its header filled in to the empty buffer. Returns -ENOMEM on failure. */
+/* Fills in the packet's header and writes the packet to the empty buffer. Returns -ENOMEM on failure. */
 int opener_bpf_write(const struct opener_bpf_packet *packet, struct buffer *ret_packet);
 
 #define OPENER_EVENTS_MAX FD_LIST_MAX
-/* The texts of one request together: names of functions and paths of programs, for probes. */
+/* Limit of the total size of a request's texts: names of functions and paths of programs, for probes. */
 #define OPENER_TEXT_MAX (16 * 1024)
 #define OPENER_MESSAGE_MAX 512
 
@@ -102,7 +105,7 @@ struct opener_file_packet {
  */
 #define OPENER_FINDERS_MAX 8
 
-/* OPENER_REQUEST_STATE. The reply has an error or nothing, and no descriptor. */
+/* OPENER_REQUEST_STATE. The reply has only an error code and no descriptor. */
 struct opener_state_packet {
     struct opener_packet_header header;
     struct state_request request;
@@ -124,10 +127,10 @@ struct opener_request {
 /* `packet` is aligned like uint64_t. Returns -EBADMSG if it is not a valid request with exactly `n_fds` descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * Returns 0, or why the request is refused: -EUNATCH if an opener started for sampling, or for a BPF program with this
- * many slots, would allow it; -ENOPKG for a tracepoint, probe or breakpoint that was not in the configuration at the
- * start, or a PMU that did not exist then; -ENOKEY for a breakpoint of the configuration without opener.breakpoints;
- * -EBADRQC for anything else, which no daemon needs or may have.
+ * Returns 0, or the reason why the request is refused: -EUNATCH if it would be allowed by an opener that was started
+ * for sampling, or for a BPF program with this many slots; -ENOPKG for a tracepoint, probe or breakpoint that was not
+ * in the configuration at the start, or a PMU that did not exist then; -ENOKEY for a breakpoint of the configuration
+ * without opener.breakpoints; -EBADRQC for anything else, which no daemon needs or may have.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
 /* Returns the text of the n-th event, or NULL. It is borrowed from the packet. */
@@ -144,7 +147,7 @@ int opener_request_write_file(const char *path, struct buffer *packet);
 int opener_request_write_finder(struct buffer *packet);
 int opener_request_write_state(const struct state_request *request, struct buffer *packet);
 
-/* The reply to a request. A descriptor comes along for each result that is 0, in order. */
+/* The reply to a request. It carries a descriptor for each result that is 0, in order. */
 struct opener_reply {
     int32_t error; /* of the request as a whole, and then there are no results */
     uint32_t n;
@@ -153,7 +156,7 @@ struct opener_reply {
     struct off_cpu_totals totals; /* off_cpu_read() */
     union {
         int32_t results[OPENER_EVENTS_MAX];
-        char message[OPENER_MESSAGE_MAX]; /* with an error: its sentence with its NUL, or "" */
+        char message[OPENER_MESSAGE_MAX]; /* the message of an error with its NUL, or "" */
     };
 };
 /* The number of bytes to send. */

@@ -13,8 +13,8 @@
 /* --- Events --- */
 
 /*
- * Accounts for threads on each CPU if other processes are sampled. A capture mostly has one event of each thread on a
- * CPU. If many threads share an account, its limit still has room for them (daemon/session.c).
+ * Accounts for threads on each CPU if other processes are sampled. A capture usually has one event for each thread on a
+ * CPU. The limit of an account is high enough for many threads that share it (daemon/session.c).
  */
 #define THREAD_ACCOUNTS 512
 
@@ -140,7 +140,7 @@ static size_t quota_count_lines(struct quota *quota, char *text)
     return (size_t)(line - text);
 }
 
-/* Counts the open files of all accounts anew. On failure the bounds stay as they are. */
+/* Recounts the open files of all accounts. On failure the bounds are unchanged. */
 static int quota_count(struct quota *quota)
 {
     char text[4096];
@@ -213,8 +213,8 @@ static int open_list(int epoll)
 }
 
 /*
- * Checks with an eventfd that the kernel lists registered files, and drops closed ones. If it listed nothing, every
- * request would pass.
+ * Checks with an eventfd that the kernel lists registered files, and drops closed ones. If it did not list them, the
+ * limits would never apply.
  */
 static int quota_test(struct quota *quota)
 {

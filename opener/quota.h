@@ -7,12 +7,12 @@
  * and ends with the last descriptor of the file, wherever that is, in a process or in flight between two (epoll(7); the
  * kernel's eventpoll_release() in __fput()). /proc/self/fdinfo lists the registered files.
  *
- * Every file is on an account. An account has an upper bound on its open files: the last count, plus the files added
- * since. Files are counted afresh only if the bound is too high for a request.
+ * Every file is charged to an account. An account has an upper bound on its open files: the last count plus the files
+ * added since. Files are recounted only if a request would exceed the limit by that bound.
  *
- * Events are limited per CPU. When tasks switch on a CPU, whoever's they are, the kernel goes through the events of the
- * whole CPU and of cgroups there: with thousands of them, every program on the CPU is slow. Events of a thread cost
- * only that thread, so they have limits of their own; threads are told apart by a few bits of their numbers.
+ * Events are limited per CPU. Whenever tasks switch on a CPU, the kernel iterates over the per-CPU and cgroup events
+ * there: thousands of them slow down every program on the CPU. Events of a thread slow down only that thread, so they
+ * have separate limits; threads are assigned to accounts by a few bits of their thread ids.
  */
 #ifndef OPENER_QUOTA_H
 #define OPENER_QUOTA_H
@@ -20,7 +20,7 @@
 #include "base/util.h"
 #include "opener/protocol.h"
 
-/* When it is closed, it is zeroed, and the descriptors are -1. */
+/* A closed quota is zeroed, with descriptors of -1. */
 struct quota {
     int epoll, list; /* `list`: the file of the instance in /proc/self/fdinfo */
     size_t n_accounts;
@@ -42,12 +42,12 @@ void quota_close(struct quota *quota);
  */
 int quota_check(struct quota *quota, size_t first, size_t n_accounts, uint64_t n, uint64_t most);
 /*
- * Puts the file on the account. On failure it is on none: -EUSERS if fs.epoll.max_user_watches is reached, other errors
- * of epoll_ctl(2).
+ * Charges the file to the account. On failure it is charged to none: -EUSERS if fs.epoll.max_user_watches is reached,
+ * other errors of epoll_ctl(2).
  */
 int quota_add(struct quota *quota, size_t account, int fd);
 
-/* CPUs share quotas, because each quota takes two descriptors, and a count goes through all files of one quota. */
+/* CPUs share quotas, because each quota needs two descriptors, and a recount iterates over all files of one quota. */
 #define EVENT_QUOTAS 4
 
 struct event_quota {
@@ -74,8 +74,8 @@ int event_quota_check(struct event_quota *quota, const struct opener_group_packe
  */
 int event_quota_add(struct event_quota *quota, const struct opener_group_packet *group, const int *fds);
 /*
- * From now on a BPF program counts cgroups, so that events of each cgroup are not needed any more: lowers the limit of
- * each CPU.
+ * Lowers the limit of each CPU when a BPF program counts cgroups, because perf events of cgroups are then no longer
+ * needed.
  */
 void event_quota_use_bpf(struct event_quota *quota);
 

@@ -10,7 +10,7 @@
 
 /* --- Files --- */
 
-/* In a pattern, each of these marks matches a run of one to `most` of its characters. */
+/* The marks in patterns. Each matches a run of 1 to `most` of its characters. */
 static const struct {
     char mark;
     const char *characters;
@@ -21,12 +21,12 @@ static const struct {
 };
 
 /*
- * The files: the list of tracepoints, and their ids; the kernel's symbols and modules; processes and their names.
- * Finders read what processes have mapped (opener/opener-server.h).
+ * The files that may be opened: the list of tracepoints and their ids; the kernel's symbols and modules; the list of
+ * processes and their names. Files that processes have mapped are opened by finders (opener/opener-server.h).
  *
- * procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the one that reads it. No
- * directory of tracefs is in the table: who has its descriptor can open what is below it, and bypasses the mode of the
- * root of tracefs, which keeps others out.
+ * procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the one that reads it. The table
+ * has no directory of tracefs: a descriptor of one would give access to all files below it and bypass the mode of
+ * tracefs's root, which excludes other users.
  */
 static const struct shape {
     const char *pattern;
@@ -131,7 +131,7 @@ int opener_permissions_add_event(struct opener_permissions *permissions, const s
     };
 
     /*
-     * The kernel takes config1 of a probe for a pointer. The parser of events refuses a number there
+     * The kernel interprets config1 of a probe as a pointer. The parser of events refuses a number there
      * (perf/event-term.c); the opener must never pass one on.
      */
     if (kind == PMU_COUNTING || kind == PMU_TRACING || (kind == PMU_PROBE && event.config1)) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules that say what the opener may open. They are settled before the opener is forked, and no request widens
- * them: only a restart permits more.
+ * The rules for what the opener may open. They are fixed before the opener is forked, and no request can extend them:
+ * only a restart can.
  *
- * Files are permitted by the shapes of their paths, listed in a table. The shape alone says what a path names. No shape
- * permits a dot, so that a path cannot leave its directory.
+ * Files are permitted by patterns for their paths, listed in a table, and the pattern alone determines the kind of
+ * file. No pattern permits a dot, so a path cannot leave its directory.
  */
 #ifndef OPENER_RULES_H
 #define OPENER_RULES_H
@@ -16,19 +16,20 @@
 #define OPENER_PATH_MAX 256
 
 enum opener_file_kind {
-    OPENER_FILE_UNKNOWN, /* no shape matches, or only one for a daemon that samples */
+    OPENER_FILE_UNKNOWN, /* no pattern matches, or only a pattern for a daemon that samples */
     OPENER_FILE_TRACEFS,
     OPENER_FILE_PROC,
 };
 
-/* Returns what the path names. Pure. */
+/* Returns the kind of file that the path names. Pure. */
 enum opener_file_kind opener_path_kind(const char *path, bool sampling);
 /* Whether the daemon asks the opener first: every process may open the file, but sees less without privileges. */
 bool opener_path_asks_opener_first(const char *path, bool sampling);
 
 /*
- * An event whose descriptor could do more than count. The opener opens exactly the event of the configuration: a
- * tracepoint by its id, a probe by its function or file and its offset, a breakpoint by address, length and access.
+ * A permitted event whose descriptor allows more than counting. The opener opens only the exact event of the
+ * configuration: a tracepoint by its id, a probe by its function or file and its offset, a breakpoint by address,
+ * length and access.
  */
 struct opener_permitted_event {
     uint32_t type, bp_type;
@@ -37,15 +38,15 @@ struct opener_permitted_event {
     bool samples; /* the sampler may open it too */
 };
 
-/* Limits on the events that are open at the same time. Nothing raises them later. */
+/* Limits on the events that are open at the same time. They are never raised later. */
 struct opener_event_limits {
     uint64_t cpu;        /* of a whole CPU, and of cgroups on it */
     uint64_t cpu_of_bpf; /* the same, once a BPF program has counted cgroups */
     uint64_t thread;     /* of one thread, on each CPU and for all CPUs */
-    uint64_t threads;    /* of all threads there together */
+    uint64_t threads;    /* of all these threads together */
 };
 
-/* The permissions that the configuration gives. The caller fills them. */
+/* The permissions that follow from the configuration. The caller fills them in. */
 struct opener_permissions {
     struct opener_event_limits limits;
     bool sampling;      /* samples of all tasks */
@@ -62,8 +63,8 @@ struct opener_permissions {
     size_t n_sockets;
 };
 /*
- * Adds a copy of the event. Adds nothing for an event that only counts, which needs no permission, and for one that is
- * never permitted. Returns -ENOMEM on failure.
+ * Adds a copy of the event. Ignores an event that only counts, which needs no permission, and an event that is never
+ * permitted. Returns -ENOMEM on failure.
  */
 int opener_permissions_add_event(struct opener_permissions *permissions, const struct attr *attr, bool samples);
 /* Adds a copy of the path; NULL and "" add nothing. Returns -ENOMEM on failure. */
@@ -86,15 +87,15 @@ struct opener_rules {
      */
     bool needs_admin;
     /*
-     * The types of the PMUs that existed at the start, by what their descriptors can do. Events of other PMUs are
-     * permitted one by one.
+     * The types of the PMUs that existed at the start, by what their descriptors allow. Events of other PMUs are
+     * permitted individually.
      */
     struct opener_types counting, tracing, probing;
 };
 
 /*
- * Makes the rules for this process and the machine's PMUs, which sysfs lists. Takes over the permissions in any case.
- * Returns -ENOMEM on failure, and then nothing needs to be released.
+ * Makes the rules for this process and the machine's PMUs, which sysfs lists. Takes ownership of the permissions even
+ * on failure. Returns -ENOMEM on failure; nothing needs to be released then.
  */
 int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *permissions);
 void opener_rules_done(struct opener_rules *rules);

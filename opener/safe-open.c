@@ -20,10 +20,10 @@ struct walk {
     struct sys *sys;
     int at; /* O_PATH descriptor of the current directory; at the end, of the file */
     struct stat status;
-    uid_t owner;       /* the one user besides root who owns something on the path; 0: none so far */
-    const uid_t *user; /* who must own the file; NULL: any one user */
+    uid_t owner;       /* the only user besides root who owns a component of the path; 0: none so far */
+    const uid_t *user; /* the required owner of the file; NULL: any single user */
     unsigned links;
-    /* The part of the path that is not walked yet. */
+    /* The rest of the path that has not been walked. */
     char rest[PATH_MAX];
 };
 
@@ -38,7 +38,7 @@ static int walk_check_owner(struct walk *walk)
     return 0;
 }
 
-/* Continues at `fd`, which it takes over. */
+/* Continues the walk at `fd`, of which it takes ownership. */
 static int walk_enter(struct walk *walk, int fd)
 {
     if (fd < 0)
@@ -53,7 +53,7 @@ static int walk_begin(struct walk *walk, const char *path)
     return walk_enter(walk, open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Moves the next name from the rest to `name`. Returns 1, 0 at the end of the path, or -ENAMETOOLONG. */
+/* Moves the next component of the rest to `name`. Returns 1, 0 at the end of the path, or -ENAMETOOLONG. */
 static int walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
@@ -86,8 +86,8 @@ static int walk_follow(struct walk *walk, int link)
 }
 
 /*
- * Returns -EBADRQC if others could have put something into the directory. Returns -EACCES for a directory that is
- * closed to the user: the user's files cannot be there, and nobody may use the user's name to learn what is.
+ * Returns -EBADRQC if other users can write to the directory. Returns -EACCES if the user may not enter it: the user's
+ * files cannot be there, and a request in the user's name must not reveal what the directory contains.
  */
 static int directory_check(const struct walk *walk)
 {
@@ -120,7 +120,7 @@ static int walk_step(struct walk *walk, const char *name)
     return r < 0 ? r : walk_follow(walk, fd);
 }
 
-/* Checks the file before opening it, because opening a device has effects. */
+/* Checks the file before opening it, because opening a device can have side effects. */
 static int walk_open(const struct walk *walk)
 {
     char link[64];

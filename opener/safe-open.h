@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens a file by a safe path: a path on which no user can have put another file in its place, except a file of their
- * own. The opener opens the configuration's own files this way, and the programs that probes are set in.
+ * Opens a file by a safe path: a path on which no user can have replaced the file, except by a file of their own. The
+ * opener opens the configuration's own files this way, and the programs that probes are set in.
  */
 #ifndef OPENER_SAFE_OPEN_H
 #define OPENER_SAFE_OPEN_H
@@ -10,8 +10,8 @@
 
 /*
  * Opens the regular file at `path` for reading; the caller closes it. Symbolic links are followed. The path is safe if
- * each directory, link and file on it belongs to root, or some of them to one other user who also owns the file, and if
- * no directory is writable for others unless it is sticky, like /tmp. Returns -EBADRQC for any other path; errors of
+ * each directory, link and file on it belongs to root or to one other user, who must then also own the file, and if no
+ * directory is writable for others unless it is sticky, like /tmp. Returns -EBADRQC for any other path; errors of
  * open(2). Allocates nothing.
  */
 int opener_safe_path_open(struct sys *sys, const char *path);

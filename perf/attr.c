@@ -20,8 +20,8 @@
 struct attr_words {
     uint64_t words[ATTR_WORDS]; /* config, config1, config2, config3 */
     const char *text;           /* the function or file of a probe, borrowed from the event; NULL: none */
-    double scale;               /* the scale of an event that sysfs names; otherwise 1 */
-    const char *unit;           /* its unit, borrowed from the PMU; otherwise "" */
+    double scale;               /* scale of an event that sysfs names; 1 for other events */
+    const char *unit;           /* unit of that event, borrowed from the PMU; "" for other events */
 };
 
 /* --- Terms --- */
@@ -30,8 +30,8 @@ struct attr_words {
 static const char *const word_names[ATTR_WORDS] = {"config", "config1", "config2", "config3"};
 
 /*
- * The terms of probes are not in `format/` of sysfs. "func" and "path" are text (perf_event_open(2)), which no word can
- * hold.
+ * The probe PMUs do not list these terms in sysfs's `format/`. The values of "func" and "path" are strings
+ * (perf_event_open(2)), which do not fit into a config word.
  */
 #define TEXT (-1)
 static const struct {
@@ -206,7 +206,10 @@ static int lay_event_name(const struct event *event, const struct pmu *pmu, stru
 
     if (named)
         return lay_named(event, pmu, named, event->offset, words, error);
-    /* If sysfs has the name in a garbled file, its number may differ from libpfm4's, so libpfm4 is not asked. */
+    /*
+     * If sysfs lists the name but its file is garbled, libpfm4 is not consulted: it may encode another event by that
+     * name.
+     */
     if (defects_find(&pmu->defects, event->name) || pfm_encode(pmu, event->name, &found) < 0)
         return unknown_term(pmu, event->name, event->offset, error);
     if (!pmu_has_number(pmu, found.words[0]))
@@ -218,9 +221,9 @@ static int lay_event_name(const struct event *event, const struct pmu *pmu, stru
 }
 
 /*
- * For an EVENT_PMU or an EVENT_NAME. The event's own terms override those of an event of sysfs that it names. Returns
- * -ENOENT for a term or event that the PMU does not have, with the nearest names; -EINVAL for a value that does not
- * fit.
+ * For an EVENT_PMU or an EVENT_NAME. Terms written in the event override the terms of the sysfs event that it names.
+ * Returns -ENOENT for a term or event that the PMU does not have, with the nearest names; -EINVAL for a value that does
+ * not fit.
  */
 static int attr_words_build(const struct event *event, const struct pmu *pmu, struct attr_words *ret,
                             struct error *error)
@@ -278,8 +281,8 @@ static const struct pmu *attr_find_named(const struct machine *machine, const st
 }
 
 /*
- * The core PMU takes precedence, even if its file of that name is garbled, so that each kind of CPU counts its own
- * event of that name. Building the attr reports a garbled file.
+ * The core PMU takes precedence even if its file of that name is garbled, so that each kind of CPU counts its own event
+ * of that name. The garbled file is reported when the attr is built.
  */
 static const struct pmu *pmu_of_name(const struct machine *machine, const struct event *event, unsigned cpu)
 {
@@ -331,7 +334,7 @@ static int attr_no_pmu(const struct machine *machine, const struct event *event,
 
 #define CACHE_NAMES_MAX 64
 
-/* Returns the error of a name that only a garbled file has, or 0 for any other name. */
+/* Returns an error if the only sysfs file of that name is garbled, otherwise 0. */
 static int attr_defect(const struct machine *machine, const struct event *event, struct error *error)
 {
     for (size_t i = 0; i < machine->n_pmus; i++) {
@@ -370,7 +373,7 @@ static int attr_no_event(const struct machine *machine, const struct event *even
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
-/* Builds the event on each PMU that has the name, by sysfs or by libpfm4. */
+/* Builds the event on each PMU for which sysfs or libpfm4 knows the name. */
 static int attr_check_name(struct sys *sys, const struct machine *machine, const struct event *event,
                            struct error *error)
 {
@@ -385,7 +388,7 @@ static int attr_check_name(struct sys *sys, const struct machine *machine, const
         int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
         if (r < 0 && (in_sysfs || r != -ENOENT))
             return r;
-        found = true; /* even on -ENOENT: not every CPU implements what libpfm4 lists for its kind */
+        found = true; /* even on -ENOENT: a CPU may lack events that libpfm4 lists for its model */
     }
     return found ? 0 : attr_no_event(machine, event, error);
 }
@@ -456,17 +459,18 @@ static int read_tracepoint(struct sys *sys, const struct machine *machine, const
     if (r == -ENOENT)
         return attr_no_tracepoint(sys, machine, event, error);
     if (r == -EACCES || r == -EPERM)
-        return error_set_at(error, r, event->offset,
-                            "the id of tracepoint %s:%s may not be read below %s: run perfcountd with sudo, grant "
-                            "CAP_DAC_READ_SEARCH, or "
-                            "let its group in (sudo mount -o remount,gid=GROUP,mode=750 %s)",
-                            event->system, event->name, machine->tracefs, machine->tracefs);
+        return error_set_at(
+            error, r, event->offset,
+            "no permission to read the id of tracepoint %s:%s below %s: run perfcountd with sudo, grant "
+            "CAP_DAC_READ_SEARCH, or "
+            "let its group in (sudo mount -o remount,gid=GROUP,mode=750 %s)",
+            event->system, event->name, machine->tracefs, machine->tracefs);
     if (r < 0)
         return error_set_at(error, r, event->offset, "the id of tracepoint %s:%s cannot be read below %s: %s",
                             event->system, event->name, machine->tracefs, strerror(-r));
     r = number_parse_u64(text, ret_id);
-    return r < 0 ? error_set_at(error, -EINVAL, event->offset, "the id of tracepoint %s:%s is no number", event->system,
-                                event->name)
+    return r < 0 ? error_set_at(error, -EINVAL, event->offset, "the id of tracepoint %s:%s is not a number",
+                                event->system, event->name)
                  : 0;
 }
 
@@ -485,8 +489,8 @@ static int attr_put_words(const struct event *event, const struct attr_words *wo
 }
 
 /*
- * With the plain type the kernel chooses the PMU of the CPU. A kernel that accepts the PMU's type in config gets it, so
- * that it cannot choose another PMU.
+ * Without an extended type, the kernel chooses a PMU that covers the CPU. If the kernel supports extended types, the
+ * PMU's type is put into config, so that the kernel cannot choose another PMU.
  */
 static void put_generic(const struct event *event, struct attr *attr)
 {
@@ -500,7 +504,7 @@ static void put_generic(const struct event *event, struct attr *attr)
 }
 
 /*
- * Whether the term is an event that the kernel defines, on a core PMU whose sysfs does not list it: "cpu_core/cycles/",
+ * Whether the term is a generic event on a core PMU that does not list it in sysfs: "cpu_core/cycles/",
  * "cpu/LLC-loads/".
  */
 static bool is_generic_of_core(const struct event *event, const struct pmu *pmu, struct event *ret)

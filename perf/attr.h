@@ -2,9 +2,9 @@
 /*
  * Builds the struct perf_event_attr with which the kernel counts an event on one PMU (perf_event_open(2)).
  *
- * An event (perf/event.h) is parsed text, without a machine. Here it is bound to a PMU: its name or terms become bits
- * of config, config1, config2 and config3, by the formats that sysfs lists for the PMU. libpfm4 supplies names that
- * sysfs does not have, tracefs supplies the ids of tracepoints.
+ * An event (perf/event.h) is parsed text that does not depend on the machine. This module binds it to a PMU: the
+ * event's name or terms become bits of config, config1, config2 and config3, as the PMU's formats in sysfs say. libpfm4
+ * supplies names that sysfs does not have, tracefs supplies the ids of tracepoints.
  */
 #ifndef PERF_ATTR_H
 #define PERF_ATTR_H
@@ -33,8 +33,9 @@ struct attr {
 /*
  * Returns the PMU that counts `event` on `cpu`: the core PMU for hardware, raw and cache events; "software",
  * "tracepoint" or "breakpoint" for theirs; otherwise the PMU that the event names, if it covers the CPU. Returns NULL
- * if the CPU does not have the event, which is not an error: events of a PMU with a cpumask count for several CPUs, and
- * get NULL on each of them. An event whose PMU does not exist also gets NULL for every CPU; attr_check() reports it.
+ * if the event is not counted per CPU there, which is not an error: events of a PMU with a cpumask count for several
+ * CPUs, so NULL is returned for each CPU. NULL is also returned for every CPU if the PMU does not exist; attr_check()
+ * reports that.
  */
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu);
 

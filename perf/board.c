@@ -19,7 +19,7 @@
  */
 static const char *const trees[] = {"/proc/device-tree", "/sys/firmware/devicetree/base"};
 
-/* Whether reading it again would fail in the same way. */
+/* Whether the error is permanent, so that another read would fail in the same way. */
 static bool is_lasting(int error)
 {
     return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -EFBIG;
@@ -61,7 +61,7 @@ static void copy_string(char *to, size_t room, const char *text, size_t size, si
     copy_name(to, room, text, end ? (size_t)(end - text) : size);
 }
 
-/* `compatible` lists the board and what it resembles, from the most specific to the chip (Devicetree Specification). */
+/* `compatible` is a list of strings from the board, the most specific, to the chip (Devicetree Specification). */
 static int load_tree(struct sys *sys, const char *tree, struct board *board)
 {
     _cleanup_(freep) char *model = NULL, *compatible = NULL;
@@ -88,7 +88,7 @@ static int load_name(struct sys *sys, const char *directory, const char *file, c
     return text && size == 0 ? -ENODATA : r;
 }
 
-/* Virtual machines often have a product and no board. */
+/* Virtual machines often have a product name and no board name. */
 static int load_dmi(struct sys *sys, struct board *board)
 {
     char vendor[BOARD_NAME_SIZE], name[BOARD_NAME_SIZE], both[2 * BOARD_NAME_SIZE];

@@ -16,12 +16,13 @@
 struct board {
     char model[BOARD_NAME_SIZE]; /* "Orange Pi 5" */
     char soc[BOARD_NAME_SIZE];   /* "rockchip,rk3588s": the device tree's name for the chip; "" without a device tree */
-    char kernel[BOARD_NAME_SIZE]; /* "5.10.110-rockchip-rk3588", as uname(2) has it */
+    char kernel[BOARD_NAME_SIZE]; /* release from uname(2): "5.10.110-rockchip-rk3588" */
 };
 
 /*
- * Reads /proc/device-tree, else /sys/class/dmi/id. A file that does not exist, is hidden or is too long is "". Returns
- * any other error of open(2) or read(2), which may pass, -ENODATA for an empty file where none ever is, or -ENOMEM.
+ * Reads /proc/device-tree, else /sys/class/dmi/id. A file that does not exist, is hidden or is too long counts as "".
+ * Returns any other error of open(2) or read(2), which may be temporary; -ENODATA if a file is empty that never should
+ * be; or -ENOMEM.
  */
 int board_load(struct sys *sys, struct board *ret);
 

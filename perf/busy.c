@@ -5,7 +5,9 @@
 
 #include "base/cleanup.h"
 
-/* Idle time that fell by more than rounding does began at 0 again: the CPU was offline for a moment. */
+/*
+ * If idle time falls by more than the rounding error, the kernel restarted it from 0: the CPU was offline for a moment.
+ */
 #define FALL_MAX_SECONDS 0.1
 
 void busy_times_done(struct busy_times *times, struct sys *sys)
@@ -32,7 +34,7 @@ const struct busy_time *busy_times_find(const struct busy_times *times, unsigned
     return time && time->known ? time : NULL;
 }
 
-/* The total stands still where rounding would make it decrease. */
+/* Where rounding would make the total decrease, it stays unchanged. */
 static void busy_time_add(struct busy_time *time, double rest, uint64_t monotonic_ns)
 {
     double passed = (double)(monotonic_ns - time->monotonic_ns) / (double)NSEC_PER_SEC;

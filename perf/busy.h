@@ -2,9 +2,9 @@
 /*
  * How long each CPU was busy: neither idle, nor waiting for I/O, nor taken by the hypervisor.
  *
- * The time is what passed less the idle and the stolen time in /proc/stat. The sum of its other columns would be less
- * exact, since many kernels charge a whole tick to whatever runs at the tick, and measure only idle time. Idle time has
- * the resolution of proc(5), 1/100 s.
+ * Busy time is the elapsed time minus the idle and stolen time in /proc/stat. The sum of its other columns would be
+ * less exact, since many kernels charge a whole tick to whatever runs at the tick, and measure only idle time. Idle
+ * time has the resolution of proc(5), 1/100 s.
  */
 #ifndef PERF_BUSY_H
 #define PERF_BUSY_H
@@ -16,11 +16,11 @@ struct busy_time {
     unsigned cpu;
     bool known;        /* the last reading had the CPU */
     uint64_t total_ns; /* since the first reading that had the CPU, while it was online; never decreases */
-    /* Of the last successful reading, to which the next one is compared. */
+    /* Values of the last successful reading, the baseline of the next one. */
     bool compared;
     uint64_t monotonic_ns;
     double rest;  /* seconds that were idle or stolen */
-    double exact; /* seconds: the total before rounding errors were kept from decreasing it */
+    double exact; /* seconds: the total before it is clamped so that it never decreases */
 };
 
 /* All zero before the first reading. */
@@ -28,17 +28,19 @@ struct busy_times {
     struct busy_time *items; /* in no particular order */
     size_t n;
     struct kept_file stat; /* /proc/stat */
-    struct buffer text;    /* what was read last, kept for its memory */
+    struct buffer text;    /* the last text read; kept so that its memory is reused */
 };
 
-/* Reads /proc/stat. No CPU is known after a failure; a later reading makes up for it. Returns errors of
- * idle_times_load(), or -ENOMEM. */
+/*
+ * Reads /proc/stat. After a failure no CPU is known until a later reading succeeds, which includes the time since the
+ * last successful one. Returns errors of idle_times_load(), or -ENOMEM.
+ */
 int busy_times_load(struct busy_times *times, struct sys *sys);
-/* Adds what happened until a reading at `monotonic_ns`. Pure. Returns -ENOMEM on failure. */
+/* Adds the busy time up to a reading taken at `monotonic_ns`. Pure. Returns -ENOMEM on failure. */
 int busy_times_add(struct busy_times *times, const struct idle_times *idle, uint64_t monotonic_ns);
 /* Returns NULL if the last reading did not have the CPU. */
 const struct busy_time *busy_times_find(const struct busy_times *times, unsigned cpu);
-/* Closes what is open. The totals stay, so that a later reading goes on from them; until then no CPU is known. */
+/* Closes the file. The totals are kept, and a later reading continues them; until then no CPU is known. */
 void busy_times_suspend(struct busy_times *times, struct sys *sys);
 void busy_times_done(struct busy_times *times, struct sys *sys);
 

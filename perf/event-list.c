@@ -52,8 +52,8 @@ DEFINE_CLEANUP(struct offered_events *, offered_events_free);
 /* --- Gathering --- */
 
 /*
- * Whether the kernel opens the event on the PMU. An event that this process is not permitted to open is listed as well,
- * and so is one that is refused for a passing reason, because the list is kept for a long time.
+ * Whether the kernel opens the event on the PMU. Events that this process may not open, or that are refused for a
+ * temporary reason, are listed too, because the list is cached for a long time.
  */
 static bool is_offered(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu)
 {

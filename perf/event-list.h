@@ -3,7 +3,7 @@
  * Lists every event that this machine offers: generic events that its PMUs accept (each is tried), events that sysfs
  * and libpfm4 name, and tracepoints.
  *
- * The event loop's thread makes and frees the list, because that uses the kernel seam and the machine's reference
+ * The list is made and freed in the event loop's thread, because that uses struct sys and the machine's reference
  * count. Visiting and writing the list, which is most of the work, may happen in another thread.
  */
 #ifndef PERF_EVENT_LIST_H
@@ -19,11 +19,11 @@ struct offered_event {
 };
 
 /*
- * Asks the kernel which events it accepts. The list holds a reference to the machine. Returns -ENOMEM, or an error of
- * reading the tracepoints that may pass (see reason_span()).
+ * Asks the kernel which events it accepts. The list holds a reference to the machine. Returns -ENOMEM, or a temporary
+ * error of reading the tracepoints (see reason_span()).
  */
 int offered_events_new(struct sys *sys, struct machine *machine, struct offered_events **ret);
-/* Only in the event loop's thread. NULL is allowed. */
+/* Call in the event loop's thread only. NULL is allowed. */
 struct offered_events *offered_events_free(struct offered_events *offered);
 
 /* Calls `visit` for each event. May run in any thread. The event is valid only during the call. */

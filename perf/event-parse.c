@@ -49,8 +49,8 @@ static unsigned find_access(char c)
 }
 
 /*
- * Parses an access, as in ":w"; the default is "rw". Other letters after the colon are modifiers and are left to the
- * caller.
+ * Parses the access of a breakpoint, as in ":w"; the default is "rw". If other letters follow the colon, they are
+ * modifiers, and the caller parses them.
  */
 static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error *error)
 {
@@ -63,7 +63,7 @@ static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error
     for (cursor->at++; find_access(cursor_peek(cursor)); cursor->at++) {
         unsigned one = find_access(cursor_peek(cursor));
         if (access & one)
-            return error_set_at(error, -EINVAL, cursor->at, "the access \"%c\" stands here twice", cursor_peek(cursor));
+            return error_set_at(error, -EINVAL, cursor->at, "the access \"%c\" is given twice", cursor_peek(cursor));
         access |= one;
     }
     *ret = access;
@@ -156,7 +156,7 @@ static int parse_numeric_part(struct event_cursor *cursor, uint64_t *ret, struct
 
     if (number_parse_u64_n(cursor->text + cursor->at, size, ret) < 0)
         return error_set_at(error, -EINVAL, cursor->at,
-                            "the number of an event is one like 17 or 0x11, of at most 64 bits");
+                            "an event number must be like 17 or 0x11, with at most 64 bits");
     cursor->at += size;
     return 0;
 }
@@ -165,16 +165,15 @@ static int refuse_type(uint64_t type, size_t offset, struct error *error)
 {
     if (type == PERF_TYPE_TRACEPOINT)
         return error_set_at(error, -EINVAL, offset,
-                            "the number of a tracepoint may be another one after the next boot: write its name, as in "
+                            "the number of a tracepoint may change at the next boot: write its name, as in "
                             "sched:sched_switch");
     if (type == PERF_TYPE_BREAKPOINT)
         return error_set_at(error, -EINVAL, offset, "a breakpoint has an address: write it as in mem:0x1000/8:w");
-    return error_set_at(
-        error, -EINVAL, offset,
-        "the number %" PRIu64
-        " of a PMU may be another one after the next boot: write its name, as in PMU/config=0x11/ (0 is "
-        "hardware, 1 software, 3 cache, 4 raw)",
-        type);
+    return error_set_at(error, -EINVAL, offset,
+                        "the number %" PRIu64
+                        " of a PMU may change at the next boot: write its name, as in PMU/config=0x11/ (0 is "
+                        "hardware, 1 software, 3 cache, 4 raw)",
+                        type);
 }
 
 static int make_raw(uint64_t config, struct event *event, struct error *error)
@@ -214,10 +213,10 @@ static int make_generic(uint64_t config, size_t offset, struct event *event, str
 }
 
 /*
- * Parses TYPE:CONFIG into the same event as its name would: "1:1" is task-clock, "4:0x11" is r11. Types 0, 1, 3 and 4
- * mean the same on every kernel (include/uapi/linux/perf_event.h). Other types are refused: PMUs and tracepoints get
- * other numbers at another boot, and a breakpoint is more than two numbers. Returns -EINVAL at the number that is
- * refused, or -ENOMEM.
+ * Parses TYPE:CONFIG into the same event as the event's name: "1:1" is task-clock, "4:0x11" is r11. Types 0, 1, 3 and 4
+ * mean the same on every kernel (include/uapi/linux/perf_event.h). Other types are refused: the numbers of PMUs and
+ * tracepoints may change at each boot, and two numbers do not describe a breakpoint. Returns -EINVAL at the refused
+ * number, or -ENOMEM.
  */
 static int numeric_parse(struct event_cursor *cursor, struct event *event, struct error *error)
 {
@@ -250,7 +249,7 @@ static int numeric_parse(struct event_cursor *cursor, struct event *event, struc
 #define EVENTS_MAX 64
 #define GROUPS_MAX 256
 
-/* A name that is not a valid metric name is made valid. */
+/* Converts a name that is not a valid metric name to a valid one. */
 static int take_metric_name(struct event *event, const struct event_term *term, struct error *error)
 {
     if (!term->text)
@@ -263,7 +262,7 @@ static int take_metric_name(struct event *event, const struct event_term *term, 
     return 0;
 }
 
-/* Period or frequency of a sampled event: attr.sample_period, of which the kernel accepts 63 bits. */
+/* Period or frequency of a sampled event. It is passed in attr.sample_period, of which the kernel accepts 63 bits. */
 static int take_rate(struct event *event, const struct event_term *term, struct error *error)
 {
     if (!term->text || !term->numeric || term->value == 0 || term->value > INT64_MAX)
@@ -322,8 +321,8 @@ static int parse_terms(struct event_cursor *cursor, struct event *event, struct 
 }
 
 /*
- * Length of the name of a tracepoint or of its system at `text`: [a-z0-9_]+, of which not all are digits. Names of
- * systems may begin with a digit ("9p"). 0 if there is no name.
+ * Length of the name of a tracepoint or of its system at `text`: [a-z0-9_]+ with at least one character that is not a
+ * digit. Names of systems may begin with a digit ("9p"). 0 if there is no name.
  */
 static size_t tracepoint_name_size(const char *text)
 {
@@ -381,7 +380,7 @@ static int parse_pmu(struct event_cursor *cursor, size_t size, struct event *eve
     return r < 0 ? r : parse_terms(cursor, event, error);
 }
 
-/* Parses an event without a PMU, which begins with a word of `size` characters. */
+/* Parses an event that names no PMU and begins with a word of `size` characters. */
 static int parse_word(struct event_cursor *cursor, size_t size, struct event *event, struct error *error)
 {
     const char *word = cursor->text + cursor->at;
@@ -412,10 +411,10 @@ static int parse_word(struct event_cursor *cursor, size_t size, struct event *ev
 }
 
 /*
- * A clock counts time whatever the CPU does: the kernel accepts all modifiers and ignores them. When it counts, u, k
- * and I are refused, because the count would be mistaken for the time in that mode. h, G and H are accepted, as in
- * perf, and the metric name leaves them out (event_has_ignored_modifiers()). When it samples, h, G and H are refused:
- * with h alone it would never sample.
+ * A clock counts time whatever the CPU does: the kernel accepts all modifiers and ignores them. On a clock that counts,
+ * u, k and I are refused, because the count would be mistaken for the time in that mode; h, G and H are accepted, as in
+ * perf, and the metric name leaves them out (event_has_ignored_modifiers()). On a clock that samples, h, G and H are
+ * refused: with h alone it would never sample.
  */
 static int check_clock(const struct event *event, unsigned modifiers, bool samples, size_t offset, struct error *error)
 {
@@ -492,7 +491,7 @@ static int parse_kind(struct event_cursor *cursor, struct event *event, struct e
     return parse_word(cursor, size, event, error);
 }
 
-/* Parses "/name=x/" after an event without a PMU. The list of terms may be empty: "cycles//". */
+/* Parses the terms after an event that names no PMU: "/name=x/". The list may be empty: "cycles//". */
 static int parse_own_terms(struct event_cursor *cursor, struct event *event, struct error *error)
 {
     if (event->kind == EVENT_PMU || event->kind == EVENT_NAME || !cursor_take(cursor, '/'))
@@ -674,8 +673,8 @@ static int parse_list(const char *text, bool samples, struct event_list *ret, st
         return r;
     if (groups.n > 1)
         return error_set_at(error, -EINVAL, groups.groups[1].offset,
-                            "only one group can stand here: write all events inside one pair of braces, or sample the "
-                            "others in a stream of their own");
+                            "only one group is allowed here: write all events inside one pair of braces, or sample the "
+                            "others in a separate stream");
     if (groups.groups[0].name)
         return error_set_at(error, -EINVAL, groups.groups[0].offset,
                             "a group has no name here: leave out \"%.64s\" before the brace", groups.groups[0].name);
@@ -705,15 +704,14 @@ int event_parse(const char *text, struct event *ret, struct error *error)
         return r;
     cursor_skip_space(&cursor);
     if (group_starts_here(&cursor, &name, &before))
-        return error_set_at(error, -EINVAL, cursor.at, "one event stands here: leave out the %sbraces",
+        return error_set_at(error, -EINVAL, cursor.at, "a group is not allowed here: leave out the %sbraces",
                             name > 0 ? "name and the " : "");
     r = parse_event_here(&cursor, &event, error);
     if (r < 0)
         return r;
     cursor_skip_space(&cursor);
     if (cursor_peek(&cursor) == ',')
-        return error_set_at(error, -EINVAL, cursor.at,
-                            "only one event can stand here: write one more entry in the list");
+        return error_set_at(error, -EINVAL, cursor.at, "only one event is allowed here: add another entry to the list");
     if (cursor_peek(&cursor))
         return cursor_set_error(&cursor, "the end", error);
     if (event_build_metric(&event) < 0)

@@ -18,9 +18,9 @@
 struct perf_event_attr;
 
 /*
- * Whether a breakpoint watches only a program's memory, never the kernel's. With 64-bit addresses the upper half
- * belongs to the kernel on every machine. With 32-bit addresses the border depends on the kernel, so the attr must have
- * exclude_kernel, with which the kernel refuses its own addresses (kernel/events/hw_breakpoint.c,
+ * Whether a breakpoint can only be in a program's memory, never in the kernel's. The upper half of 64-bit addresses
+ * belongs to the kernel on every machine. For 32-bit addresses the border depends on the kernel, so the attr must have
+ * exclude_kernel, which makes the kernel refuse its own addresses (kernel/events/hw_breakpoint.c,
  * hw_breakpoint_parse()). Pure.
  */
 bool breakpoint_is_in_user_memory(const struct perf_event_attr *attr);

@@ -99,10 +99,10 @@ int cursor_parse_modifiers(struct event_cursor *cursor, unsigned *modifiers, uns
         if (c == 'P')
             p = PRECISE_MAX;
         else if (c == 'p' && ++p > PRECISE_MAX)
-            return error_set_at(error, -EINVAL, cursor->at, "the modifier \"p\" may stand at most %d times",
+            return error_set_at(error, -EINVAL, cursor->at, "the modifier \"p\" may be repeated at most %d times",
                                 PRECISE_MAX);
         if (seen & modifier)
-            return error_set_at(error, -EINVAL, cursor->at, "the modifier \"%c\" stands here twice", c);
+            return error_set_at(error, -EINVAL, cursor->at, "the modifier \"%c\" is given twice", c);
         seen |= modifier;
     }
     *modifiers |= seen;
@@ -119,8 +119,8 @@ static bool is_capitals(const char *text, size_t size)
 }
 
 /*
- * Whether the text is modifiers, which end a name of libpfm4. I and S alone are unit masks there, for states of cache
- * lines: "L2_LINES_IN:S".
+ * Whether the text consists of modifiers that may follow a libpfm4 name. I and S alone are unit masks in libpfm4, for
+ * states of cache lines: "L2_LINES_IN:S".
  */
 static bool ends_pfm_name(const char *text, size_t size)
 {
@@ -128,8 +128,8 @@ static bool ends_pfm_name(const char *text, size_t size)
 }
 
 /*
- * Length of ":UMASK:c=1" in libpfm4's "EVENT:UMASK:c=1", without the modifiers after it. `bare`: the name has no
- * prefix. Then only a word in capitals is accepted as a unit mask, since any other word may be a mistake.
+ * Length of ":UMASK:c=1" in libpfm4's "EVENT:UMASK:c=1", without the modifiers after it. If the name has no prefix
+ * (`bare`), only a word in capitals is accepted as a unit mask, since any other word may be a mistake.
  */
 static size_t attributes_size(const char *text, bool bare)
 {
@@ -178,7 +178,7 @@ static bool is_value(char c)
     return c > ' ' && c <= '~' && !strchr(",/{}=", c);
 }
 
-/* Parses the path of a file. It contains slashes, so it ends at a comma instead, and another term must follow. */
+/* Parses the path of a file. A path contains slashes, so only a comma ends it, and another term must follow. */
 static int parse_path(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
@@ -188,7 +188,7 @@ static int parse_path(struct event_cursor *cursor, struct event_term *term, stru
         size++;
     if (text[size] != ',' || text[size - 1] == '/')
         return error_set_at(error, -EINVAL, cursor->at,
-                            "a file's name ends at a comma: write another term behind it, as in "
+                            "a file name ends at a comma: add another term after it, as in "
                             "uprobe/path=/bin/bash,offset=0x1234/");
     term->text = strndup(text, size);
     cursor->at += size;
@@ -292,7 +292,8 @@ int event_terms_parse_text(const char *text, struct event_terms *ret, struct err
 }
 
 /*
- * Terms of perf that no event accepts here, and why. Terms for sampling get another error if the event is only counted.
+ * Terms of perf that perfcountd does not support, and why. Terms for sampling get a different error if the event is
+ * only counted.
  */
 static const struct {
     const char *name;
@@ -311,8 +312,8 @@ static const struct {
     {"no-overwrite", true, "is not supported"},
     {"aux-output", true, "is not supported"},
     {"aux-sample-size", true, "is not supported"},
-    {"inherit", false, "is not for counters of whole CPUs and cgroups"},
-    {"no-inherit", false, "is not for counters of whole CPUs and cgroups"},
+    {"inherit", false, "is not supported for per-CPU and cgroup counters"},
+    {"no-inherit", false, "is not supported for per-CPU and cgroup counters"},
     {"percore", false, "is perf's own arithmetic: add up the CPUs in a query"},
     {"metric-id", false, "is perf's own: name the metric by \"name=\""},
 };
@@ -331,7 +332,7 @@ static bool takes_text(const char *pmu, const struct event_term *term)
 }
 
 /*
- * The kernel takes a config word of a probe for a pointer (perf_event_open(2)), so a number there is a mistake or an
+ * The kernel interprets config words of a probe as pointers (perf_event_open(2)), so a number there is a mistake or an
  * attack.
  */
 static int check_probe_word(const char *pmu, const struct event_term *term, struct error *error)
@@ -379,25 +380,26 @@ static int check_of_pmu(const char *pmu, const struct event_term *term, struct e
     return check_number(term, error);
 }
 
-/* For software events, tracepoints and breakpoints, config1 to config3 have no meaning, or are an address. */
+/* For software events and tracepoints config1 to config3 have no meaning; for breakpoints they are an address. */
 static bool takes_words(const struct event *event)
 {
     return event->kind == EVENT_RAW || (event->kind == EVENT_GENERIC && event->type != PERF_TYPE_SOFTWARE);
 }
 
-/* Checks a term of an event that is named without a PMU: "cycles/config1=1/". */
+/* Checks a term after an event that names no PMU: "cycles/config1=1/". */
 static int check_of_word(const struct event *event, const struct event_term *term, struct error *error)
 {
     const char *name = term->name;
 
     if (!takes_words(event))
-        return error_set_at(error, -EINVAL, term->offset, "this event takes no term but \"name=\", and not \"%s\"",
+        return error_set_at(error, -EINVAL, term->offset, "this event accepts no term except \"name=\", not \"%s\"",
                             name);
     if (!str_equal(name, "config1") && !str_equal(name, "config2") && !str_equal(name, "config3"))
-        return error_set_at(error, -EINVAL, term->offset,
-                            "this event takes the terms name, config1, config2 and config3, and not \"%s\": write the "
-                            "terms of a PMU behind its name, as in cpu/event=0x3c/",
-                            name);
+        return error_set_at(
+            error, -EINVAL, term->offset,
+            "this event accepts only the terms name, config1, config2 and config3, not \"%s\": write the "
+            "terms of a PMU after its name, as in cpu/event=0x3c/",
+            name);
     return check_number(term, error);
 }
 

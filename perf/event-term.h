@@ -2,7 +2,7 @@
 /*
  * The lower half of the event parser: a cursor in the text, names, modifiers, and the terms of a PMU's event.
  *
- * Terms, "event=0x3c,umask=0x1,edge", come from a person or from a file of sysfs. Pure.
+ * Terms such as "event=0x3c,umask=0x1,edge" are written by a user or read from sysfs. Pure.
  */
 #ifndef PERF_EVENT_TERM_H
 #define PERF_EVENT_TERM_H
@@ -15,7 +15,7 @@ struct event_cursor {
     const char *text;
     size_t at;
     bool samples;   /* the event at the cursor is sampled, not only counted */
-    bool is_stream; /* the text is the group of a sampling stream, not a group of events to count */
+    bool is_stream; /* the text is the event group of a sampling stream, not a group to count */
 };
 
 static inline char cursor_peek(const struct event_cursor *cursor)

@@ -83,7 +83,7 @@ static bool is_metric_char(char c)
 
 char *event_metric_name(const char *text)
 {
-    /* Room for "event_", which is put before a digit, or stands for an empty name, and for the NUL. */
+    /* Room for the prefix "event_", which is added if the name is empty or begins with a digit, and for the NUL. */
     char *name = malloc(strlen(text) + sizeof("event_"));
     size_t size = 0, first = strlen("event_");
 
@@ -131,7 +131,7 @@ bool event_has_ignored_modifiers(const struct event *event)
     return effective_modifiers(event) != event->modifiers;
 }
 
-/* Joins the terms again: "event=0x3c,umask=0x1", or the name of a single event. */
+/* Joins the terms with commas: "event=0x3c,umask=0x1"; a single named event gives its name. */
 static char *terms_text(const struct event *event)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -169,7 +169,7 @@ static char *metric_source(const struct event *event)
     return strdup(colons ? colons + 2 : event->name);
 }
 
-/* "cycles" with the term config1=1 is "cycles_config1_1". The name of an EVENT_PMU consists of its terms already. */
+/* "cycles" with the term config1=1 becomes "cycles_config1_1". The name of an EVENT_PMU already contains its terms. */
 static int append_own_terms(struct buffer *name, const struct event *event)
 {
     if (event->kind == EVENT_PMU || event->n_terms == 0)
@@ -220,8 +220,7 @@ int event_set_metric(struct event *event, const char *name, struct error *error)
     if (!valid)
         return error_set(
             error, -EINVAL,
-            "\"%s\" is no name for a metric, which has letters, digits and \"_\" and does not start with a digit",
-            name);
+            "\"%s\" is not a valid metric name: use letters, digits and \"_\", and do not start with a digit", name);
     char *copy = strdup(name);
     if (!copy)
         return error_oom(error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event as perf-list(1) writes it, parsed and without any machine, with its metric name and its HELP text.
+ * A parsed event in the syntax of perf-list(1), independent of the machine, with its metric name and HELP text.
  *
  * perf/event-parse.h makes events. The rules of metric names are in doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u"
  * is "cycles_user".
@@ -18,7 +18,7 @@
 enum pmu_kind {
     PMU_COUNTING,   /* nothing besides counting */
     PMU_TRACEPOINT, /* the holder of the descriptor can set a filter (PERF_EVENT_IOC_SET_FILTER) */
-    PMU_PROBE,      /* kprobe, uprobe: as a tracepoint, and opening one patches the kernel or a program */
+    PMU_PROBE,      /* kprobe, uprobe: like a tracepoint; in addition, opening it patches the kernel or a program */
     PMU_BREAKPOINT, /* the holder of the descriptor can move it to another address (PERF_EVENT_IOC_MODIFY_ATTRIBUTES) */
     PMU_TRACING,    /* records what a CPU executes, in the AUX ring buffer: PMUs with setup_aux() */
 };
@@ -109,7 +109,7 @@ struct event_groups {
 void event_groups_done(struct event_groups *groups);
 
 /*
- * Makes a valid metric name of any text: lower case; characters outside [a-z0-9_] become "_"; runs of "_" become one,
+ * Turns any text into a valid metric name: lower case; characters outside [a-z0-9_] become "_"; runs of "_" become one,
  * and are removed at both ends. "event_" is put before a digit, and an empty result is "event". The caller frees the
  * name; NULL when out of memory.
  */
@@ -119,12 +119,12 @@ char *event_metric_name(const char *text);
  * failure.
  */
 int event_build_metric(struct event *event);
-/* Whether the kernel ignores one of the event's modifiers, so that the metric name leaves it out. */
+/* Whether the kernel ignores one of the event's modifiers; the metric name then omits it. */
 bool event_has_ignored_modifiers(const struct event *event);
-/* The unit to append to the metric name: "" if the name already ends with it, as read_bytes does with "bytes". */
+/* The unit to append to the metric name, or "" if the name already ends with it ("read_bytes"). */
 const char *event_unit_suffix(const struct event *event, const char *unit);
 /*
- * Replaces the metric name by one that a person chose. Returns -EINVAL unless it matches [a-zA-Z_][a-zA-Z0-9_]*, or
+ * Replaces the metric name with one that the user chose. Returns -EINVAL unless it matches [a-zA-Z_][a-zA-Z0-9_]*, or
  * -ENOMEM.
  */
 int event_set_metric(struct event *event, const char *name, struct error *error);

@@ -90,7 +90,9 @@ const struct generic_event *generic_find_config(uint32_t type, uint64_t config)
 #define PREFETCH (1 << PERF_COUNT_HW_CACHE_OP_PREFETCH)
 #define N_RESULTS 2
 
-/* A cache, operation or result in the name of a cache event. Its index in the table is the kernel's number. */
+/*
+ * A cache, operation or result in the name of a cache event. Its index in the table is the number that the kernel uses.
+ */
 struct cache_word {
     const char *names[5];
     unsigned operations; /* for a cache: the operations that it supports */

@@ -37,8 +37,9 @@ static int open_rest(const struct partition_opening *opening, bool whole, int *e
 }
 
 /*
- * Opens the first event that can lead, and with it all that can join. An event that cannot join is left for the next
- * group: as its leader, it fails with another error if it does not exist than if it did not fit here.
+ * Opens the first event that can be a leader, and all events that can join its group. An event that cannot join is left
+ * for the next group. As the leader there, it either opens, and only did not fit here, or fails with the error that
+ * explains why it cannot be counted.
  */
 static int open_next_group(struct partition_opening *opening, int *errors, struct partition_group *group)
 {
@@ -155,7 +156,7 @@ struct member {
     uint64_t id;
 };
 
-/* Kept small, because each cgroup has some on each CPU. */
+/* Kept small, because each cgroup has several groups on each CPU. */
 struct group {
     union {
         struct sys *sys;
@@ -307,7 +308,7 @@ int group_open(struct sys *sys, const struct attr *leader, const struct group_ta
 }
 
 /*
- * The kernel schedules software events and tracepoints apart from hardware events (perf_sw_context), except when their
+ * The kernel schedules software events and tracepoints separately from hardware events (perf_sw_context), unless their
  * leader is a hardware event.
  */
 static bool needs_no_counter(const struct attr *attr)
@@ -475,8 +476,8 @@ static const uint64_t capacity_candidates[] = {
 };
 
 /*
- * Opens a group of the largest size: cycles first, then `config` only. As many members open as the PMU has counters.
- * Cycles are included because they may have a counter of their own, which counts nothing else.
+ * Opens a group of the maximum size: cycles first, then copies of `config`. As many members open as the PMU has
+ * counters. Cycles are included because they may have a dedicated counter.
  */
 static int try_capacity(struct sys *sys, const struct pmu *pmu, uint64_t config, unsigned *ret)
 {

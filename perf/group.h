@@ -6,9 +6,9 @@
  * A group is opened disabled; group_enable() starts all members at once. Groups are reference-counted: a part of a
  * group shares the descriptors of the whole.
  *
- * A partition is how the events of a configured group fit a PMU: in one perf group, in several, or without some of the
- * events. A weak group leaves out events that the PMU does not have, and opens those that do not fit beside the others
- * in a further perf group. A strict group opens whole or not at all.
+ * A partition describes how the events of a configured group fit on a PMU: in one perf group, in several, or with some
+ * events left out. A weak group leaves out events that the PMU does not have, and opens those that do not fit beside
+ * the others in a further perf group. A strict group opens whole or not at all.
  *
  * Subsets of a configured group's events are masks: bit i is the group's i-th event.
  */
@@ -43,8 +43,8 @@ struct group_target {
     unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
     bool paused;         /* the group stays disabled until somebody enables it */
     /*
-     * The group also counts the processes and threads that `pid` starts from now on, and begins when `pid` executes a
-     * program (enable_on_exec); so it is to be opened paused. Only the leader's times are read.
+     * The group also counts the processes and threads that `pid` starts from now on. Counting begins when `pid`
+     * executes a program (enable_on_exec), so the caller opens the group paused. Only the leader's times are read.
      */
     bool inherit;
 };
@@ -101,7 +101,8 @@ int group_fd(const struct group *group, size_t n);
 /* The kernel's id of the n-th member, which is never reused; 0 for a clock of a part. */
 uint64_t group_id(const struct group *group, size_t n);
 /*
- * Whether the group runs whenever it is enabled, because no member needs a counter of a PMU. A part is like its whole.
+ * Whether the group runs whenever it is enabled, because no member needs a counter of a PMU. For a part, the result is
+ * that of the whole group.
  */
 bool group_always_runs(const struct group *group);
 
@@ -114,7 +115,7 @@ bool group_always_runs(const struct group *group);
 int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
 
 struct partition_group {
-    struct group *group; /* enabled, unless the target is paused */
+    struct group *group; /* enabled unless the target is paused */
     uint64_t events;     /* its members; the perf group has them in ascending order */
 };
 
@@ -123,7 +124,7 @@ struct partition {
     size_t n_groups;
     int errors[GROUP_MEMBERS_MAX]; /* by event: 0, or why it is not counted (-errno) */
     size_t culprit;                /* the event that failed, if a strict group did not open */
-    size_t fits;                   /* and if it opens alone: how many events the PMU takes at once */
+    size_t fits;                   /* if the culprit opens alone: how many events the PMU counts at once */
 };
 
 /*

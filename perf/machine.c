@@ -159,7 +159,10 @@ static int machine_load_cpus(struct sys *sys, struct machine *machine, struct er
     if (cpuset_count(&machine->online) == 0)
         return error_set(error, -EINVAL, "%s is empty, but some CPU must be online", online);
     r = sys_read_file(sys, "/sys/devices/system/cpu/possible", &possible);
-    /* The online CPUs cannot stand in for the possible ones: the totals of a CPU that is offline would end. */
+    /*
+     * The list of online CPUs is no substitute for the list of possible ones: a CPU that goes offline would lose its
+     * totals.
+     */
     if (r == 0)
         r = cpuset_parse(possible, &machine->possible, NULL);
     if (r == 0 && cpuset_count(&machine->possible) == 0)
@@ -192,8 +195,8 @@ static int machine_add_synthetic(struct machine *machine, const struct pmu *like
 }
 
 /*
- * A container may hide the list or deny access to it: the machine then has no PMUs. Any other error may pass, and is
- * returned.
+ * If a container hides the list or denies access to it, the machine has no PMUs. Any other error may be temporary and
+ * is returned.
  */
 static int load_pmus(struct sys *sys, struct machine *machine)
 {
@@ -223,8 +226,8 @@ static int compare_pmus(const void *a, const void *b)
 }
 
 /*
- * Whether a generic event can name this PMU. The event that tries this is for the calling process, which needs the
- * least privilege, and counts nothing. Kernels without extended types return ENOENT or EINVAL.
+ * Whether a generic event can name this PMU. The event that is opened to find out is attached to the calling process,
+ * which needs the least privilege, and counts nothing. Kernels without extended types return ENOENT or EINVAL.
  */
 static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
 {
@@ -244,7 +247,7 @@ static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
     return true;
 }
 
-/* Nothing to do with one kind of CPU, where a plain generic event is unambiguous. */
+/* With one kind of CPU a plain generic event is unambiguous, so nothing needs to be tried. */
 static void probe_extended_types(struct sys *sys, struct machine *machine)
 {
     size_t n = 0;
@@ -272,7 +275,7 @@ static int complete_pmus(struct machine *machine)
     return 0;
 }
 
-/* Adds the absent PMU for the CPUs that no core PMU covers. */
+/* Adds the placeholder PMU for the CPUs that no core PMU covers. */
 static int add_absent(struct machine *machine)
 {
     static const struct pmu absent = {.name = (char *)"cpu", .type = PERF_TYPE_RAW, .scope = PMU_CORE, .absent = true};

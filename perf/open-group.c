@@ -93,7 +93,7 @@ void open_group_done(struct open_group *open_group)
     *open_group = (struct open_group){0};
 }
 
-/* Enabling clears the error state, and the kernel tries once more to schedule the group. */
+/* Enabling the group clears the error state, and the kernel tries again to schedule it. */
 static void enable_again(struct open_group *open_group, struct sys *sys)
 {
     uint64_t now = sys_now(sys, CLOCK_MONOTONIC);
@@ -124,7 +124,7 @@ static enum group_activity activity_of(const struct scale *scale, bool idle)
 /*
  * The running time of a group that needs no counter is its enabled time, whatever the kernel says. Before Linux 6.2
  * software events of a cgroup are switched apart from those of the PMU, and the time between the two is missing from
- * their running time: 28 % of it where tasks switch all the time (6.1, tests/vm/cgroup.sh). The counts are whole.
+ * their running time: 28 % of it where tasks switch all the time (6.1, tests/vm/cgroup.sh). The counts are complete.
  */
 static int take_reading(struct open_group *open_group, const struct group_reading *reading)
 {
@@ -153,11 +153,11 @@ int open_group_read(struct open_group *open_group, struct sys *sys, struct group
     if (open_group->error == -ENODATA)
         enable_again(open_group, sys);
     else if (open_group->error == 0)
-        open_group->error = -ENODATA; /* enabled again, but no task has run there since */
+        open_group->error = -ENODATA; /* enabled again, but no task of the cgroup has run there since */
     return open_group->error;
 }
 
-/* A group that cannot be enabled would be read as if it counted, so it is closed and opened again later. */
+/* A group that cannot be enabled would look as if it counted, so it is closed and reopened later. */
 static void give_up_group(struct open_group *open_group, int error)
 {
     struct group_reading reading;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A perf group over time: its descriptors come and go, its totals stay.
+ * A perf group that can be closed and opened again while its totals are kept.
  *
  * An open_group is on one CPU. While that CPU is offline, or the cgroup cannot be counted, the group is closed; its
  * totals continue when it is opened again.
  *
- * A scale keeps the totals, by pure arithmetic on readings. The kernel may multiplex a group, so the count between two
- * readings is extrapolated: total += dvalue * denabled / drunning, exactly (64 bits before the point and 64 after it).
- * A total therefore never falls, whatever the ratio does, and a slow counter loses nothing.
+ * A struct scale computes the totals from the readings; it makes no system calls. The kernel may multiplex a group, so
+ * the count between two readings is extrapolated: total += dvalue * denabled / drunning, in 64.64 fixed point. So a
+ * total never decreases, however the ratio changes, and the fractions of a slow counter add up.
  */
 #ifndef PERF_OPEN_GROUP_H
 #define PERF_OPEN_GROUP_H
@@ -19,7 +19,7 @@
 enum scale_state {
     SCALE_COUNTING,    /* ran whenever it was enabled; also before the first reading */
     SCALE_MULTIPLEXED, /* ran during a part of that time: the totals are estimates */
-    SCALE_STARVED,     /* enabled, but has not run since the baseline: nothing is known of that time */
+    SCALE_STARVED,     /* enabled, but has not run since the baseline: the counts of that time are unknown */
 };
 
 struct scale_counter {

@@ -14,7 +14,9 @@
  */
 #ifndef PERF_PMU_TYPE_SHIFT
 #define PERF_PMU_TYPE_SHIFT 32
-/* Of the same version; the preprocessor does not see members of an enum. Older kernels return ENOENT. */
+/*
+ * Linux 5.13 too, where it is a member of an enum, which the preprocessor cannot test for. Older kernels return ENOENT.
+ */
 #define PERF_COUNT_SW_CGROUP_SWITCHES 11
 #endif
 

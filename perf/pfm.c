@@ -16,7 +16,7 @@
 
 /* --- PMUs --- */
 
-/* Which PMU of sysfs counts the events of a PMU of libpfm4. */
+/* Maps a PMU of libpfm4 to the PMU in sysfs that counts its events. */
 struct pfm_pmu {
     const char *name;     /* libpfm4's name */
     const char *alias;    /* as in libpfm4's constants and documents: "arm_cortex_a76"; or NULL */
@@ -93,8 +93,8 @@ static bool pfm_pmu_is_name(const char *name)
 
 #define PFM_NAME_SIZE 256
 /*
- * Above the number of every PMU of libpfm4. The library reports the end at run time, because it may be of another
- * version than its header.
+ * Exceeds the number of every libpfm4 PMU. The library reports its own limit at run time, because its version may
+ * differ from that of the header.
  */
 #define PFM_PMUS_MAX 8192
 
@@ -112,7 +112,7 @@ struct pfm_library {
 struct pfm_table {
     const char *name; /* "arm_ac76": as in pfm_pmus[] if it has a row */
     pfm_pmu_info_t info;
-    bool stand_in; /* `info` is that of another PMU, whose common events serve */
+    bool stand_in; /* `info` describes another PMU, whose common events are used */
 };
 
 /* The parts of a name: "skl", "INST_RETIRED", ":ANY_P". Not terminated; they point into the name. */
@@ -197,7 +197,7 @@ static struct pfm_name pfm_name_parse(const char *name)
     return parsed;
 }
 
-/* Whether the name sets privilege levels and the like, "u=1". perfcountd has modifiers for those. */
+/* Whether the name sets attributes such as privilege levels ("u=1"). perfcountd uses modifiers for those. */
 static bool pfm_name_has_level(const struct pfm_name *parsed)
 {
     static const char *const levels[] = {"u", "k", "h", "hv", "mg", "mh", "excl", "precise", "period", "freq", "cpu"};
@@ -409,7 +409,7 @@ static bool list_one(const struct pfm_listing *listing, const char *event, const
     return true;
 }
 
-/* An event with unit masks is listed once for each of them, otherwise by itself. */
+/* An event with unit masks is listed once for each mask; an event without is listed once. */
 static bool list_event(void *userdata, const pfm_event_info_t *event)
 {
     const struct pfm_listing *listing = userdata;

@@ -58,7 +58,7 @@ bool unit_is_base(const char *text)
 /* A double represents every whole number up to this. */
 #define WHOLE_MAX 0x1p53
 
-/* Returns the whole number that `amount` is except for rounding, or 0 if it is none. */
+/* Returns the whole number to which `amount` is equal within rounding, or 0 if there is none. */
 static double whole_number(double amount)
 {
     if (!(amount >= 0.5 && amount < WHOLE_MAX))
@@ -193,7 +193,7 @@ static int load_scale(struct sys *sys, const char *pmu, struct pmu_event *event,
         return r == -ENOENT ? 0 : unreadable(r, "scale", error);
     r = number_parse_double(text, &event->scale);
     if (r < 0 || event->scale <= 0)
-        return error_set(error, -EINVAL, "its scale is no number above 0: \"%.32s\"", text);
+        return error_set(error, -EINVAL, "its scale is not a number above 0: \"%.32s\"", text);
     return 0;
 }
 
@@ -346,7 +346,7 @@ static int load_type(struct sys *sys, struct pmu *pmu, struct error *error)
         return error_set(error, r, DEVICE "/type cannot be read: %s", pmu->name, strerror(-r));
     r = number_parse_u64(text, &type);
     if (r < 0 || type > UINT32_MAX)
-        return error_set(error, -EINVAL, DEVICE "/type is no number of a PMU: \"%.32s\"", pmu->name, text);
+        return error_set(error, -EINVAL, DEVICE "/type is not the number of a PMU: \"%.32s\"", pmu->name, text);
     pmu->type = (uint32_t)type;
     return 0;
 }
@@ -453,7 +453,7 @@ const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name)
 
 #define EVENT_NUMBER "event=0x"
 
-/* Whether the event's only term is that number. */
+/* Whether the event consists of that number alone. */
 static bool event_has_number(const struct pmu_event *event, uint64_t number)
 {
     const char *digits = event->terms + strlen(EVENT_NUMBER);

@@ -113,7 +113,7 @@ bool pmu_is_per_cpu(const struct pmu *pmu);
 
 /*
  * Whether the PMU implements the event with this number. Armv8 cores say which of the common events they implement
- * (PMCEID0_EL0 and PMCEID1_EL0), and sysfs lists those (drivers/perf/arm_pmuv3.c); the others open as well, and count
+ * (PMCEID0_EL0 and PMCEID1_EL0), and sysfs lists those (drivers/perf/arm_pmuv3.c); other events can be opened but count
  * nothing. True for any other number or PMU.
  */
 bool pmu_has_number(const struct pmu *pmu, uint64_t number);

@@ -2,8 +2,8 @@
 /*
  * The size of the groups follows from the number of counters. arm64's PMUv3 has a cycle counter and, on Cortex-A55 and
  * A76, six others. Intel has 4 to 8 beside the fixed ones for cycles, instructions and slots. AMD has six in all. The
- * NMI watchdog holds one of them (on Intel that for cycles): the kernel then opens a group that needs all of them, and
- * never runs it.
+ * NMI watchdog may hold one of them (on Intel the one for cycles): the kernel then opens a group that needs all of
+ * them, but never schedules it.
  */
 #include "perf/presets.h"
 
@@ -15,7 +15,7 @@
  */
 #define ARM_PMUV3 .listed = "cpu_cycles"
 #define X86 .listed = "cpu-cycles"
-/* Zen 4 and 5: amd_zen4_perfmon_event_map in arch/x86/events/amd/core.c (Linux 6.10) has this code for ref-cycles. */
+/* The code of ref-cycles on Zen 4 and 5: amd_zen4_perfmon_event_map in arch/x86/events/amd/core.c (Linux 6.10). */
 #define AMD_ZEN4 .listed = "ref-cycles", .terms = "event=0x120,umask=0x01"
 
 #define CPU_SLOT(umask, name) "cpu/event=0x1a0,umask=" umask ",name=de_no_dispatch_per_slot_" name "/"
@@ -88,8 +88,9 @@ const struct preset presets[] = {
          * The names are those of the drivers: drivers/devfreq/event/rockchip-dfi.c,
          * arch/x86/events/intel/uncore_snbep.c (servers) and uncore_snb.c (the others),
          * drivers/perf/fsl_imx8_ddr_perf.c, drivers/perf/thunderx2_pmu.c, drivers/perf/arm-cmn.c, drivers/perf/amlogic.
-         * Counters of the same bytes are left out: the free-running counters of Intel's servers, Arm's dmc620 beside a
-         * mesh. AMD's driver lists no events: tools/perf/pmu-events/arch/x86/amdzen4/memory-controller.json.
+         * Counters that would count the same bytes again are left out: the free-running counters of Intel's servers,
+         * Arm's dmc620 beside a mesh. AMD's driver lists no events:
+         * tools/perf/pmu-events/arch/x86/amdzen4/memory-controller.json.
          */
         .name = "memory",
         .help = "bytes that the memory controllers read and write",
@@ -149,7 +150,7 @@ size_t preset_choose(const struct preset *preset, const struct pmu *pmu)
     return i;
 }
 
-/* A name whose file is garbled counts as listed, so that its defect is reported. */
+/* A name with a garbled file counts as listed, so that the defect is reported. */
 static bool pmu_lists(const struct pmu *pmu, const char *name)
 {
     return pmu_find_event(pmu, name) || defects_find(&pmu->defects, name);

@@ -15,8 +15,8 @@
 
 struct preset_variant {
     const char *listed; /* condition: the core PMU lists this event in sysfs; NULL: no condition */
-    const char *terms;  /* condition: and its file says this; NULL: anything */
-    bool alone;         /* condition: and the NMI watchdog is off */
+    const char *terms;  /* condition: the file of that event has this content; NULL: any content */
+    bool alone;         /* condition: the NMI watchdog is off */
     const char *events; /* in perf's syntax, leader first; NULL: the preset has no events on this PMU */
 };
 
@@ -24,7 +24,7 @@ struct preset {
     const char *name;
     const char *help; /* a sentence without its full stop */
     bool of_system;   /* for collectors.pmu; otherwise for collectors.cpu and collectors.cgroup */
-    bool strict;      /* the events mean nothing apart: they are counted in one group or not at all */
+    bool strict;      /* the events are only meaningful together: all are counted in one group, or none */
     size_t n_variants;
     struct preset_variant variants[PRESET_VARIANTS_MAX]; /* the last has no condition */
 };
@@ -38,7 +38,7 @@ const struct preset *preset_find(const char *name, struct error *error);
 size_t preset_choose(const struct preset *preset, const struct pmu *pmu);
 /*
  * Whether the PMU has the event of a preset, as far as sysfs can tell: an event by name must be listed there. On arm64
- * an event that the CPU does not implement opens nevertheless, and counts 0 for ever.
+ * an event that the CPU does not implement can be opened, but its count stays 0.
  */
 bool preset_event_is_listed(const struct event *event, const struct pmu *pmu);
 

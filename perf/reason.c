@@ -89,7 +89,7 @@ static const struct {
     {EPERM, NULL, "not permitted",
      "a system-call filter or kernel lockdown refuses perf_event_open; start a container with --cap-add=PERFMON,BPF "
      "(or "
-     "SYS_ADMIN, where the runtime's filter does not heed PERFMON) or with --security-opt seccomp=FILE that allows it, "
+     "SYS_ADMIN, where the runtime's filter ignores PERFMON) or with --security-opt seccomp=FILE that allows it, "
      "a "
      "service with SystemCallFilter=perf_event_open"},
     {ENODEV, NULL, "the PMU cannot count here",
@@ -111,22 +111,22 @@ static const struct {
     {EAGAIN, NULL, "the kernel asks to try again", "nothing needs to be done"},
     {ESRCH, NULL, "the target is gone", "nothing needs to be done"},
     {ENOBUFS, NULL, "the kernel is out of memory", "count fewer events"},
-    {ETOOMANYREFS, NULL, "too many descriptors are on their way between processes of this user",
+    {ETOOMANYREFS, NULL, "too many descriptors are in flight between processes of this user",
      "raise LimitNOFILE (ulimit -n)"},
     {ETIMEDOUT, NULL, "the opener does not answer",
      "perfcountd tries again when it answers; if it never does, restart perfcountd"},
     {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
-    {EDQUOT, NULL, "the opener opens no more events there",
+    {EDQUOT, NULL, "the opener's limit of open events is reached",
      "it opens as many on each CPU as the configuration could need when perfcountd started; restart perfcountd"},
-    {EUSERS, NULL, "the kernel lets the opener keep count of no more events", "raise fs.epoll.max_user_watches"},
-    {EXDEV, NULL, "the opener does not take this directory for a cgroup",
+    {EUSERS, NULL, "the opener cannot register more events with epoll", "raise fs.epoll.max_user_watches"},
+    {EXDEV, NULL, "the opener does not recognize this directory as a cgroup",
      "it knows only cgroups of the hierarchy that was mounted when perfcountd started; restart perfcountd"},
     {EBADRQC, is_probe, "somebody could replace this program by another",
      "root, or one user, must own the program and all directories on its path, and nobody else may write to them"},
     {EHOSTDOWN, is_probe, "the program's file system does not answer, or a process that runs the program does not",
      "perfcountd tries again; if it never answers, unmount that file system, or end the process"},
     {EBADRQC, NULL, "the opener refuses this",
-     "it opens events that count, and nothing else: no PMU that traces, no breakpoint in the kernel"},
+     "it opens only events that count, no tracing PMUs and no breakpoints in the kernel"},
     {ENOPKG, is_frozen, "the configuration did not have this event when perfcountd started",
      "the opener opens only the tracepoints and probes of the configuration at the start; restart perfcountd"},
     {ENOPKG, NULL, "the opener does not know this PMU", "it was not there when perfcountd started; restart perfcountd"},
@@ -137,7 +137,7 @@ static const struct {
 };
 
 /*
- * Errors that pass without a fix. ENOSPC is not one of them: the configuration asks for more breakpoints than there are
+ * Errors that go away by themselves. ENOSPC does not: the configuration asks for more breakpoints than the CPU has
  * slots.
  */
 static const struct {
@@ -155,7 +155,7 @@ const char *reason_name(int error)
     return error_name(error);
 }
 
-/* ENODEV is the error of an event that names the absent PMU. */
+/* An event on the placeholder PMU fails with ENODEV. */
 const char *reason_label(const struct pmu *pmu, int error)
 {
     bool explains = error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV;

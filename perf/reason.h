@@ -8,7 +8,7 @@
 
 #include "perf/machine.h"
 
-/* About a PMU that the kernel would have if the hardware had one (pmu->absent). */
+/* Cause and remedy for a CPU without a hardware PMU (pmu->absent). */
 #define REASON_NO_PMU "this machine offers no hardware PMU"
 #define REASON_NO_PMU_REMEDY "a virtual machine needs its host to pass one on, a board a pmu node in its device tree"
 
@@ -34,8 +34,8 @@ enum reason_span reason_span(int error);
 const char *reason_name(int error);
 
 /*
- * The value of the label `reason` for an event on `pmu`, which may be NULL: REASON_LABEL_NO_PMU if the missing PMU
- * explains the error, else the name of the error.
+ * The value of the label `reason` for an event on `pmu`, which may be NULL: REASON_LABEL_NO_PMU if the error is due to
+ * a missing PMU, otherwise the name of the error.
  */
 #define REASON_LABEL_NO_PMU "no_pmu"
 const char *reason_label(const struct pmu *pmu, int error);

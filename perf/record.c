@@ -21,7 +21,7 @@ static inline void take_pair(struct record_cursor *cursor, uint32_t *ret_first, 
     *ret_second = pair[1];
 }
 
-/* Takes such a word, and returns its first field. */
+/* Takes a word of two 32-bit fields and returns the first. */
 static inline uint32_t take_half(struct record_cursor *cursor)
 {
     uint32_t first, second;
@@ -52,7 +52,7 @@ static inline const void *take_bytes(struct record_cursor *cursor, uint64_t size
 /* Constants that the headers of Linux 5.10 may not have. The numbers are the kernel's ABI. */
 #define SAMPLE_DATA_PAGE_SIZE (UINT64_C(1) << 22)
 #define SAMPLE_CODE_PAGE_SIZE (UINT64_C(1) << 23)
-#define SAMPLE_WEIGHTS (PERF_SAMPLE_WEIGHT | UINT64_C(1) << 24) /* one number, or three in the same word */
+#define SAMPLE_WEIGHTS (PERF_SAMPLE_WEIGHT | UINT64_C(1) << 24) /* one number, or three in one word */
 #define FORMAT_LOST (UINT64_C(1) << 4)
 #define BRANCH_COUNTERS (UINT64_C(1) << 19)
 
@@ -288,7 +288,7 @@ static void decode_mmap(struct record_cursor *cursor, struct record *record)
     record->mmap.file = take_text(cursor);
 }
 
-/* One byte with the size, three unused bytes, the build id. */
+/* Layout: one byte with the size, three unused bytes, the build id. */
 static void take_build_id(struct record_cursor *cursor, struct record_mmap *mapping)
 {
     const unsigned char *bytes = take_words(cursor, 3);
@@ -468,9 +468,9 @@ static void take_body(struct record_cursor *cursor, const struct record_layout *
 }
 
 /*
- * Up to Linux 6.18, each further event that gets the same record of these types makes its header claim one trailer more
- * (perf_event_ksymbol_output() and perf_event_bpf_output(), kernel/events/core.c, do not restore the size). What
- * follows the first trailer was never written, so it is what the ring had there before.
+ * Up to Linux 6.18, each further event that gets the same record of these types makes its header claim one more trailer
+ * (perf_event_ksymbol_output() and perf_event_bpf_output(), kernel/events/core.c, do not restore the size). The bytes
+ * after the first trailer were not written: they are old content of the ring.
  */
 static bool claims_too_much(uint32_t type)
 {

@@ -16,12 +16,12 @@
 #define WORD sizeof(uint64_t)
 
 /*
- * A position in the words of a record. Asking for more words than there are is allowed and is remembered in `bad`. So a
- * decoder lists the fields in the kernel's order, and checks once, at the end, whether all of them were there.
+ * A position in the words of a record. Taking words beyond the end is allowed and sets `bad`. So a decoder takes the
+ * fields in the kernel's order and checks once, at the end, whether the record had all of them.
  */
 struct record_cursor {
     const uint64_t *at, *end;
-    bool bad; /* more words were asked for than there are; from then on every word is 0 */
+    bool bad; /* words were taken beyond the end; from then on every word is 0 */
 };
 
 /* Returns NULL if fewer than `n` words are left. */
@@ -179,7 +179,10 @@ int record_decode(const void *bytes, size_t size, const struct record_layout *la
 /* "SAMPLE", "MMAP2"...; NULL for an unknown type. The types of Linux 6.19 are known. */
 const char *record_type_name(uint32_t type);
 
-/* Whose address space an address is in. SPACE_OTHER is that of guests and hypervisors, of which nothing is known. */
+/*
+ * Whose address space an address is in. SPACE_OTHER belongs to guests and hypervisors, whose addresses cannot be
+ * symbolised.
+ */
 enum address_space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };
 
 /* A position in the callchain of a sample, whose addresses come innermost first. */

@@ -83,7 +83,7 @@ int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret)
     return ring_map(sys, fd, pages, PROT_READ | PROT_WRITE, ret);
 }
 
-/* The kernel overwrites records if it may not see what was read: if the mapping is not writable. */
+/* If the mapping is not writable, the kernel does not see what was read and overwrites records. */
 int ring_open_overwritten(struct sys *sys, int fd, size_t pages, struct ring **ret)
 {
     return ring_map(sys, fd, pages, PROT_READ, ret);

@@ -3,8 +3,8 @@
  * The ring buffer of a sampling event, which the kernel fills: 1 + 2^n mapped pages (perf_event_open(2), "MMAP
  * layout").
  *
- * There are three kinds: one whose records are taken while the kernel adds others; one that the kernel overwrites
- * (attr.write_backward), whose records are copied all at once; and such a copy.
+ * There are three kinds: a ring that is read while the kernel adds records; a ring whose oldest records the kernel
+ * overwrites (attr.write_backward), which is copied as a whole; and such a copy.
  */
 #ifndef PERF_RING_H
 #define PERF_RING_H
@@ -27,8 +27,8 @@ int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret);
 int ring_open_overwritten(struct sys *sys, int fd, size_t pages, struct ring **ret);
 /*
  * Makes a ring of the records in `ring`, which the kernel must not change meanwhile (PERF_EVENT_IOC_PAUSE_OUTPUT).
- * *ret_full says whether the ring is full, so that older ones were overwritten. A record that is corrupt ends the copy:
- * older ones are left out. Returns -ENOMEM.
+ * *ret_full says whether the ring is full, so that older ones were overwritten. The copy stops at a corrupt record:
+ * older records are left out. Returns -ENOMEM.
  */
 int ring_copy(const struct ring *ring, struct ring **ret, bool *ret_full);
 /* Makes a ring of `size` bytes of whole records, the oldest first, which it owns, even on failure. -ENOMEM on failure.

@@ -32,8 +32,8 @@ static enum descriptor_use use_of(const struct sys_group *group)
 }
 
 /*
- * How many more descriptors may be opened for `use`. Counting never takes the share of sampling; sampling may use what
- * counting leaves.
+ * How many more descriptors may be opened for `use`. Counting never uses the share that is reserved for sampling;
+ * sampling may also use what counting leaves.
  */
 static uint64_t room_for(const struct descriptors *descriptors, enum descriptor_use use)
 {
@@ -99,8 +99,8 @@ static void close_excess(struct sys *sys, int *fds, size_t n, uint64_t keep)
 }
 
 /*
- * The room is checked after the kernel has opened the events: an event that the machine does not have needs no room,
- * and must not fail for lack of it. This thread opens nothing else in between.
+ * The limit is checked after the kernel has opened the events, so that an event that the machine does not have fails
+ * with its own error and not for lack of descriptors. This thread opens nothing else in between.
  */
 void sys_open_group(struct sys *sys, const struct sys_group *group, int *ret)
 {
@@ -247,9 +247,9 @@ static int sys_rooted_path(const struct sys *sys, const char *path, char *text, 
  * CPU.
  *
  * Linux 5.6 to 5.16 add a sibling of a disabled leader on the CPU of the caller. If the event counts the caller's
- * cgroup and nothing is known of the event's CPU yet, perf_cgroup_event_enable() then takes the caller's cgroup for the
- * one that runs there. Until that CPU switches to another cgroup, what runs there is counted for the caller's cgroup,
- * and no other cgroup is counted there.
+ * cgroup and the kernel does not yet know which cgroup runs on the event's CPU, perf_cgroup_event_enable() wrongly
+ * assumes that it is the caller's. Until that CPU switches to another cgroup, all its work is counted for the caller's
+ * cgroup and none for other cgroups.
  */
 static bool kernel_misplaces_siblings(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam to the kernel: every system call of counting and sampling, and every file of /sys and /proc that they need,
- * goes through struct sys, so that a unit test can play any machine.
+ * The interface to the kernel: every system call of counting and sampling, and every access to a file of /sys and
+ * /proc, goes through struct sys, so that a unit test can simulate any machine.
  *
- * All functions return the result of the system call, or -errno. A test embeds `struct sys` as the first member of the
- * machine that it plays. One thread uses the seam.
+ * All functions return the result of the system call, or -errno. A test embeds `struct sys` as the first member of its
+ * simulated machine. Only one thread uses it.
  */
 #ifndef PERF_SYS_H
 #define PERF_SYS_H
@@ -21,9 +21,9 @@
 /*
  * The events of a group to open, in order. Each joins `leader`; if that is -1, the first that opens is the leader. A
  * leader that is to count a cgroup at once (`disabled` is 0) is nevertheless opened disabled, and the caller enables it
- * when all members are open. On a kernel that needs it enabled earlier (early_leaders), the caller's call changes
- * nothing. `disabled`, `enable_on_exec`, `pinned` and `exclusive` apply to a whole group and are taken from the leader
- * only.
+ * when all members are open. On a kernel where the leader must be enabled earlier (early_leaders), it is already
+ * enabled, and the caller's call has no effect. `disabled`, `enable_on_exec`, `pinned` and `exclusive` apply to a whole
+ * group and are taken from the leader only.
  */
 struct sys_group {
     const struct perf_event_attr *attrs;
@@ -44,7 +44,10 @@ struct sys;
 struct descriptors;
 struct memory_limit;
 
-/* Set as a whole: by sys_init(), by the opener's client, or by a test. Call them by the functions below. */
+/*
+ * The table is set as a whole: by sys_init(), by the opener's client, or by a test. Use the functions below to make the
+ * calls.
+ */
 struct sys_calls {
     int (*perf_event_open)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                            unsigned long flags);
@@ -74,7 +77,7 @@ struct sys_calls {
 
 struct sys {
     struct sys_calls calls;
-    void *owner; /* of `calls`: the opener's client; NULL if this process makes them itself */
+    void *owner; /* owner of `calls`: the opener's client; NULL if this process makes the calls itself */
     /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
     const char *root;
     struct descriptors *descriptors;   /* limits sys_open_group(); NULL if only the kernel's limits apply */
@@ -84,7 +87,7 @@ struct sys {
     bool early_leaders; /* sys_own_open_group() enables a cgroup's leader before it opens the siblings */
 };
 
-/* Sets up the seam to the machine on which the process runs. */
+/* Initializes the interface to the machine on which the process runs. */
 void sys_init(struct sys *sys);
 /*
  * The time that the kernel gives a record now, with attr.clockid CLOCK_MONOTONIC. That is the host's clock in every
@@ -96,7 +99,7 @@ uint64_t sys_record_now(struct sys *sys);
  * 0 if the text does not say. Pure.
  */
 int64_t sys_parse_monotonic_offset(const char *text);
-/* The calls as this process makes them itself, on the real machine. */
+/* The calls made directly by this process, on the real machine. */
 extern const struct sys_calls sys_own_calls;
 void sys_own_open_group(struct sys *sys, const struct sys_group *group, int *ret);
 int sys_own_open_file(struct sys *sys, const char *path, int flags);
@@ -165,7 +168,7 @@ static inline int sys_mount_tracefs(struct sys *sys, const char *path)
  * errors of open(2) and read(2), -EFBIG, or -ENOMEM.
  */
 int sys_read_file(struct sys *sys, const char *path, char **ret_text);
-/* The same for a path made as by printf(3). Returns -ENAMETOOLONG if the path is too long. */
+/* The same for a path that is formatted as by printf(3). Returns -ENAMETOOLONG if the path is too long. */
 int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /*

@@ -121,7 +121,7 @@ int userpage_read(const volatile struct perf_event_mmap_page *page, const struct
 
 /*
  * A bit of the PMU's config1: bit 1 is `rdpmc`. `long` (bit 0) is not set: before PMUv3p5 it binds cycles to the cycle
- * counter, which the cycles of the whole CPU hold, and the event would never run. 32 bits suffice, since the kernel
+ * counter, which is taken by the per-CPU cycles event, and the event would never run. 32 bits suffice, since the kernel
  * adds up overflows.
  */
 #define ASK_USER 2
@@ -304,7 +304,7 @@ const struct userpage_reader userpage_reader = {.counter = NULL};
 
 /* --- Thread counter --- */
 
-/* The event on one kind of core. */
+/* The event on the PMU of one kind of core. */
 struct core_counter {
     struct group *group; /* has one member */
     void *page;          /* NULL if it cannot be read in user space */
@@ -321,8 +321,8 @@ struct thread_counter {
 };
 
 /*
- * With one kind of core the generic event serves. With several kinds the kernel would bind that event to one of them,
- * so each core PMU's own event is opened, by Intel's or Arm's name for it.
+ * With one kind of core the generic event is used. With several kinds the kernel would bind that event to one of them,
+ * so an event is opened on each core PMU, by Intel's or Arm's name for it.
  */
 static const struct {
     const char *name;

@@ -18,8 +18,8 @@
 #include "perf/machine.h"
 
 /*
- * The instructions with which a CPU reads its counters in user space. A test embeds it as the first member of the CPU
- * that it plays.
+ * The instructions with which a CPU reads its counters in user space. A test embeds it as the first member of its
+ * simulated CPU.
  */
 struct userpage_reader {
     /*

@@ -204,7 +204,7 @@ int child_read(const struct child *child, struct process_stat *ret)
 
 /* --- start --- */
 
-/* The packet of a child that has begun, or could not. */
+/* The packet in which a child reports that it has started, or why it could not. */
 struct hello_packet {
     int32_t error; /* of begin() */
     uint32_t filtered;
@@ -220,7 +220,10 @@ void child_settle(pid_t parent, const char *name, const int *kept, size_t n)
     fd_close_all_but(kept, n);
 }
 
-/* The parent could not open /proc/PID/stat if /proc hides processes (hidepid=), nor the child in a sandbox. */
+/*
+ * The child opens the file before it enters its sandbox, which prevents that. The parent could not open it if /proc
+ * hides processes (hidepid=).
+ */
 static int send_stat(int socket)
 {
     _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -264,7 +267,7 @@ static bool wait_for_packet(int socket, uint64_t until)
     }
 }
 
-/* Returns what child_start() returns once the child is forked. Only an error of begin() has its message. */
+/* Returns what child_start() returns once the child is forked. `error` has a message only for an error of begin(). */
 static int receive_hello(const struct child_plan *plan, int socket, struct child *child, struct child_hello *ret,
                          struct error *error)
 {
@@ -291,7 +294,7 @@ static int receive_hello(const struct child_plan *plan, int socket, struct child
     return 0;
 }
 
-/* `status` is that of the ended child; it has a meaning only with -EPIPE. */
+/* `status` is the child's wait status and is only valid for -EPIPE. */
 static int start_fail(const struct child_plan *plan, int code, pid_t pid, int status, struct error *error)
 {
     char end[128];
@@ -321,7 +324,7 @@ int child_start(const struct child_plan *plan, struct child *ret, int *ret_socke
         return start_fail(plan, -errno, 0, 0, error);
     if (pid == 0)
         child_run(plan, theirs, parent);
-    close(steal_fd(&theirs)); /* so that the end of the child is noticed */
+    close(steal_fd(&theirs)); /* so that this process gets EOF if the child ends */
     int r = receive_hello(plan, ours, &child, ret_hello, &told);
     if (r < 0 || !plan->serve)
         child_end(&child, &status);

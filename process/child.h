@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The processes of perfcountd: their names, their start, their CPU time and memory, and how they end.
+ * Starts, names, measures (CPU time and memory) and ends the processes of perfcountd.
  *
  * CPU time and memory are read from /proc/PID/stat. A descriptor that was opened early stays readable even if the
  * process changes its user or becomes undumpable: the kernel checks the reader only for the addresses in the file
@@ -33,7 +33,7 @@ int process_stat_read_boot(uint64_t *ret);
 #define PROGRAM_PATH_MAX 150
 
 /*
- * Writes what stands for this program in a shell command: its path, or "$(command -v perfcountd)" if the path needs
+ * Writes how to refer to this program in a shell command: its path, or "$(command -v perfcountd)" if the path needs
  * quotes or is longer than PROGRAM_PATH_MAX. `size` must be greater than PROGRAM_PATH_MAX.
  */
 void program_path(char *text, size_t size);
@@ -62,8 +62,8 @@ bool child_reap(struct child *child, int *ret_status);
  */
 bool child_wait(struct child *child, uint64_t ns, int *ret_status);
 /*
- * Ends the child: it has a moment to end by itself and is then killed. A child that hangs in the kernel, or that this
- * process may no longer kill, is forgotten, and left to the process that inherits it. Waits about a second at most.
+ * Gives the child a moment to end by itself, then kills it. A child that hangs in the kernel, or that this process may
+ * no longer kill, is forgotten and left to the process that inherits it. Waits about a second at most.
  */
 void child_end(struct child *child, int *ret_status);
 /* Describes a status of wait4(2): "process 123 was ended by signal 9 (Killed)". */
@@ -79,7 +79,7 @@ void child_forget(struct child *child);
  */
 int child_read(const struct child *child, struct process_stat *ret);
 
-/* What a child has once it has begun, as it says to its parent. */
+/* The properties of a started child, which it reports to its parent. */
 struct child_hello {
     struct fd_list fds;    /* descriptors that it opened for its parent */
     uint64_t capabilities; /* a bit each */
@@ -88,20 +88,20 @@ struct child_hello {
 
 struct child_plan {
     const char *name;    /* for ps(1) */
-    const char *failure; /* the start of a message: "the opener of counters does not start" */
-    const char *remedy;  /* the end of that message: "; --no-opener runs without it", or "" */
-    unsigned patience_s; /* how long the child may take to begin */
+    const char *failure; /* start of the error message: "the opener of counters does not start" */
+    const char *remedy;  /* end of the error message: "; --no-opener runs without it", or "" */
+    unsigned patience_s; /* how long the child may take to start */
     struct fd_list kept; /* stay open in the child, besides standard streams and its socket; the caller's */
     void *userdata;
     /* Both run in the child, on its copy of the parent's memory. begin() fills *ret. */
     int (*begin)(void *userdata, int socket, struct child_hello *ret, struct error *error);
-    int (*serve)(void *userdata, int socket); /* its work after that, until -errno or 0; NULL: it ends at once */
+    int (*serve)(void *userdata, int socket); /* its work after begin(); NULL: it ends at once */
 };
 
 /*
- * Forks a child, which ends with this process, and waits until it has begun. A child with serve() runs on, and
- * ret->stat_fd is set; any other has ended. *ret_socket is the other end of the child's SOCK_SEQPACKET socket. The
- * caller owns it and the descriptors of the hello.
+ * Forks a child, which ends with this process, and waits until begin() has returned in it. A child with serve() keeps
+ * running, and ret->stat_fd is set; a child without has ended. *ret_socket is the other end of the child's
+ * SOCK_SEQPACKET socket. The caller owns it and the descriptors of the hello.
  *
  * On failure the child has ended. Returns the error of begin() with its message, or with a message that starts with
  * `failure`: -ETIMEDOUT; -EPIPE if the child ended before it had begun; -EMFILE if this process has no room for the

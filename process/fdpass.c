@@ -116,7 +116,7 @@ int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd)
     return packet_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}}, MSG_DONTWAIT);
 }
 
-/* Returns the size. If `ret_fd` is NULL, no descriptors are received, and truncating them is no error. */
+/* Returns the size. If `ret_fd` is NULL, descriptors are not received, and their truncation is not an error. */
 static ssize_t receive_one(int socket, void *packet, size_t least, size_t size, int flags, int *ret_fd)
 {
     struct fd_list fds = {0};

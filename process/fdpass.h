@@ -25,8 +25,8 @@ int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_
 /*
  * Returns the size of the packet, or 0 when the peer has closed. Returns -EBADMSG if the packet has more than `size`
  * bytes or descriptors were truncated, or an error of recvmsg(2). The kernel truncates descriptors that exceed
- * FD_LIST_MAX or RLIMIT_NOFILE. If `ret_short` is not NULL, truncated descriptors are no error: *ret_short is set to
- * whether there were any, and the remaining descriptors are returned.
+ * FD_LIST_MAX or RLIMIT_NOFILE. If `ret_short` is not NULL, truncated descriptors are not an error: *ret_short is set
+ * to whether there were any, and the remaining descriptors are returned.
  */
 ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list *ret_fds, bool *ret_short);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A compromised daemon can stop and continue its opener's finder at any point, while an accomplice changes files and
- * processes. All checks here must hold even then.
+ * processes. All checks in this file must be safe against that.
  */
 #include "process/finder.h"
 
@@ -137,7 +137,7 @@ static int stat_regular(int found, struct stat *ret)
     return S_ISREG(ret->st_mode) ? 0 : -EINVAL;
 }
 
-/* Whether the file is on a file system that exists only in memory. */
+/* Whether the file is on a memory-only file system. */
 static bool is_memory(int fd)
 {
     struct statfs status;
@@ -155,8 +155,9 @@ static bool is_memory(int fd)
 }
 
 /*
- * Applies even if all other checks are defeated: memory that processes share (memfd_create(2)) and private files are
- * never passed on. Programs and libraries are on a disk or have a name, and are executable or readable by others.
+ * The last line of defence if all other checks are bypassed: shared memory (memfd_create(2)) and private files are
+ * never passed on. The file of a program or library is either on a disk or has a name, and is executable or readable by
+ * others.
  */
 static int check_program(int found, const struct stat *status)
 {
@@ -238,13 +239,13 @@ static int try_file(int found, uint64_t inode, int *ret_fd)
     return r < 0 ? r : reopen_file(found, &status, inode, ret_fd);
 }
 
-/* The more informative of two errors: `a` if `b` only says that nothing was found. */
+/* Returns the more informative of two errors: `a` if `b` only means "not found", otherwise `b`. */
 static int worse(int a, int b)
 {
     return b == -ENOENT || b == -ESRCH ? a : b;
 }
 
-/* By the path, in the root of this process. */
+/* Opens the file by its path in this process's own root. */
 static int open_here(const struct find_request *request, int *ret_fd)
 {
     _cleanup_(closep) int here = open_in(AT_FDCWD, request->path, O_PATH);

@@ -16,7 +16,7 @@
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
 /* One part in five of a limit is reserved for kernel memory: sockets, descriptors, page tables. */
 #define RESERVE_PART 5
-/* Always allowed, so that small replies still succeed; taken from the reserve. */
+/* Always allowed, so that small replies still succeed. This memory comes from the reserve. */
 #define SMALL_ROOM (UINT64_C(1) << 20)
 
 /* Conventional mount points, and the controller in the hierarchy's line of /proc/PID/cgroup ("" for version 2). */
@@ -125,7 +125,7 @@ static uint64_t stat_field(const char *text, const char *name)
     return 0;
 }
 
-/* Unmapped page cache, in bytes, which the kernel reclaims before it kills. */
+/* Unmapped page cache, in bytes. The kernel reclaims it before it kills a process. */
 static uint64_t read_reclaimable(const struct memory_limit *limit, size_t size)
 {
     _cleanup_(freep) char *text = read_text(limit->path, size, "memory.stat");

@@ -22,7 +22,10 @@
 
 /* --- policies --- */
 
-/* Who may make a system call: a process, or an opener that does some of enum sandbox_work, whose bits come first. */
+/*
+ * Who may make a system call, as bits: the lower bits are enum sandbox_work, for an opener that does this work; the
+ * others are kinds of processes.
+ */
 enum {
     OPENER = 1 << 5,
     SYMBOLISER = 1 << 6,
@@ -35,13 +38,13 @@ enum {
 #define BPF SANDBOX_LOADS_BPF
 #define ASAN_PARSERS (HAS_ASAN ? PARSERS : 0) /* AddressSanitizer, for its reports and at exit */
 
-/* The policy of a process, together with `limits`, and with `kept` and `allowed`, or `denied`. */
+/* The policy of a process. The tables `limits`, `kept`, `allowed` and `denied` below complete it. */
 static const struct policy {
     const char *name;
-    enum { AS_STARTED, CONFIGURED, NOBODY } user; /* AS_STARTED: and keeps capabilities; the others give up all */
-    unsigned calls;                               /* those in `allowed`; 0: all that are not in `denied` */
+    enum { AS_STARTED, CONFIGURED, NOBODY } user; /* AS_STARTED also keeps capabilities; the others drop all */
+    unsigned calls;                               /* its bits in `allowed`; 0: all but those in `denied` */
     bool is_child;                                /* keeps few descriptors, and ends with its parent */
-    bool ignores_signals;                         /* those that are sent to all processes of a service */
+    bool ignores_signals;                         /* signals that are sent to all processes of a service */
 } policies[] = {
     [SANDBOX_OPENER] = {"opener", AS_STARTED, OPENER, true, true},
     [SANDBOX_DAEMON] = {"daemon", CONFIGURED, 0, false, false},
@@ -56,15 +59,16 @@ static const struct limit {
     rlim_t value;
 } limits[] = {
     {SYMBOLISER, RLIMIT_AS, (rlim_t)1 << 30},
-    {SYMBOLISER, RLIMIT_FSIZE, 0},           /* struct sandbox has the value */
-    {READER, RLIMIT_DATA, (rlim_t)64 << 20}, /* the tree of jansson takes several times the size of the text */
+    {SYMBOLISER, RLIMIT_FSIZE, 0},           /* the value is in struct sandbox */
+    {READER, RLIMIT_DATA, (rlim_t)64 << 20}, /* jansson's tree takes several times the size of the text */
     {PARSERS, RLIMIT_CORE, 0},
     {PARSERS, RLIMIT_NOFILE, 32},
 };
 
 /*
- * The capabilities that an opener keeps, if it has them, for a part of its work; `work` 0: always. If it lacks one with
- * `replaces_admin`, because the kernel or whoever started the process does not know it, CAP_SYS_ADMIN takes its place.
+ * The capabilities that an opener keeps, if it has them, for some of its work; `work` 0: always. If a capability with
+ * `replaces_admin` is missing, because the kernel is older or it was not granted, the opener keeps CAP_SYS_ADMIN
+ * instead.
  */
 static const struct {
     unsigned capability, work;
@@ -72,8 +76,8 @@ static const struct {
 } kept[] = {
     {CAP_PERFMON, 0, true},                   /* Linux 5.8: suffices for all events but SANDBOX_NEEDS_ADMIN */
     {CAP_DAC_READ_SEARCH, 0, false},          /* tracefs is root's, and not every program is readable for everybody */
-    {CAP_SYS_PTRACE, SANDBOX_SAMPLES, false}, /* what processes have mapped */
-    {CAP_CHECKPOINT_RESTORE, SANDBOX_SAMPLES, true}, /* Linux 5.9: and the mapped files themselves */
+    {CAP_SYS_PTRACE, SANDBOX_SAMPLES, false}, /* mapped files of other processes */
+    {CAP_CHECKPOINT_RESTORE, SANDBOX_SAMPLES, true}, /* Linux 5.9: opening the mapped files */
     {CAP_SYSLOG, SANDBOX_SAMPLES, false},            /* the addresses of the kernel's functions */
     {CAP_BPF, SANDBOX_LOADS_BPF, true},              /* Linux 5.8: a BPF program; it needs CAP_PERFMON as well */
 };
@@ -155,7 +159,7 @@ static const struct call {
     {PARSERS | SANDBOX_REMOVES, SCMP_SYS(setitimer), 0, {{0}}},
     /*
      * C libraries implement fstat(3) with newfstatat() or statx() and AT_EMPTY_PATH. A filter cannot check that the
-     * path is empty, so a parser can find out which files exist.
+     * path is empty, so a compromised parser can find out which files exist.
      */
     {PARSERS, SCMP_SYS(newfstatat), 1, {EXACTLY(3, AT_EMPTY_PATH)}},
     {PARSERS, SCMP_SYS(fstatat64), 1, {EXACTLY(3, AT_EMPTY_PATH)}},
@@ -177,7 +181,7 @@ static const struct call {
     {OPENER, SCMP_SYS(readlink), 0, {{0}}},
     {OPENER, SCMP_SYS(readlinkat), 0, {{0}}},
     {SANDBOX_REMOVES, SCMP_SYS(unlinkat), 1, {EXACTLY(2, 0)}}, /* opener/bound-sockets.c */
-    /* children for a file that may hang (process/stragglers.c) */
+    /* forking children for files that may hang (process/stragglers.c) */
     {FORKING, SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
     {FORKING, SCMP_SYS(set_robust_list), 0, {{0}}},
     {FORKING, SCMP_SYS(wait4), 0, {{0}}},
@@ -206,7 +210,7 @@ static const struct call {
     {SYMBOLISER, SCMP_SYS(ftruncate64), 0, {{0}}},
     {SYMBOLISER | BPF, SCMP_SYS(prlimit64), 2, {EXACTLY(0, 0), EXACTLY(1, RLIMIT_DATA)}},
     {SYMBOLISER, SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) asks for the size of memory */
-    /* bpf/loader.c. The commands of bpf(2) that find, pin or attach what others loaded are left out. */
+    /* bpf/loader.c. The bpf(2) commands that find, pin or attach objects of other processes are left out. */
     {BPF, BPF_COMMAND(BPF_MAP_UPDATE_ELEM)},
     {BPF, BPF_COMMAND(BPF_MAP_LOOKUP_ELEM)},
     {BPF, BPF_COMMAND(BPF_MAP_DELETE_ELEM)},
@@ -242,14 +246,11 @@ static const struct call {
     {BPF, SCMP_SYS(nanosleep), 0, {{0}}},
     {BPF, SCMP_SYS(clock_nanosleep), 0, {{0}}},
     {BPF, SCMP_SYS(clock_nanosleep_time64), 0, {{0}}},
-    {BPF,
-     SCMP_SYS(memfd_create),
-     1,
-     {EXACTLY(1, MFD_CLOEXEC)}},                       /* libbpf 1.4 reserves the descriptors of maps with this, */
-    {BPF, SCMP_SYS(dup3), 1, {EXACTLY(2, O_CLOEXEC)}}, /* and replaces them by the maps with this */
+    {BPF, SCMP_SYS(memfd_create), 1, {EXACTLY(1, MFD_CLOEXEC)}}, /* libbpf 1.4 reserves map descriptors with it, */
+    {BPF, SCMP_SYS(dup3), 1, {EXACTLY(2, O_CLOEXEC)}},           /* and replaces them with the maps by dup3(2) */
 };
 
-/* A process that parses can send and receive over its sockets alone. */
+/* A parser process can send and receive only over its own sockets. */
 static int allow_messages(scmp_filter_ctx filter, int socket)
 {
     static const int numbers[] = {SCMP_SYS(recvmsg), SCMP_SYS(sendmsg)};
@@ -375,7 +376,7 @@ static int deny_namespaces(scmp_filter_ctx context)
  */
 #define PERF_REQUESTS ((uint64_t)'$' << 8)
 #define REQUEST_TYPE_AND_NUMBER UINT64_C(0xffff)
-#define NUMBERS 16 /* numbers below this are compared one by one, the others by their higher bits */
+#define NUMBERS 16 /* numbers below this are compared individually, larger ones by their higher bits */
 
 static bool perf_request_is_allowed(unsigned number)
 {
@@ -433,7 +434,7 @@ static int deny_calls(scmp_filter_ctx context)
 
 /* --- filters --- */
 
-/* seccomp(2): with a NULL filter, a kernel with filters fails with EFAULT, and others with EINVAL. */
+/* seccomp(2): with a NULL filter, a kernel that supports filters fails with EFAULT, and others with EINVAL. */
 static bool kernel_has_filters(void)
 {
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || (errno != EINVAL && errno != ENOSYS);
@@ -442,7 +443,7 @@ static bool kernel_has_filters(void)
 static int filter_fill(scmp_filter_ctx filter, const struct sandbox *sandbox)
 {
     unsigned calls = policies[sandbox->kind].calls, work = sandbox->work;
-    /* Without this, libseccomp reports every failure of the kernel with the same error. */
+    /* Makes libseccomp return the kernel's error code. By default it returns the same code for every failure. */
     int r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 
     if (work & (SANDBOX_SAMPLES | SANDBOX_LOADS_BPF)) /* in children */
@@ -620,7 +621,7 @@ int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct e
     pid_t parent = getppid();
 
     if (policy->user == NOBODY)
-        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* a growing array would occupy 2 MB as soon as it is touched */
+        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* otherwise a growing array occupies 2 MB when touched */
     int r = policy->is_child ? fd_keep_only(sandbox->fds, sandbox->n_fds) : 0;
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sandboxes of the processes of perfcountd: what each may still do once it has started, even if a stranger takes it
+ * The sandboxes of perfcountd's processes: what each of them may still do after its start, even if an attacker takes it
  * over.
  *
  * A process enters its sandbox before it receives the first request, and cannot leave it. process/sandbox.c has one row
- * for each process, and one list of system calls, which says who may make each. All processes give up new privileges,
- * are not dumpable, so that others of their user cannot read their memory, and:
+ * for each process, and one list of system calls with the processes that may make each. All processes give up new
+ * privileges, are not dumpable, so that others of their user cannot read their memory, and:
  *
  * - The opener keeps its user and the capabilities that opening needs. It may make the calls in the list.
  * - The daemon, which talks to the network, becomes the configured user, without capabilities. It and its children may
@@ -25,11 +25,11 @@
 
 enum sandbox_kind { SANDBOX_OPENER, SANDBOX_DAEMON, SANDBOX_SYMBOLISER, SANDBOX_READER };
 
-/* What an opener does; each takes capabilities or system calls. A bit each. */
+/* The kinds of work of an opener, as bits. Each needs certain capabilities or system calls. */
 enum sandbox_work {
-    SANDBOX_SAMPLES = 1 << 0,     /* opens events of all tasks, and the files that they map */
+    SANDBOX_SAMPLES = 1 << 0,     /* opens events of all tasks, and the files that these have mapped */
     SANDBOX_LOADS_BPF = 1 << 1,   /* loads a BPF program */
-    SANDBOX_FORKS = 1 << 2,       /* has children for files that may hang, as it also has for the work above */
+    SANDBOX_FORKS = 1 << 2,       /* forks children for files that may hang; implied by the bits above */
     SANDBOX_NEEDS_ADMIN = 1 << 3, /* CAP_PERFMON does not suffice for its events */
     SANDBOX_REMOVES = 1 << 4,     /* removes files in the second after its parent has ended */
 };
@@ -45,15 +45,15 @@ struct sandbox {
 
 struct sandboxed {
     uint64_t capabilities; /* a bit each */
-    bool filtered;         /* false: the kernel has no seccomp filters, which is no error */
+    bool filtered;         /* false: the kernel has no seccomp filters (not an error) */
 };
 
-/* The user and group that root becomes in the sandbox of a process that parses. */
+/* The user and group to which a parser process of root changes. */
 #define SANDBOX_NOBODY 65534
 
 /*
  * Enters the sandbox. The process must have one thread. A process that parses may send and receive messages over its
- * `fds` alone. `ret` may be NULL. Returns -errno with a sentence; then earlier steps stay in effect, and the process
+ * `fds` alone. `ret` may be NULL. Returns -errno with a message; then earlier steps stay in effect, and the process
  * must not continue.
  */
 int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct error *error);
@@ -61,7 +61,7 @@ int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct e
 uint64_t sandbox_capabilities(unsigned work, uint64_t own);
 /*
  * Forbids a process in the reader's sandbox to fork, to open a pidfd and to send signals with kill(2). Returns 0 or
- * -errno. A kernel without seccomp filters is no error.
+ * -errno. A kernel without seccomp filters is not an error.
  */
 int sandbox_forbid_processes(void);
 

@@ -9,10 +9,13 @@
 
 #include "base/cleanup.h"
 
-/* Default limit of a user's waiting time, and how it recovers: by a twentieth of the time that passes. */
+/*
+ * The default limit of the time spent waiting for one user, and its recovery: it decreases by a twentieth of the
+ * elapsed time.
+ */
 #define WAITED_MAX_NS (250 * NSEC_PER_MSEC)
 #define WAITED_SHARE 20
-/* If less is left, no child is started: even an ordinary one might take longer. */
+/* If less waiting time is left, no child is started, because even a child that does not hang might need more. */
 #define PATIENCE_MIN_NS (50 * NSEC_PER_MSEC)
 /* Polling interval for a child without pidfd. */
 #define LOOK_NS (20 * NSEC_PER_MSEC)

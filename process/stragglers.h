@@ -42,14 +42,14 @@ struct waiting_time {
 /* A zeroed struct has no stragglers. */
 struct stragglers {
     size_t n;
-    struct straggler items[STRAGGLERS_MAX + 1]; /* at most one of root */
+    struct straggler items[STRAGGLERS_MAX + 1]; /* one more than the maximum, for root's */
     struct waiting_time times[16];              /* of the users with the most waiting time */
     uint64_t waited_max_ns;                     /* limit of a user's waiting time; 0: 250 ms */
 };
 
 /* How long the caller may wait for a child that handles a file of this user. 0: it must not start one now. */
 uint64_t stragglers_patience(struct stragglers *stragglers, uint32_t user, uint64_t now);
-/* Adds to the user's waiting time. Root's is not limited. */
+/* Adds to the user's waiting time. The waiting time for root is not limited. */
 void stragglers_count_wait(struct stragglers *stragglers, uint32_t user, uint64_t now, uint64_t waited_ns);
 
 /* Returns a pidfd of the child, or -1 on failure. */

@@ -40,7 +40,10 @@ struct sampled_events *sampled_events_unref(struct sampled_events *sampled)
     return NULL;
 }
 
-/* The attr of the options' event number `event` in the ring, and its index in the group; NULL if the ring lacks it. */
+/*
+ * Returns the attr in the ring of the event with the index `event` in the options, and its index in the group; NULL if
+ * the ring lacks the event.
+ */
 static const struct perf_event_attr *cpu_ring_attr(const struct cpu_ring *cpu_ring, size_t event, size_t *ret_member)
 {
     for (size_t i = 0; i < cpu_ring->group.n && cpu_ring->samples; i++)
@@ -139,7 +142,7 @@ static void sampled_events_describe(const struct sampled_events *sampled, struct
 
 /* --- capture --- */
 
-/* Limits of one turn of the event loop. They are low, since clients take their bytes only between turns. */
+/* Limits of one turn of the event loop. They are low, because clients receive their bytes only between turns. */
 #define TURN_RECORDS 200
 #define TURN_NS (5 * NSEC_PER_MSEC)
 #define RECORDS_PER_CLOCK 128 /* records between two looks at the clock */
@@ -150,13 +153,13 @@ static void sampled_events_describe(const struct sampled_events *sampled, struct
 #define TIMER_ACCURACY_USEC 1000
 /* Limit of drain_rings(), during which the event loop does not run. */
 #define DRAIN_MAX_NS (80 * NSEC_PER_MSEC)
-/* Limit of the processes that one has started, where records are chosen. */
+/* Limit of the number of descendants of the requested process, when records are selected by process. */
 #define FAMILY_MAX 4096
 
 struct capture {
     struct sys *sys;
     sd_event *event;
-    sd_event_source *timer, *again; /* `again`: the next turn, when nothing else is due */
+    sd_event_source *timer, *again; /* `again` starts the next turn when nothing else is due */
     struct symbols *symbols;
     struct record_options options;
     struct rings cpu_rings;
@@ -169,8 +172,8 @@ struct capture {
     bool last;             /* the current round began after the exit, so it is the last one */
     struct past_span past; /* until_ns 0: the capture is live */
     bool held;
-    struct off_cpu *off_cpu; /* NULL for other events */
-    uint32_t *family;        /* the process of the options and those that it has started, where records are chosen */
+    struct off_cpu *off_cpu; /* NULL unless the event is off-cpu */
+    uint32_t *family;        /* the process of the options and its descendants, if records are selected by process */
     size_t n_family;
 };
 
@@ -262,7 +265,7 @@ static int reset_family(struct capture *capture)
     return 0;
 }
 
-/* Other captures have only the records of their process or cgroup: the kernel sees to it. */
+/* Other captures need no check: the kernel only records their process or cgroup. */
 static bool is_wanted(const struct capture *capture, const struct record *record)
 {
     const struct record_options *options = &capture->options;
@@ -405,7 +408,7 @@ void capture_begin_round(struct capture *capture)
 static void drain_rings(struct capture *capture)
 {
     uint64_t end = sys_now(capture->sys, CLOCK_MONOTONIC) + DRAIN_MAX_NS;
-    bool fresh = false; /* the round began in this function, so it covers all records up to now */
+    bool fresh = false; /* the current round began in this function, so it covers all records up to now */
 
     do {
         fresh |= capture->until_ns == 0;
@@ -568,7 +571,7 @@ void capture_rewind(struct capture *capture)
     }
     capture->cpu_rings.malformed = 0;
     capture->lost = 0;
-    (void)reset_family(capture); /* needs no memory a second time */
+    (void)reset_family(capture); /* it keeps its memory, so it cannot fail the second time */
 }
 
 void capture_hold(struct capture *capture, bool hold)
@@ -605,7 +608,10 @@ bool capture_is_paused(const struct capture *capture)
 
 /* --- CPU hotplug --- */
 
-/* Rings of CPUs that were offline are reopened: their events never sample again, even when the CPU is back online. */
+/*
+ * Rings of CPUs that were offline are reopened, because their events never sample again, even when the CPU is back
+ * online.
+ */
 void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *went_offline)
 {
     const struct subscriber *s;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A capture samples by one set of options: it has a ring (sampler/rings.h) for each CPU, and passes the records of all
- * rings to its subscribers, ordered by time.
+ * A capture samples with one set of options: it has a ring (sampler/rings.h) for each CPU, and passes the records of
+ * all rings to its subscribers, ordered by time.
  *
  * Records are taken in rounds. A round takes the records that were in the rings when it began, a limited number in each
  * turn of the event loop.
  *
  * A capture of the past (sampler/hindsight.h) has copies of rings, one subscriber and one round, which the subscriber
- * begins. It is never paused, and opens and closes nothing.
+ * starts. It is never paused, and opens and closes nothing.
  *
  * All functions and callbacks run in the thread of the event loop.
  */
@@ -40,7 +40,7 @@ struct subscriber {
     /* Called when the capture has opened or closed events: capture_describe() must be called again. */
     void (*events)(void *userdata);
     /*
-     * Called when a pause has begun or ended. Records of processes are missed in a pause as well. All earlier records
+     * Called when a pause has begun or ended. Records of processes are also missed during a pause. All earlier records
      * are before `time_ns` (CLOCK_MONOTONIC) when a pause begins; all later records are after it when a pause ends.
      */
     void (*pause)(void *userdata, bool paused, uint64_t time_ns);
@@ -59,9 +59,9 @@ struct capture;
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
                  struct off_cpu_kernel *off_cpu, struct record_options *options, struct capture **ret,
                  struct error *error);
-/* What a capture of the past passes on. */
+/* The time range that a capture of the past passes on. */
 struct past_span {
-    uint64_t since_ns, until_ns; /* sys_record_now(); only samples between them */
+    uint64_t since_ns, until_ns; /* the limits, by sys_record_now(): only samples between them are passed on */
 };
 /*
  * Makes a capture of the past. Takes `rings` and the content of `options`, even on failure. With `options->pid`, only
@@ -69,11 +69,11 @@ struct past_span {
  */
 int capture_of_past(struct sys *sys, sd_event *event, struct symbols *symbols, struct rings *rings,
                     struct record_options *options, const struct past_span *span, struct capture **ret);
-/* NULL for a capture that is not of the past. */
+/* Returns NULL for a capture that is not of the past. */
 const struct past_span *capture_past(const struct capture *capture);
-/* Has the capture of the past begin again, in the next round. */
+/* Lets the next round of a capture of the past start again from the first record. */
 void capture_rewind(struct capture *capture);
-/* While a capture of the past is held, its round does not go on. */
+/* Holds or releases a capture of the past. While it is held, it passes on no records. */
 void capture_hold(struct capture *capture, bool hold);
 /* All subscribers must have unsubscribed. */
 struct capture *capture_free(struct capture *capture);
@@ -81,7 +81,10 @@ struct capture *capture_free(struct capture *capture);
 bool capture_close_tracking(struct capture *capture);
 
 const struct record_options *capture_options(const struct capture *capture);
-/* Whether any CPU is still sampled, and the process of the options, if any, still runs. Never for the past. */
+/*
+ * Whether any CPU is still sampled, and the process of the options, if any, still runs. Always false for a capture of
+ * the past.
+ */
 bool capture_is_alive(const struct capture *capture);
 /*
  * Drains the rings, closes those of CPUs that have gone offline, and opens CPUs that have come online. CPUs in
@@ -111,7 +114,7 @@ void capture_begin_round(struct capture *capture);
 struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source);
 /* The number of records that the kernel has dropped since the capture was opened. */
 uint64_t capture_lost(const struct capture *capture);
-/* What off-CPU time has left out since the capture was opened; zeros for other events. */
+/* Returns the waits that off-CPU sampling has left out since the capture was opened; zeros for other events. */
 struct off_cpu_totals capture_off_cpu_totals(const struct capture *capture);
 /* The number of records that could not be decoded; the whole content of a corrupt ring counts as one. */
 uint64_t capture_malformed(const struct capture *capture);

@@ -10,14 +10,16 @@
 #include "base/timer.h"
 #include "cgroups/cgroupfs.h"
 
-/* Bytes of a sample, as the rings are sized: with 20 callers, and without any. */
+/* Size of a sample in bytes for sizing the rings: with 20 callers, and without any. */
 #define SAMPLE_BYTES 256
 #define SAMPLE_BYTES_FLAT 80
-/* Data pages of a ring for records of processes, where memory has room for them. */
+/* Limit of the data pages of a ring for records of processes. */
 #define TRACKING_PAGES_MAX 64
-/* From a wakeup on, other rings have as long to fill. */
+/* How long other rings can still fill after the wakeup by the first one. */
 #define DRAIN_USEC 100000
-/* Eighths of the memory: for rings of samples, for those of records of processes, and for such records that are kept.
+/*
+ * How many eighths of the memory are for rings of samples, for rings of records of processes, and for the process
+ * records that are kept.
  */
 #define SAMPLES_PART 5
 #define TRACKING_PART 1
@@ -33,9 +35,9 @@ struct hindsight {
     struct rings samples, tracking;
     sd_event_source *timer;
     struct buffer kept; /* records of processes, the oldest first */
-    size_t kept_max;    /* bytes */
-    uint64_t seconds;   /* no answer has more */
-    uint64_t opened_ns; /* when sampling began, or was resumed last */
+    size_t kept_max;    /* limit of `kept`, in bytes */
+    uint64_t seconds;   /* upper limit of the seconds that a client gets */
+    uint64_t opened_ns; /* when sampling last began or resumed */
     bool paused;
 };
 
@@ -59,7 +61,7 @@ struct hindsight *hindsight_free(struct hindsight *hindsight)
 
 /* --- records of processes --- */
 
-/* Forgets the older half of the records. */
+/* Drops the older half of the records. */
 static void forget_older_half(struct buffer *kept)
 {
     size_t at = 0;
@@ -70,7 +72,7 @@ static void forget_older_half(struct buffer *kept)
     kept->size -= at;
 }
 
-/* A record that finds no memory is not kept: its process has no names once it has ended. */
+/* If memory runs out, the record is not kept, and its process has no names once it has ended. */
 static void keep_record(struct hindsight *hindsight, const struct record *record)
 {
     struct buffer *kept = &hindsight->kept;
@@ -128,7 +130,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* --- opening --- */
 
-/* The largest power of two of pages that each CPU can have, and the page before them; at least 1. */
+/* Returns the largest power of two of data pages that fits for each CPU, together with the header page; at least 1. */
 static size_t pages_within(uint64_t memory, unsigned n_cpus)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), each = memory / MAX(n_cpus, 1);
@@ -139,7 +141,10 @@ static size_t pages_within(uint64_t memory, unsigned n_cpus)
     return pages;
 }
 
-/* As many pages as the seconds need, rounded up to a power of two, or as the memory has room for. */
+/*
+ * Returns the number of pages that the seconds need, rounded up to a power of two, or the number for which memory
+ * suffices.
+ */
 size_t hindsight_ring_pages(const struct config_sampler *config, unsigned n_cpus)
 {
     const struct config_hindsight *hindsight = &config->hindsight;
@@ -170,7 +175,8 @@ static int open_samples(struct hindsight *hindsight, const struct machine *machi
     return r;
 }
 
-/* A CPU that cannot be tracked is no error for rings_open(). Here smaller rings are tried, since names need them all.
+/*
+ * rings_open() skips CPUs that cannot be tracked. Names need the rings of all CPUs, so this retries with smaller rings.
  */
 static int open_tracking(struct hindsight *hindsight, const struct machine *machine, struct error *error)
 {
@@ -234,9 +240,9 @@ static int begin(struct hindsight *hindsight, const struct machine *machine, con
         r = timer_init(hindsight->event, CLOCK_MONOTONIC, DRAIN_USEC / 10, on_timer, hindsight, &hindsight->timer);
     if (r == 0)
         r = enable(hindsight, true);
-    if (r == 0) /* processes that run now are known when they have ended */
+    if (r == 0) /* adds the processes that run now, so that they are known after they have ended */
         r = symbols_scan(hindsight->symbols, 0, on_scanned, hindsight);
-    if (r == 0) /* and cgroups, when they were removed */
+    if (r == 0) /* and the cgroups, so that they are known after they were removed */
         cgroup_lookup_scan(hindsight->cgroups);
     return r < 0 && !error->message[0] ? error_set(error, r, "sampling cannot start: %s", strerror(-r)) : r;
 }
@@ -290,7 +296,7 @@ int hindsight_pause(struct hindsight *hindsight, bool paused)
     hindsight->paused = paused;
     int r = enable(hindsight, !paused);
     take_tracking(hindsight);
-    if (!paused) /* processes have come and gone meanwhile */
+    if (!paused) /* processes came and went during the pause */
         symbols_scan(hindsight->symbols, 0, on_scanned, hindsight);
     return r;
 }
@@ -319,7 +325,7 @@ int hindsight_look_back(struct hindsight *hindsight, const struct machine *machi
                         const struct record_request *request, char *const *paths, size_t n_paths, struct capture **ret,
                         struct error *error)
 {
-    struct record_request wanted = *request; /* borrows */
+    struct record_request wanted = *request; /* a copy whose strings are borrowed */
     double seconds = MIN(request->last, (double)hindsight->seconds);
     uint64_t now = sys_record_now(hindsight->sys), ns = (uint64_t)(seconds * (double)NSEC_PER_SEC);
     struct past_span span = {.since_ns = now - MIN(now, ns), .until_ns = now};

@@ -7,7 +7,10 @@
 #include "base/number.h"
 #include "base/text.h"
 
-/* An event of one CPU. Each record that the BPF program writes to it raises the interrupt that walks the stack. */
+/*
+ * An event on one CPU. Each record that the BPF program writes to it raises the interrupt in which the kernel walks the
+ * stack.
+ */
 struct alarm {
     unsigned cpu;
     int fd;
@@ -19,19 +22,19 @@ struct off_cpu {
     struct sys *sys;
     struct off_cpu_kernel *kernel;
     const struct record_options *options;
-    struct record_layout layout; /* of `record` */
-    uint32_t number;             /* of the program */
+    struct record_layout layout; /* layout of `record` */
+    uint32_t number;             /* the number of these options in the BPF program */
     bool started;
     struct alarm *alarms;
     size_t n_alarms;
-    struct buffer bytes; /* of `record` */
+    struct buffer bytes; /* the bytes of `record` */
     struct record record;
-    struct off_cpu_wait wait; /* of `record` */
+    struct off_cpu_wait wait; /* the wait that `record` describes */
 };
 
 DEFINE_CLEANUP(struct off_cpu *, off_cpu_free);
 
-/* --- where tasks wait --- */
+/* --- the function in which tasks wait --- */
 
 #define KALLSYMS_PART ((size_t)64 * 1024)
 /* Compilers may append a suffix, as in "__schedule.constprop.0". */
@@ -194,7 +197,7 @@ int off_cpu_open(struct sys *sys, struct off_cpu_kernel *kernel, const struct ma
     const struct off_cpu_shape shape = {.cpus = cpuset_end(&machine->possible), .threshold_ns = options->threshold_ns};
 
     if (!off_cpu_is_available(kernel->calls))
-        return error_set(error, -EOPNOTSUPP, "off-CPU time needs a BPF program, which this process cannot have");
+        return error_set(error, -EOPNOTSUPP, "off-CPU time needs a BPF program, which this process cannot load");
     _cleanup_(off_cpu_freep) struct off_cpu *off_cpu = calloc(1, sizeof(*off_cpu));
     if (!off_cpu)
         return error_oom(error);
@@ -226,7 +229,7 @@ uint64_t off_cpu_shown_type(uint64_t sample_type)
     return sample_type & ~(uint64_t)PERF_SAMPLE_RAW;
 }
 
-/* Cuts the wait down to the states that the options want. Returns whether anything is left. */
+/* Restricts the wait to the states that the options ask for. Returns whether anything is left. */
 static bool choose_states(unsigned states, struct off_cpu_wait *wait)
 {
     if (!states)
@@ -260,11 +263,12 @@ static size_t skip_interrupt(const struct off_cpu_kernel *kernel, const struct r
 
     while (n < sample->n_callchain && sample->callchain[n] != PERF_CONTEXT_USER) {
         uint64_t ip = sample->callchain[n];
-        if (ip > kernel->start && ip <= kernel->end) /* a return address may be that of the next function */
+        if (ip > kernel->start && ip <= kernel->end) /* a return address at the very end may point to the start of the
+                                                      * next function */
             return n;
         n++;
     }
-    return n > 0; /* the function is not known: only the marker is left out */
+    return n > 0; /* the function's address is unknown, so only the marker is left out */
 }
 
 static void put_word(struct buffer *bytes, uint64_t word)
@@ -289,7 +293,7 @@ static void put_callchain(const struct record_sample *sample, size_t first, bool
     buffer_append(bytes, sample->callchain + first, n * sizeof(uint64_t));
 }
 
-/* The fields in the kernel's order (perf_event_open(2)), of those that attr_make_leader() asks for. */
+/* Writes the fields that attr_make_leader() asks for, in the kernel's order (perf_event_open(2)). */
 static void put_sample(const struct off_cpu *off_cpu, const struct record *record, uint64_t ns, struct buffer *bytes)
 {
     const struct record_sample *sample = &record->sample;

@@ -4,9 +4,9 @@
  * the duration (bpf/off-cpu.bpf.c).
  *
  * On each sampled CPU there are two events "bpf-output": that of the capture's ring, to which the BPF program writes
- * samples, and an alarm, whose ring nobody reads. The records of the ring become samples as other events have them.
- * Their period is the duration in nanoseconds. The program's data is left out, and so are the kernel's functions that
- * __schedule() has called: they run between the wait and the sample.
+ * samples, and an alarm, whose ring nobody reads. The records of the ring are turned into samples like those of other
+ * events. Their period is the duration in nanoseconds. The program's data is left out, and so are the kernel's
+ * functions that __schedule() has called: they run between the wait and the sample.
  */
 #ifndef SAMPLER_OFF_CPU_H
 #define SAMPLER_OFF_CPU_H
@@ -20,15 +20,15 @@ uint64_t off_cpu_shown_type(uint64_t sample_type);
 /* State that all captures share; zeroed at first, except for `calls`. */
 struct off_cpu_kernel {
     const struct bpf_calls *calls;
-    bool looked;         /* `start` and `end` are as /proc/kallsyms has them */
-    uint64_t start, end; /* the function __schedule(), in which tasks wait; 0: not known */
+    bool looked;         /* /proc/kallsyms was read, so `start` and `end` are final */
+    uint64_t start, end; /* address range of __schedule(), in which tasks wait; 0: unknown */
 };
 
 struct off_cpu;
 
 /*
- * Starts to measure, on no CPU yet. `kernel` and `sys` must outlive it. Returns the errors of
- * bpf_calls.off_cpu_start() with a sentence, -EOPNOTSUPP if this process has no BPF programs, -ENOMEM.
+ * Starts measuring, on no CPU yet. `kernel` and `sys` must outlive it. Returns the errors of bpf_calls.off_cpu_start()
+ * with a sentence, -EOPNOTSUPP if this process has no BPF programs, -ENOMEM.
  */
 int off_cpu_open(struct sys *sys, struct off_cpu_kernel *kernel, const struct machine *machine,
                  const struct record_options *options, struct off_cpu **ret, struct error *error);
@@ -39,7 +39,7 @@ int off_cpu_set_rings(struct off_cpu *off_cpu, const struct rings *rings, struct
 struct off_cpu_totals off_cpu_totals(struct off_cpu *off_cpu);
 /*
  * Turns a sample of the ring into one that other events could have, which is valid until the next call. Other records
- * are returned as they are. NULL: the options do not want it, or the record is not one of the BPF program.
+ * are returned as they are. Returns NULL if the options exclude the wait, or if the record is not from the BPF program.
  */
 const struct record *off_cpu_translate(struct off_cpu *off_cpu, const struct record *record);
 

@@ -67,7 +67,7 @@ static void attr_make_leader(const struct record_options *options, size_t ring_p
     attr->wakeup_watermark = (uint32_t)(ring_pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
 }
 
-/* Asks for the records of processes, which names need. */
+/* Requests the records of processes, which are needed to find names. */
 static void attr_track_processes(const struct record_options *options, struct perf_event_attr *attr)
 {
     attr->mmap = attr->mmap2 = 1;
@@ -128,7 +128,7 @@ int record_options_bind(const struct record_options *options, struct sys *sys, c
     return 0;
 }
 
-/* Options of a process or a cgroup are opened only on the sampled CPUs. */
+/* Options for a process or a cgroup are opened only on the sampled CPUs. */
 bool record_options_tracks(const struct record_options *options)
 {
     return !record_options_process(options) && !options->cgroup && !options->overwritten;
@@ -162,14 +162,17 @@ int record_options_refused(const struct record_options *options, const struct ma
         return error_set(error, -ENOENT, "there is no process %" PRIu32, options->pid);
     if (code == -ENOENT && cgroup_is_gone(options))
         return error_set(error, -ENOENT, "there is no cgroup %.256s any more", options->cgroup);
-    /* Perf has no state for cgroups of a hierarchy that never had a controller. Every machine has software events. */
+    /*
+     * If a hierarchy never had a controller, perf does not know its cgroups. A software event exists on every machine,
+     * so here ENOENT does not mean a missing event.
+     */
     if (code == -ENOENT && options->cgroup && !(pmu && pmu->absent))
         return error_set(error, -EINVAL,
                          "cpu %u %s: %sperf does not know this cgroup (ENOENT): enable a controller in the "
                          "cgroup.subtree_control of its parent, such as +pids",
                          cpu, options->events.events[0].text,
                          pmu && pmu->type == PERF_TYPE_SOFTWARE ? "" : "this PMU has no such event, or ");
-    if (code == -EUNATCH) /* from the opener, which was started without the sampler (opener/protocol.h) */
+    if (code == -EUNATCH) /* the opener returns this if it was started without the sampler (opener/protocol.h) */
         return error_set(error, -EOPNOTSUPP,
                          "the sampler was enabled after perfcountd had started; restart perfcountd");
     if ((code == -EOPNOTSUPP || code == -EINVAL) && pmu && !pmu->absent && options->events.events[0].precise) {
@@ -247,7 +250,7 @@ int client_event_check(const struct config_sampler *config, const struct machine
 struct parameter {
     const char *name;
     int (*parse)(const struct parameter *parameter, const char *value, void *field, struct error *error);
-    size_t offset; /* of the field in struct record_request */
+    size_t offset; /* offset of the field in struct record_request */
     uint64_t max;  /* highest value of a number */
 };
 
@@ -387,7 +390,7 @@ static const struct parameter parameters[] = {
     {"by", parse_by, FIELD(by), 0},
 };
 
-/* Parameters of all formats. */
+/* Parameters that all formats have. */
 #define COMMON_PARAMETERS                                                                                              \
     "seconds", "last", "event", "frequency", "period", "cpu", "cgroup", "unit", "slice", "container_id", "container",  \
         "image", "pod", "namespace", "compose_project", "compose_service", "runtime", "pid", "threshold", "state"
@@ -446,7 +449,7 @@ bool record_request_wishes(const struct record_request *request, struct cgroup_w
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 
 /*
- * Sets the rate: that in the terms of the client's event, else that of the client's parameters, else the configured
+ * Sets the rate: the one in the terms of the client's event, else that of the client's parameters, else the configured
  * one. The configured rate already includes a rate in the terms of the configured event (config/config.c).
  */
 static int record_options_set_rate(struct record_options *options, struct sys *sys, const struct config_sampler *config,
@@ -592,7 +595,7 @@ static int add_cgroups(int fd, struct record_options *options)
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;
         int below = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below >= 0) /* else it has just been removed */
+        if (below >= 0) /* otherwise it was removed in the meantime */
             r = add_cgroups(below, options);
     }
     closedir(directory);
@@ -611,7 +614,7 @@ static int refuse_cgroup(const char *path, int code, struct error *error)
     return error_set(error, code, "cgroup %.256s: %s", path, strerror(-code));
 }
 
-/* Also adds cgroups that were removed. */
+/* Adds the cgroups of `paths`, including removed ones. */
 static int add_paths(struct sys *sys, const struct cgroup_lookup *lookup, char *const *paths, size_t n,
                      struct record_options *options, struct error *error)
 {
@@ -634,7 +637,7 @@ static int add_paths(struct sys *sys, const struct cgroup_lookup *lookup, char *
     return r;
 }
 
-/* The rings are of whole CPUs, so the cgroup's directory is closed. */
+/* The rings sample whole CPUs, so the cgroup's directory is not needed and is closed. */
 int record_options_choose_cgroups(struct record_options *options, struct sys *sys, const struct cgroup_lookup *lookup,
                                   char *const *paths, size_t n_paths, const char *what, struct error *error)
 {
@@ -649,7 +652,7 @@ int record_options_choose_cgroups(struct record_options *options, struct sys *sy
     r = add_paths(sys, lookup, paths, n_paths, options, error);
     if (r < 0)
         return r;
-    if (!options->cgroup_ids && array_grow(&options->cgroup_ids, 0) < 0) /* NULL would mean all */
+    if (!options->cgroup_ids && array_grow(&options->cgroup_ids, 0) < 0) /* a NULL array would select all cgroups */
         return error_oom(error);
     qsort(options->cgroup_ids, options->n_cgroup_ids, sizeof(*options->cgroup_ids), compare_ids);
     free(options->cgroup);
@@ -671,7 +674,7 @@ static int record_options_parse_events(struct record_options *options, const cha
 
 #define THRESHOLD_NS NSEC_PER_MSEC
 
-/* The event off-cpu is "bpf-output" to the kernel. */
+/* The kernel knows the event off-cpu as "bpf-output". */
 static int record_options_set_off_cpu(struct record_options *options, const struct record_request *request,
                                       struct error *error)
 {
@@ -724,7 +727,7 @@ static int open_first(const struct record_options *options, struct sys *sys, con
     return fd;
 }
 
-/* Linux before 5.7, or without CONFIG_CGROUP_PERF, does not tell the cgroup of a sample. */
+/* Before Linux 5.7, and without CONFIG_CGROUP_PERF, samples do not have the cgroup. */
 static int open_first_or_without_cgroups(struct record_options *options, struct sys *sys, struct record_group *group,
                                          int cpu)
 {
@@ -795,9 +798,9 @@ static int probe_or_user_only(struct record_options *options, struct sys *sys, c
 }
 
 /*
- * Checks the events. `asked`: a client named them. `automatic`: the event is "auto", which stands for cycles, and for
- * cpu-clock if a CPU has no PMU or its PMU has no interrupt. The kernel may check permissions first, so that -EACCES
- * for cycles says nothing about the PMU.
+ * Checks the events. `asked`: a client named them. `automatic`: the event is "auto", which means cycles, or cpu-clock
+ * if a CPU has no PMU or its PMU has no interrupt. The kernel may check permissions first, so -EACCES for cycles says
+ * nothing about the PMU.
  */
 static int record_options_check_or_fall_back(struct record_options *options, struct sys *sys,
                                              const struct machine *machine, const struct config_sampler *config,

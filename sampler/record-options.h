@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to record: a client's request from the query of its URL, and the options that are made of it.
+ * What to record: a client's request from the query of its URL, and the options that are made from it.
  *
  * The options are a request completed by the configuration and checked against the machine: which events sample, how,
  * and where. Clients with equal options share one capture (sampler/capture.h).
@@ -16,25 +16,26 @@
 #include "sampler/writer.h"
 
 struct record_options {
-    struct event_list events;   /* on each CPU, the first event that this CPU has is the leader, which samples */
+    struct event_list events;   /* on each CPU, the first of these events that exists there is the leader, which
+                                 * samples */
     uint64_t frequency, period; /* Hz, or events per sample; one of them is 0 */
     bool callchain;             /* samples have callchains */
     bool read;                  /* samples have the values of all events (PERF_SAMPLE_READ) */
-    bool user_only;             /* the kernel is excluded, since this process may not sample it */
+    bool user_only;             /* kernel mode is excluded, because this process may not sample it */
     bool overwritten;           /* the kernel overwrites old samples; records of processes are in other rings */
-    bool off_cpu;               /* samples are waits: bpf/off-cpu.bpf.c writes them, on whole CPUs */
-    uint64_t threshold_ns;      /* shorter waits are left out; with `off_cpu`, as `states` */
+    bool off_cpu;               /* each sample is a wait (bpf/off-cpu.bpf.c), sampled on whole CPUs */
+    uint64_t threshold_ns;      /* shorter waits are left out; like `states`, only used with `off_cpu` */
     unsigned states;            /* a bit for each enum off_cpu_state; 0: all */
     bool cgroups;               /* samples have the id of the task's cgroup (Linux 5.7) */
     size_t ring_pages;          /* pages of data of each ring */
-    struct cpuset cpus;         /* sampled while they are online */
+    struct cpuset cpus;         /* CPUs that are sampled while they are online */
     uint32_t pid;               /* 0: all processes */
     char *cgroup;               /* a path from the root of the cgroups; NULL: all */
     int cgroup_fd;              /* the directory of the cgroup; -1: all */
     uint64_t cgroup_inode;
     /*
-     * The ids of the cgroup and of those below it (cgroup_id_key()), sorted, where samples of whole CPUs are chosen by
-     * their cgroups; NULL: they are not.
+     * If samples of whole CPUs are selected by cgroup: the sorted ids of the cgroup and of those below it
+     * (cgroup_id_key()); else NULL.
      */
     uint64_t *cgroup_ids;
     size_t n_cgroup_ids;
@@ -44,7 +45,7 @@ struct record_options {
 void record_options_done(struct record_options *options);
 bool record_options_equal(const struct record_options *a, const struct record_options *b);
 
-/* The process whose threads have events of their own; 0: none. */
+/* Returns the process whose threads have their own events; 0: none. */
 static inline uint32_t record_options_process(const struct record_options *options)
 {
     return options->off_cpu ? 0 : options->pid;
@@ -54,10 +55,10 @@ static inline uint32_t record_options_process(const struct record_options *optio
 struct record_group {
     size_t n; /* 0: this CPU has none of the options' events */
     struct perf_event_attr attrs[GROUP_MEMBERS_MAX];
-    const char *texts[GROUP_MEMBERS_MAX]; /* of probes, see struct sys_group; borrowed from the options */
+    const char *texts[GROUP_MEMBERS_MAX]; /* texts of probes, see struct sys_group; borrowed from the options */
     uint8_t events[GROUP_MEMBERS_MAX];    /* the index of each member in the options' events */
-    const struct pmu *pmu;                /* of the leader */
-    size_t ring_pages;                    /* of the leader's ring */
+    const struct pmu *pmu;                /* PMU of the leader */
+    size_t ring_pages;                    /* data pages of the leader's ring */
 };
 /* Makes the group for a CPU. Returns the errors of attr_build() with a sentence. */
 int record_options_bind(const struct record_options *options, struct sys *sys, const struct machine *machine,
@@ -94,20 +95,20 @@ int client_event_check(const struct config_sampler *config, const struct machine
 /* A client's request. Zeroed, it asks for the defaults. Strings are owned. */
 struct record_request {
     double seconds;             /* 0: the writer's default */
-    double last;                /* seconds that are over, instead of those to come; 0: not asked for */
+    double last;                /* if not 0: asks for the last seconds, instead of the seconds to come */
     char *event;                /* a list of events; NULL: as configured */
     uint64_t frequency, period; /* Hz, or events per sample; 0: as configured */
     char *cpus;                 /* a CPU list such as "0-3,8"; NULL: all */
     char *cgroup;               /* a path from the root of the cgroups, or a pattern; NULL: all */
     char *names[N_NAME_KEYS];   /* patterns of names of what runs in the cgroup; NULL: any */
     uint32_t pid;               /* 0: all processes */
-    uint64_t max;               /* records; 0: no limit */
+    uint64_t max;               /* limit of the number of records; 0: no limit */
     bool read;                  /* each sample has the values of all events of its group */
     double threshold;           /* seconds of the shortest wait, with the event off-cpu; 0: the default, 1 ms */
     unsigned states;            /* see struct record_options */
-    enum trust trust;           /* of the client, see sampler_admit() */
-    enum first_frame by;        /* of folded stacks */
-    bool own;                   /* of this process itself: client_event_check() is left out */
+    enum trust trust;           /* trust of the client, see sampler_admit() */
+    enum first_frame by;        /* first frame of folded stacks */
+    bool own;                   /* the request is this process's own, so client_event_check() is skipped */
 };
 
 /*
@@ -119,11 +120,11 @@ extern const char *const stream_record_parameters[], *const stream_profile_param
 /* Sets one parameter of the query. Returns -EINVAL with a sentence if the name or value is invalid, or -ENOMEM. */
 int record_request_set(struct record_request *request, const char *name, const char *value, struct error *error);
 void record_request_done(struct record_request *request);
-/* Whether the request names the event off-cpu, which only a client can. */
+/* Returns whether the request names the event off-cpu, which only a client's request can name. */
 bool record_request_is_off_cpu(const struct record_request *request);
 /*
- * Whether the request does not name its cgroup by the path alone, so that cgroup_lookup_find() has to find it.
- * *ret_wish borrows from the request.
+ * Returns whether the request names its cgroup by more than a path, so that cgroup_lookup_find() must find it. The
+ * strings of *ret_wish are borrowed from the request.
  */
 bool record_request_wishes(const struct record_request *request, struct cgroup_wish *ret_wish);
 
@@ -136,16 +137,16 @@ int record_options_make(struct sys *sys, const struct machine *machine, const st
                         const struct record_request *request, struct record_options *ret, struct error *error);
 /*
  * Selects samples by cgroup: those in `paths`, or in the options' own cgroup if there are no paths. Does nothing if
- * there is neither. `lookup` (NULL if there are no paths) knows those that were removed. `what` needs that the kernel
- * tells the cgroup of a sample. Returns with a sentence: -EOPNOTSUPP if it does not (before Linux 5.7), -ENOMEM, errors
- * of readdir(3).
+ * there is neither. `lookup` (NULL if there are no paths) knows removed cgroups. `what` is the feature that needs the
+ * cgroup of a sample, for the error message. Returns with a sentence: -EOPNOTSUPP if it does not (before Linux 5.7),
+ * -ENOMEM, errors of readdir(3).
  */
 int record_options_choose_cgroups(struct record_options *options, struct sys *sys, const struct cgroup_lookup *lookup,
                                   char *const *paths, size_t n_paths, const char *what, struct error *error);
 /*
- * Makes the options of a request for samples that were already taken by the options `taken`: the CPUs, and the process
- * or cgroup, are chosen from these. The process may have ended. Returns with a sentence: -EINVAL if the request has a
- * parameter that only samples to come can have, -ENOENT (no such cgroup), -ENOMEM.
+ * Makes the options of a request for samples that were already taken with the options `taken`: the request selects
+ * CPUs, and a process or cgroup, among these samples. The process may have ended. Returns with a sentence: -EINVAL if
+ * the request has a parameter that only applies to future samples, -ENOENT (no such cgroup), -ENOMEM.
  */
 int record_options_of_past(const struct record_options *taken, struct sys *sys, const struct machine *machine,
                            const struct record_request *request, struct record_options *ret, struct error *error);

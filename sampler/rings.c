@@ -20,7 +20,7 @@ static struct cpu_ring *cpu_ring_free(struct cpu_ring *cpu_ring)
         return NULL;
     sd_event_source_disable_unref(cpu_ring->io);
     ring_free(cpu_ring->ring);
-    /* Siblings before their leader; the owner of the ring last. */
+    /* Closes siblings before their leader, and the owner of the ring last. */
     while (cpu_ring->fds && cpu_ring->n_fds > 0)
         sys_close(cpu_ring->sys, cpu_ring->fds[--cpu_ring->n_fds]);
     free(cpu_ring->fds);
@@ -49,7 +49,9 @@ static int cpu_ring_add_fd(struct cpu_ring *cpu_ring, int fd)
     return 0;
 }
 
-/* Opens all events of a group or none. `thread` 0: the CPU, or the cgroup of the options on it. */
+/*
+ * Opens all events of a group or none. If `thread` is 0, the group counts the CPU, or the cgroup of the options on it.
+ */
 static int cpu_ring_open_group(struct cpu_ring *cpu_ring, const struct record_options *options, pid_t thread)
 {
     struct sys *sys = cpu_ring->sys;
@@ -80,7 +82,10 @@ static int cpu_ring_open_group(struct cpu_ring *cpu_ring, const struct record_op
     return r;
 }
 
-/* Opens the group for each thread. Threads may have exited since they were listed: -ESRCH only if all of them have. */
+/*
+ * Opens the group for each thread. Threads may have exited since they were listed; returns -ESRCH only if all of them
+ * have.
+ */
 static int cpu_ring_open_groups(struct cpu_ring *cpu_ring, const struct record_options *options, const pid_t *threads,
                                 size_t n_threads)
 {
@@ -185,8 +190,8 @@ static int cpu_ring_open(struct sys *sys, const struct machine *machine, const s
 }
 
 /*
- * Opens a ring that only tracks, disabled. *ret is NULL if the CPU is sampled or the options need no tracking. Returns
- * the errors of cpu_ring_open().
+ * Opens a disabled ring that only tracks processes. *ret is NULL if the CPU is sampled or the options need no tracking.
+ * Returns the errors of cpu_ring_open().
  */
 static int cpu_ring_open_tracking(struct sys *sys, const struct machine *machine, const struct record_options *options,
                                   unsigned cpu, struct cpu_ring **ret)
@@ -220,7 +225,7 @@ static int cpu_ring_enable(struct cpu_ring *cpu_ring, bool enabled)
 /* Clocks of CPUs differ by less than this. */
 #define AHEAD_MAX_NS NSEC_PER_SEC
 
-/* A record of the future would hold up all records behind it, until its time comes. */
+/* A record with a time in the future would delay all records behind it until that time. */
 static bool is_of_the_future(const struct cpu_ring *cpu_ring, uint64_t until_ns)
 {
     uint64_t time = cpu_ring->record.id.time;
@@ -375,7 +380,7 @@ static int rings_open_sampling(struct rings *set, const struct machine *machine,
     return r;
 }
 
-/* Skips CPUs that cannot be tracked: of processes that start there, only what /proc listed is known. */
+/* Skips CPUs that cannot be tracked. Processes that start there are only known if they were listed in /proc. */
 static void rings_open_tracking(struct rings *set, const struct machine *machine)
 {
     struct cpu_ring *cpu_ring;
@@ -475,7 +480,7 @@ static int rings_add_copy(struct rings *ret, const struct cpu_ring *like, const 
     }
     *copy = (struct cpu_ring){.sys = like->sys, .cpu = like->cpu, .samples = like->samples, .group = like->group};
     copy->ring = ring;
-    memset(copy->group.texts, 0, sizeof(copy->group.texts)); /* may be freed before the copy */
+    memset(copy->group.texts, 0, sizeof(copy->group.texts)); /* the texts may be freed before the copy */
     copy->ids = malloc(MAX(n_ids, 1) * sizeof(*ids));
     if (!copy->ids || array_grow(&ret->cpu_rings, ret->n) < 0)
         return -ENOMEM;

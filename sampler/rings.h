@@ -18,11 +18,10 @@
 struct cpu_ring {
     struct sys *sys;
     unsigned cpu;
-    bool samples;              /* false: the ring only tracks */
+    bool samples;              /* false: the ring only tracks processes */
     struct record_group group; /* opened once for each thread, or once for the CPU if the options have no process */
-    int *fds;                  /* `group.n` for each opening of the group; the first descriptor owns the ring;
-                                  NULL for a copy */
-    uint64_t *ids;             /* PERF_EVENT_IOC_ID of each descriptor */
+    int *fds;      /* `group.n` for each opening of the group; the first one owns the ring; NULL for a copy */
+    uint64_t *ids; /* PERF_EVENT_IOC_ID of each descriptor */
     size_t n_fds;
     struct ring *ring;
     struct record record; /* the next record; valid if `has_record` */
@@ -33,7 +32,7 @@ struct cpu_ring {
 /*
  * Decodes the next record into `cpu_ring->record`, unless that was done already. Returns 1 if there is a record, 0 if
  * the ring is empty, -ENOMEM on failure. Records that cannot be decoded are skipped and counted in *malformed, and so
- * are those that are later than now and `until_ns`.
+ * are records that are later than both the current time and `until_ns`.
  */
 int cpu_ring_peek(struct cpu_ring *cpu_ring, const struct record_layout *layout, uint64_t until_ns,
                   uint64_t *malformed);
@@ -53,7 +52,7 @@ struct rings {
     struct cpu_ring **cpu_rings;
     size_t n;
     bool enabled;
-    struct record_layout layout; /* the same for all records */
+    struct record_layout layout; /* layout of all records */
     uint64_t malformed;          /* records that could not be decoded; a corrupt ring's whole content counts as one */
 };
 
@@ -70,7 +69,7 @@ void rings_done(struct rings *set);
 int rings_open(struct rings *set, const struct machine *machine, bool all, struct error *error);
 /* Closes the rings of CPUs that are offline or in `went_offline` (may be NULL). */
 void rings_close_offline(struct rings *set, const struct machine *machine, const struct cpuset *went_offline);
-/* Closes the rings that only track. Returns whether there were any. */
+/* Closes the rings that only track processes. Returns whether there were any. */
 bool rings_close_tracking(struct rings *set);
 /* Whether any CPU is sampled. */
 bool rings_samples(const struct rings *set);
@@ -96,13 +95,16 @@ void rings_release(struct rings *set);
 /* --- copies --- */
 
 /*
- * Copies what rings that the kernel overwrites have now. Nothing is written to any of them meanwhile: samples of that
- * time are lost, and counted by the kernel. *ret_since_ns is the time from which on each CPU's samples are all there; 0
- * if no ring has overwritten any. The copies of `set` are added to `ret`, which opens no rings. Returns -ENOMEM, or
- * an error of ioctl(2).
+ * Copies the current content of rings that the kernel overwrites. The kernel does not write to them meanwhile: it loses
+ * the samples of that time, and counts them. *ret_since_ns is the time from which on the samples of all CPUs are
+ * complete; 0 if no ring has overwritten any. The copies of `set` are added to `ret`, which opens no rings. Returns
+ * -ENOMEM, or an error of ioctl(2).
  */
 int rings_copy(struct rings *set, const struct cpuset *cpus, struct rings *ret, uint64_t *ret_since_ns);
-/* Adds `size` bytes of records of the tracking rings `set`, which are taken even on failure. -ENOMEM on failure. */
+/*
+ * Adds `size` bytes of records from the tracking rings `set`. Takes the bytes even on failure. Returns -ENOMEM on
+ * failure.
+ */
 int rings_add_records(struct rings *ret, const struct rings *set, void *bytes, size_t size);
 
 #endif

@@ -9,13 +9,15 @@
 #include "sampler/record-options.h"
 
 /*
- * Parts of sampler.memory, which all processes may take for sampling, without the rings. Symbol tables get what the
- * other parts leave. This one is for captures, connections and the heap's fragmentation.
+ * Parts of sampler.memory, the limit of the memory that all processes use for sampling, except for the rings. Symbol
+ * tables get what the other parts leave. This part is for captures, connections and the heap's fragmentation.
  */
 #define BYTES_FIXED (768 * 1024)
-/* Output that may wait for all clients together. */
+/* Limit of the output that waits for all clients together, in bytes. */
 #define BYTES_OF_CLIENTS (3 * 1024 * 1024)
-/* What the writers of all clients together may hold for their ends; a round can exceed it a little. */
+/*
+ * Limit of the memory that the writers of all clients hold until their end, in bytes; a round can exceed it slightly.
+ */
 #define BYTES_KEPT (4 * 1024 * 1024)
 /* How long processes and symbols are kept for the next client. */
 #define SYMBOLS_LINGER_USEC (60 * USEC_PER_SEC)
@@ -26,20 +28,20 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
-    enum trust admits;             /* the lowest trust that may have samples */
+    enum trust admits;             /* the lowest trust that may receive samples */
     struct symbols *symbols;       /* NULL before the first client and once idle for SYMBOLS_LINGER_USEC */
-    struct child *symboliser;      /* for symbols_set_child() */
-    struct cgroup_lookup *cgroups; /* NULL as `symbols` */
+    struct child *symboliser;      /* passed to symbols_set_child() */
+    struct cgroup_lookup *cgroups; /* NULL whenever `symbols` is */
     cgroup_namer namer;
     void *namer_userdata;
     struct capture **captures;
     size_t n_captures;
-    LIST_HEAD(, sampler_client) clients; /* the newest first */
+    LIST_HEAD(, sampler_client) clients; /* list of clients, the newest first */
     size_t n_clients;
     struct config_sampler last; /* copy of the configuration that clients were opened with; only events are owned */
     struct off_cpu_kernel off_cpu;
     struct hindsight *hindsight;
-    struct error no_hindsight; /* why it cannot be opened; "": it is open, or not enabled */
+    struct error no_hindsight; /* why hindsight cannot be opened; "": it is open, or not enabled */
     bool paused, ending;
     void (*ended)(void *userdata);
     void *ended_userdata;
@@ -75,7 +77,7 @@ static int sampler_on_linger(sd_event_source *source, uint64_t usec, void *userd
     if (sampler->n_clients || sampler->n_captures) /* a capture without clients still uses the symbols */
         return 0;
     if (sampler->hindsight) {
-        symbols_set_room(sampler->symbols, 0); /* its processes and cgroups stay known */
+        symbols_set_room(sampler->symbols, 0); /* hindsight is on, so its processes and cgroups stay known */
     } else {
         sampler->symbols = symbols_free(sampler->symbols);
         sampler->cgroups = cgroup_lookup_free(sampler->cgroups);
@@ -177,7 +179,9 @@ void sampler_limit_symbols(struct sampler *sampler)
 
 /* --- configuration --- */
 
-/* Whether the present configuration permits the client. `n_older`: the number of clients that joined before it. */
+/*
+ * Returns whether the current configuration permits the client. `n_older`: the number of clients that joined before it.
+ */
 static bool is_allowed(const struct sampler *sampler, const struct sampler_client *client, size_t n_older)
 {
     const struct config_sampler *config = sampler->config;
@@ -186,7 +190,7 @@ static bool is_allowed(const struct sampler *sampler, const struct sampler_clien
            client->trust >= sampler->admits;
 }
 
-/* Whether the client's request would result in other options with the present configuration. */
+/* Returns whether the client's request would result in other options with the current configuration. */
 static bool is_outdated(const struct sampler *sampler, const struct sampler_client *client)
 {
     const struct config_sampler *old = &sampler->last, *new = sampler->config;
@@ -197,7 +201,7 @@ static bool is_outdated(const struct sampler *sampler, const struct sampler_clie
            old->ring_pages != new->ring_pages;
 }
 
-/* If memory is short, the next change of an event is missed. */
+/* If memory runs out, the next change of an event is missed. */
 static void keep_last(struct sampler *sampler)
 {
     free(sampler->last.event);
@@ -443,7 +447,7 @@ static int get_capture(struct sampler *sampler, struct record_options *options, 
     return 0;
 }
 
-/* The paths of the cgroups that a request means by a pattern or by names; zeroed: it does not. */
+/* The paths of the cgroups that a request selects by a pattern or by names; zeroed if it does neither. */
 struct wanted {
     char **paths;
     size_t n;
@@ -461,7 +465,7 @@ static int find_wanted(struct sampler *sampler, const struct record_request *req
 
     bool past = request->last > 0, wishes = record_request_wishes(request, &wish);
     if (!wishes && past && request->cgroup && cgroup_lookup_knows(sampler->cgroups, request->cgroup)) {
-        wish = (struct cgroup_wish){.cgroup = request->cgroup}; /* it may have been removed, or made again */
+        wish = (struct cgroup_wish){.cgroup = request->cgroup}; /* may be gone, or new */
         wishes = true;
     }
     if (!wishes)
@@ -469,13 +473,16 @@ static int find_wanted(struct sampler *sampler, const struct record_request *req
     if (request->pid)
         return error_set(error, -EINVAL, "pid and names of cgroups exclude each other");
     int r = cgroup_lookup_find(sampler->cgroups, &wish, past, &ret->paths, &ret->n, error);
-    /* A perf event is for one cgroup. Samples of the past and of off-CPU time are taken of all, and selected later. */
+    /*
+     * A perf event can only be opened for one cgroup. Samples of the past and of off-CPU time are taken of all cgroups,
+     * and selected later.
+     */
     if (r == 0 && ret->n > 1 && !past && !record_request_is_off_cpu(request))
         r = cgroup_wish_refuse_several(&wish, ret->paths, ret->n, error);
     return r;
 }
 
-/* Gives a client that looks back a capture of its own. */
+/* Gives a client that asks for the past its own capture. */
 static int join_past(struct sampler *sampler, const struct record_request *request, const struct wanted *wanted,
                      struct capture **ret, struct error *error)
 {
@@ -498,7 +505,7 @@ static int join_live(struct sampler *sampler, const struct record_request *reque
                      struct capture **ret, struct error *error)
 {
     struct record_options options;
-    struct record_request found = *request; /* borrows */
+    struct record_request found = *request; /* a copy whose strings are borrowed */
 
     if (wanted->n)
         found.cgroup = record_request_is_off_cpu(request) ? NULL : wanted->paths[0];

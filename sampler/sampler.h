@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler: its clients and the captures (sampler/capture.h) that run for them. Without clients, no event is open
- * but those of hindsight.
+ * The sampler: its clients and the captures (sampler/capture.h) that run for them. Without clients, only the events of
+ * hindsight are open.
  *
  * It limits the number of clients and the memory that all clients take together. To be used only in the thread of the
  * event loop.
@@ -27,14 +27,17 @@ struct sampler *sampler_free(struct sampler *sampler);
 
 /*
  * To be called before the first client and after each reload. `machine` and `config` are borrowed until the next call;
- * `admits` is the lowest trust that may have samples. Ends, with the reason "reload", the streams that the new
+ * `admits` is the lowest trust that may receive samples. Ends, with the reason "reload", the streams that the new
  * configuration does not allow and those that depend on a changed setting: callchains, the size of the rings, or the
  * event or rate if the client did not name its own. Opens hindsight, or closes it; sampler_no_hindsight() says whether
  * that succeeded.
  */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum trust admits);
-/* Sets who knows the names of cgroups. To be called before the first client; else only names of paths are known. */
+/*
+ * Sets the function that finds the names of cgroups. To be called before the first client; without it, only the names
+ * in paths are known.
+ */
 void sampler_set_namer(struct sampler *sampler, cgroup_namer namer, void *userdata);
 /* A sentence that says why hindsight cannot be opened; NULL if it is open, or not enabled. */
 const char *sampler_no_hindsight(const struct sampler *sampler);
@@ -63,17 +66,17 @@ bool sampler_is_ending(const struct sampler *sampler);
  */
 int sampler_admit(const struct sampler *sampler, enum trust trust, struct error *error);
 
-/* A running stream. For sampler/stream.c, like the functions below. */
+/* A running stream. Only sampler/stream.c uses this and the functions below. */
 struct sampler_client {
     void *userdata;
-    /* Tells the stream to end, for this reason. */
+    /* Tells the stream to end, with the reason. */
     void (*end)(void *userdata, const char *reason);
     struct capture *capture; /* NULL after sampler_release_capture() */
     struct symbols *symbols;
     struct cgroup_lookup *cgroups;
     double seconds;           /* duration of the stream */
     bool own_event, own_rate; /* the request named them, so they do not depend on the configuration */
-    enum trust trust;         /* of the request */
+    enum trust trust;         /* trust of the client that made the request */
     bool waits_for_end;       /* the format writes no bytes before its end */
     size_t kept;              /* bytes of memory that the writer holds for the end */
     size_t waiting;           /* bytes of memory for output that the client has not taken yet */
@@ -94,11 +97,11 @@ void sampler_leave(struct sampler *sampler, struct sampler_client *client);
 
 sd_event *sampler_event(const struct sampler *sampler);
 struct sys *sampler_sys(const struct sampler *sampler);
-/* The bytes of output that may wait for each client, with the present number of clients. */
+/* Returns how many bytes of output may wait for each client, given the current number of clients. */
 size_t sampler_bytes_per_client(const struct sampler *sampler);
 /* Whether the writers of all clients together hold as much memory as they may. */
 bool sampler_is_full(const struct sampler *sampler);
-/* Limits the memory of symbol tables to what the clients leave at present. */
+/* Limits the memory of symbol tables to what the current clients leave. */
 void sampler_limit_symbols(struct sampler *sampler);
 
 #endif

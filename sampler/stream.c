@@ -46,7 +46,7 @@ static bool output_queue_refuses(struct output_queue *output_queue, size_t limit
     return sample ? output_queue->slow : waiting >= limit + limit / 4;
 }
 
-/* Calls `ready` if the client waits and there are bytes for it, or the end. */
+/* Calls `ready` if the client waits, and bytes or the end are available. */
 static void output_queue_notify(struct output_queue *output_queue)
 {
     if (!output_queue->waiting || (output_queue->bytes.size == output_queue->taken && !output_queue->complete))
@@ -90,7 +90,7 @@ ssize_t output_queue_take(struct output_queue *output_queue, char *bytes, size_t
 
 #define INTERVAL_NS NSEC_PER_SEC
 
-/* Begins a scan, or has the running one repeated. */
+/* Begins a scan. If one is running, it is repeated afterwards. */
 static void rescan_begin(struct rescan *rescan)
 {
     rescan->again = rescan->running;
@@ -133,7 +133,7 @@ static bool rescan_end(struct rescan *rescan, uint64_t now_ns)
 
 enum stream_state {
     STREAM_SCANNING, /* the first scan of /proc is running */
-    STREAM_LOOKING,  /* the past is looked through, so that tables of its symbols are made */
+    STREAM_LOOKING,  /* the samples of the past are read once, so that the symbol tables they need are made */
     STREAM_RUNNING,
     STREAM_RESOLVING, /* takes no more records, waits for symbols */
     STREAM_ENDED,
@@ -151,13 +151,14 @@ struct stream {
     struct output_queue output_queue;
     struct rescan rescan;
     enum stream_state state;
-    bool awaited;          /* while STREAM_LOOKING: a table was missing in this round */
+    bool awaited;          /* in STREAM_LOOKING: a symbol table was missing in this round */
     uint64_t max_records;  /* 0: no limit */
-    struct writer_end end; /* until the end, `lost`, `malformed` and `off_cpu` have the capture's counts at the start */
-    uint64_t dropped_marked;   /* the part of `end.dropped` that the writer was told of */
+    struct writer_end end; /* while the stream runs, `lost`, `malformed` and `off_cpu` have the capture's counts at its
+                            * start */
+    uint64_t dropped_marked;   /* the number of dropped records that the writer was already told */
     uint64_t start_ns, end_ns; /* records outside are not part of the stream; `end_ns` 0: not known yet */
-    char reason[96];           /* for `end.reason` */
-    struct buffer early;       /* for `end.early` */
+    char reason[96];           /* buffer for `end.reason` */
+    struct buffer early;       /* buffer for `end.early` */
     sd_event_source *timer;
 };
 
@@ -263,7 +264,7 @@ static void stream_settle(void *userdata)
     stream_write_end(stream);
 }
 
-/* Without the opener nothing is known any more. */
+/* Once the opener has ended, the counts cannot be read any more. */
 static struct off_cpu_totals off_cpu_totals_since(const struct off_cpu_totals *start, struct off_cpu_totals now)
 {
     if (now.brief < start->brief || now.missed < start->missed)
@@ -293,7 +294,7 @@ static void stream_finish(struct stream *stream)
     stream_settle(stream);
 }
 
-/* A stream of the past has a beginning and an end already. */
+/* The start and end of a stream of the past are already known. */
 static void stream_set_times(struct stream *stream)
 {
     const struct past_span *past = capture_past(stream->client.capture);
@@ -360,7 +361,7 @@ static void stream_end_now(struct stream *stream, const char *reason)
     capture_begin_round(stream->client.capture);
 }
 
-/* Enough time has passed: the names that are still missing are left out. */
+/* Called when enough time has passed: names that are still missing are left out. */
 static void stream_stop_looking(struct stream *stream)
 {
     symbols_cancel(stream->client.symbols, stream);
@@ -405,7 +406,7 @@ static bool is_in_stream(const struct stream *stream, const struct record *recor
     return !stream->end_ns || time <= stream->end_ns;
 }
 
-/* Requests the tables of a sample's functions. */
+/* Requests the symbol tables of a sample's functions. */
 static void look_at(struct stream *stream, const struct record *record)
 {
     struct callchain chain = callchain_begin(record);
@@ -459,7 +460,7 @@ static void stream_on_rescanned(void *userdata)
     output_queue_notify(&stream->output_queue);
 }
 
-/* The past waits until the client has taken most of its bytes. */
+/* Holds a capture of the past until the client has taken most of its bytes. */
 static void stream_wait_for_client(struct stream *stream)
 {
     size_t waiting = stream->output_queue.bytes.size - stream->output_queue.taken;
@@ -467,7 +468,10 @@ static void stream_wait_for_client(struct stream *stream)
     capture_hold(stream->client.capture, waiting > sampler_bytes_per_client(stream->sampler) / 4);
 }
 
-/* Begins, or has the past looked through once more if tables were missing, since only some can be made at a time. */
+/*
+ * Begins the stream. If symbol tables were missing, reads the past once more instead, because only some tables can be
+ * made at a time.
+ */
 static void stream_on_looked(void *userdata)
 {
     struct stream *stream = userdata;

@@ -28,8 +28,8 @@ struct output_queue {
 
 void output_queue_done(struct output_queue *output_queue);
 /*
- * Copies up to `size` bytes to the client. Returns their number, 0 if there are none at present, -ENODATA at the end,
- * or -ENOMEM at the end if output was lost for lack of memory.
+ * Copies up to `size` bytes to the client. Returns their number, 0 if there are none at the moment, -ENODATA at the
+ * end, or -ENOMEM at the end if output was lost for lack of memory.
  */
 ssize_t output_queue_take(struct output_queue *output_queue, char *bytes, size_t size);
 
@@ -49,9 +49,9 @@ int stream_open(struct sampler *sampler, const struct record_request *request, c
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size);
 /* Ends the stream early, once the records up to now are written. `reason` is that of struct writer_end. */
 void stream_stop(struct stream *stream, const char *reason);
-/* The seconds that a stream of the past has, from its opening on; 0 for others. */
+/* Returns the duration in seconds of a stream of the past, known when it is opened; 0 for others. */
 double stream_past_seconds(const struct stream *stream);
-/* NULL until the stream has begun: events from then on are part of it. Borrowed until stream_free(). */
+/* NULL until the stream has begun; it contains the events from then on. Borrowed until stream_free(). */
 const struct writer_source *stream_source(const struct stream *stream);
 /* How the stream ended; complete once stream_read() has returned -ENODATA. Borrowed until stream_free(). */
 const struct writer_end *stream_end(const struct stream *stream);

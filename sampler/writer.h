@@ -35,10 +35,10 @@ struct writer_event {
     const uint64_t *ids; /* values of PERF_SAMPLE_ID, by CPU and then by thread; 0: the event is not open there */
 };
 
-/* What folded stacks begin with. */
+/* What each folded stack begins with. */
 enum first_frame {
     BY_PROCESS,   /* the name of the thread, which is that of its process unless it was renamed */
-    BY_THREAD,    /* the same with pid and tid */
+    BY_THREAD,    /* the name, pid and tid of the thread */
     BY_CGROUP,    /* the cgroup, before the name of the thread */
     BY_CONTAINER, /* the container, before the name of the thread */
 };
@@ -47,17 +47,17 @@ enum first_frame {
 struct writer_source {
     const struct writer_event *events; /* the leader, which samples, is the first */
     size_t n_events, n_ids, n_cpus;    /* `n_ids` is the number of ids of each event */
-    struct record_layout layout;       /* of all records in the rings, which are the leader's */
+    struct record_layout layout;       /* layout of all records in the rings, which is that of the leader's */
     bool read;                         /* each sample has the values of all events */
-    bool user_only;                    /* the kernel is excluded, since this process may not sample it */
+    bool user_only;                    /* kernel mode is excluded, because this process may not sample it */
     struct symbols *symbols;
     struct cgroup_lookup *cgroups; /* NULL: cgroups are not known */
     enum first_frame by;
     struct kernel_view *kernel;                     /* how to show kernel addresses; NULL: hide them all */
-    struct sys *sys;                                /* its /proc and /sys describe the machine */
+    struct sys *sys;                                /* reads the machine's /proc and /sys */
     uint64_t start_realtime_ns, start_monotonic_ns; /* start of the stream; the second is from sys_record_now() */
     double seconds;                                 /* maximum duration of the stream */
-    uint64_t off_cpu_threshold_ns; /* the event is off-cpu, and shorter waits are left out; 0: another event */
+    uint64_t off_cpu_threshold_ns; /* minimum duration of a wait, if the event is off-cpu; 0: another event */
     bool full; /* the writers of all clients hold as much memory as they may: the writer must not grow */
 };
 
@@ -73,8 +73,8 @@ enum writer_mark_kind {
 /* Something that happens in a stream besides its records. */
 struct writer_mark {
     enum writer_mark_kind kind;
-    uint64_t n;       /* WRITER_DROPPED */
-    uint64_t time_ns; /* WRITER_PAUSED, WRITER_RESUMED: CLOCK_MONOTONIC */
+    uint64_t n;       /* for WRITER_DROPPED: number of records */
+    uint64_t time_ns; /* for WRITER_PAUSED and WRITER_RESUMED: CLOCK_MONOTONIC */
 };
 
 /* Samples whose innermost function has no name; all 0 if the format does not resolve names. */
@@ -83,39 +83,44 @@ struct writer_unnamed {
     uint64_t kernel;  /* those in the kernel */
     uint64_t outside; /* those of programs outside this process's pid namespace, whose mappings cannot be known */
     uint64_t of_file; /* those in the file that has the most */
-    char file[64];    /* the name of that file, printable; "": there is none */
+    char file[64];    /* the name of that file, made printable; "" if there is none */
 };
 
 /* How a stream ended, with numbers of records. */
 struct writer_end {
     const char *reason;            /* "seconds", "max", "reload", "shutdown", "error: ...", or a sentence */
-    uint64_t records;              /* written */
-    uint64_t samples;              /* the samples among these */
-    const char *early;             /* a sentence about programs whose stacks end early; NULL: there is none */
+    uint64_t records;              /* number of records that were written */
+    uint64_t samples;              /* number of samples among these */
+    const char *early;             /* a sentence about programs whose stacks end early; NULL if there are none */
     uint64_t lost;                 /* dropped by the kernel */
     uint64_t dropped;              /* dropped because the client was too slow */
-    uint64_t malformed;            /* not decodable */
+    uint64_t malformed;            /* number of records that could not be decoded */
     uint64_t throttled;            /* how often the kernel stopped sampling on a CPU until its next tick */
-    uint64_t duration_ns;          /* of the stream */
-    struct off_cpu_totals off_cpu; /* what the event off-cpu left out */
+    uint64_t duration_ns;          /* duration of the stream */
+    struct off_cpu_totals off_cpu; /* waits that the event off-cpu left out */
     struct writer_unnamed unnamed;
 };
 
-/* Format strings about waits that the event off-cpu left out, whatever process or cgroup was asked for. */
+/*
+ * Format strings about waits that the event off-cpu left out. They count waits of the whole machine, whatever process
+ * or cgroup the client asked for.
+ */
 #define WRITER_BRIEF                                                                                                   \
     "%" PRIu64                                                                                                         \
     " waits of the whole machine were shorter than the threshold, and are left out: %.3f s together (parameter "       \
     "\"threshold\")"
 #define WRITER_MISSED "%" PRIu64 " waits have no stack, since the kernel could not take it, and are left out"
 
-/* A format string for the reader of a stream that was throttled, with the number of times. */
+/* A format string that tells the client that sampling was throttled, and how often. */
 #define WRITER_THROTTLED                                                                                               \
     "the kernel throttled sampling %" PRIu64 " times, and samples are missing there: ask for a lower frequency or a "  \
     "longer period, or raise kernel.perf_event_max_sample_rate"
 
 struct writer {
     double seconds; /* default duration of a stream; 0: sampler.max_seconds */
-    /* Each record is written with its names. A stream of the past makes the tables of names before its first record. */
+    /*
+     * Each record is written with its names, so a stream of the past makes the symbol tables before its first record.
+     */
     bool names_at_once;
     /* Writes the header of the format and the processes that are running. Returns a state; NULL when out of memory. */
     void *(*begin)(const struct writer_source *source, struct buffer *out);
@@ -131,9 +136,15 @@ struct writer {
     bool (*settle)(void *state);
     /* Returns the bytes of memory held for the end. NULL: memory does not grow with the number of records. */
     size_t (*bytes)(const void *state);
-    /* The value of `unnamed` in struct writer_end, asked for just before the end. NULL: 0. */
+    /*
+     * Counts the samples whose innermost function has no name, for the member `unnamed` of struct writer_end. Called
+     * just before the end. If NULL, the counts are 0.
+     */
     void (*unnamed)(const void *state, struct writer_unnamed *ret);
-    /* Appends `early` of struct writer_end, asked for just before the end; nothing: there is none. May be NULL. */
+    /*
+     * Appends the sentence for the member `early` of struct writer_end, or nothing if no stacks end early. Called just
+     * before the end. May be NULL.
+     */
     void (*early)(const void *state, struct buffer *sentence);
     /* Writes the end of the output. Only free() is called afterwards. */
     void (*end)(void *state, const struct writer_end *end, struct buffer *out);

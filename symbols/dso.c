@@ -8,13 +8,13 @@
 
 #define BUCKETS 1024
 #define NUMBERS_MAX 64               /* offsets of a DSO that keep their number */
-#define RETRY_NS (10 * NSEC_PER_SEC) /* delay after an error that may pass */
-#define RESEND_NS NSEC_PER_SEC       /* delay after the table was made, but could not be passed on */
+#define RETRY_NS (10 * NSEC_PER_SEC) /* delay before a retry after a temporary error */
+#define RESEND_NS NSEC_PER_SEC       /* delay before a retry if the table was made but could not be sent */
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 #define REREAD_NS (2 * NSEC_PER_SEC) /* interval for reading a perf-PID.map again, which may grow */
-/* Minimum of dsos_set_room() for tables and for making them, in bytes, so that small programs always have symbols. */
+/* Minimum room of dsos_set_room(), in bytes, so that small programs always have symbols. */
 #define ROOM_MIN ((size_t)768 << 10)
-/* Memory of the symboliser's process, without the table that it is making. */
+/* Memory of the symboliser's process, not counting the table that it is making. */
 #define PROCESS_BYTES ((size_t)5 << 19)
 
 struct dsos {
@@ -115,7 +115,7 @@ struct dso *dso_get(struct dsos *dsos, const struct dso_key *key)
     return dso;
 }
 
-/* No table is requested for `ns` from now on. */
+/* Delays the next request for a table by `ns`. */
 static void dso_pause(struct dso *dso, uint64_t ns)
 {
     dso->retry_ns = sys_now(dso->dsos->sys, CLOCK_MONOTONIC) + ns;
@@ -130,7 +130,7 @@ static void dso_drop_table(struct dso *dso)
         dso->dsos->table_bytes -= dso->table.size + dso->debug.size;
     }
     dso->dsos->generation++;
-    /* The larger the table, the longer it takes to make, and the later it is made again. */
+    /* The larger a table, the longer it takes to make, so the delay before it is made again grows with its size. */
     uint64_t pause = NSEC_PER_SEC + RETRY_NS * (dso->table.size + dso->debug.size) / SYMBOLISER_FILE_MAX;
     symbol_table_close(&dso->table);
     symbol_table_close(&dso->debug);
@@ -156,7 +156,7 @@ unsigned dso_number(struct dso *dso, uint64_t offset)
     for (size_t i = 0; i < dso->n_numbers; i++)
         if (dso->numbers[i].offset == offset)
             return dso->numbers[i].number;
-    /* If there is no room, the offset gets a new number each time, which only makes tables of callers larger. */
+    /* If the array is full, the offset gets a new number each time, which only makes the callers' tables larger. */
     unsigned number = ++dso->dsos->next_number;
     if (dso->n_numbers < NUMBERS_MAX && array_grow(&dso->numbers, dso->n_numbers) == 0)
         dso->numbers[dso->n_numbers++] = (struct dso_number){offset, number};
@@ -179,8 +179,8 @@ static void dsos_shrink(struct dsos *dsos)
 }
 
 /*
- * Two thirds of the room are for tables. The last third is for the table being made, which takes half as much again as
- * its final size: so that is limited to two ninths.
+ * Two thirds of the room are for tables. The last third is for the table being made, which takes 1.5 times its final
+ * size, so the final size is limited to two ninths of the room.
  */
 void dsos_set_room(struct dsos *dsos, size_t room)
 {
@@ -207,7 +207,7 @@ static void dso_set_table(struct dso *dso, struct symbol_table *table)
     TAILQ_INSERT_TAIL(&dso->dsos->in_use, dso, use);
 }
 
-/* Compares build IDs. If a mapping is known only by path and build ID, there may be another file at the path now. */
+/* Compares build IDs. If a mapping is known only by path and build ID, the file at the path may have been replaced. */
 static bool is_of_another_file(const struct dso *dso, const struct symbol_table *table)
 {
     const struct symbol_table_head *head = table->head;
@@ -273,7 +273,10 @@ static void dso_end_request(struct dso *dso)
         dsos->loaded(dsos->userdata);
 }
 
-/* The table of the file waits in dso->table. It is taken whether there is a debug file or not. */
+/*
+ * The answer for the debug file. The table of the file itself is already in dso->table and is used whether or not there
+ * is a debug file.
+ */
 static void dso_on_debug(void *userdata, const struct symboliser_answer *answer, struct symbol_table *debug)
 {
     struct dso *dso = userdata;
@@ -289,7 +292,7 @@ static void dso_on_debug(void *userdata, const struct symboliser_answer *answer,
     dso_end_request(dso);
 }
 
-/* Requests the table of the debug file, and takes `table` when it is there or is not to be had. */
+/* Requests the table of the debug file; `table` is used once that request has succeeded or failed. */
 static void dso_load_debug(struct dso *dso, struct symbol_table *table)
 {
     const struct symbol_table_head *head = table->head;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DSOs: the files that processes have mapped, and their symbol tables. Processes that map the same file share one
- * DSO. The functions that a process compiles at run time are also a DSO.
+ * A DSO is a file that processes have mapped, with its symbol table. Processes that map the same file share one DSO.
+ * The functions that a process compiles at run time also form a DSO.
  *
- * A stripped file has a second table if its separate debug file is installed: the one that has its build ID as its
- * name, below /usr/lib/debug/.build-id (gdb's manual, "Separate Debug Files").
+ * A stripped file has a second table if its separate debug file is installed, which is named by the build ID, below
+ * /usr/lib/debug/.build-id (gdb's manual, "Separate Debug Files").
  *
  * DSOs are reference-counted. The symboliser (symbols/symboliser.h) makes a table when an address of the file is
  * first resolved. Table memory is limited, see dsos_set_room(): the least recently used table is dropped first.
@@ -35,7 +35,7 @@ struct dso_key {
     uint64_t inode; /* 0: unknown; then the build ID identifies the file */
     const unsigned char *build_id;
     size_t build_id_size;
-    uint32_t jit_pid; /* the process whose run-time compiled functions this is; 0: a file */
+    uint32_t jit_pid; /* the process whose run-time compiled functions the DSO contains; 0: a file */
 };
 
 struct dso {
@@ -45,12 +45,12 @@ struct dso {
     uint32_t major, minor;
     uint64_t inode;
     uint32_t jit_pid;
-    uint64_t seen_inode, seen_size; /* file from which the current table was made; detects a changed perf-PID.map */
+    uint64_t seen_inode, seen_size; /* file of the current table; reveals a changed perf-PID.map */
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
     enum dso_state state;
     uint64_t retry_ns;                /* CLOCK_MONOTONIC; no table is requested earlier; 0: no delay */
-    bool pinned;                      /* the kernel's DSO: its table is never dropped for room and is not counted */
+    bool pinned;                      /* the kernel's DSO: its table is never dropped and not counted */
     struct symbol_table table, debug; /* `debug`: of the separate debug file; zeroed if there is none */
     LIST_ENTRY(dso) bucket;
     TAILQ_ENTRY(dso) use; /* in the list only while DSO_READY and not pinned */
@@ -78,8 +78,8 @@ struct dso *dso_unref(struct dso *dso);
 unsigned dso_number(struct dso *dso, uint64_t offset);
 
 /*
- * Whether to call dso_load() now: there is no table, or the functions of a process may have changed; no retry delay
- * is running; and the symboliser's queue has room.
+ * Whether to call dso_load() now: there is no table, or the functions of a process may have changed; no retry delay is
+ * active; and the symboliser's queue has room.
  */
 bool dso_needs_load(const struct dso *dso);
 /*
@@ -101,7 +101,10 @@ static inline bool dso_is_awaited(const struct dso *dso)
  * the event loop runs again.
  */
 const struct symbol_table *dso_table(struct dso *dso);
-/* The table that has the names for the addresses of dso->table. To be called only while DSO_READY. */
+/*
+ * The table with names for the addresses of dso->table: that of the debug file, if any. To be called only while
+ * DSO_READY.
+ */
 static inline const struct symbol_table *dso_names(const struct dso *dso)
 {
     return dso->debug.head ? &dso->debug : &dso->table;

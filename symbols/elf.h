@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the functions of an ELF file by libdwfl: from .symtab, .dynsym and the compressed .gnu_debugdata. Nothing is
- * opened here: a separate debug file is read as a file of its own (symbols/dso.h).
+ * Reads the functions of an ELF file by libdwfl: from .symtab, .dynsym and the compressed .gnu_debugdata. This module
+ * opens no files: a separate debug file is read like any other file (symbols/dso.h).
  *
  * Names of C++ (Itanium C++ ABI) and Rust (v0, and legacy names without their hash) are demangled. They are shown
  * without parameters, as perf shows them (tools/perf/util/symbol-elf.c, DMGL_NO_OPTS).
@@ -28,7 +28,7 @@ bool demangle(const char *name, char *ret_text, size_t size);
 
 /* Whether perfcountd was built with libdw: "yes" or "no". */
 const char *elf_symbols_built(void);
-/* A sentence that tells the user how to fix -ENOPKG of elf_symbols_read(). */
+/* A message that tells the user how to fix -ENOPKG of elf_symbols_read(). */
 const char *elf_symbols_remedy(void);
 
 /*

@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "symbols/symbol-table.h"
 
-/* Assumed size of the kernel's DSO if no module is nearer. Kernels are smaller; only modules are mapped so near. */
+/* Assumed size of the kernel's DSO if no module starts within it. Kernels are smaller. */
 #define KERNEL_MAP_SIZE ((uint64_t)64 * 1024 * 1024)
 
 /* --- build IDs --- */
@@ -113,8 +113,8 @@ static uint64_t address_of(const char *lines, const char *symbol)
 }
 
 /*
- * Reads the start of /proc/kallsyms, up to the symbol _text, which is near it: the kernel takes long to generate the
- * whole file. Returns NULL on failure.
+ * Reads only the start of /proc/kallsyms, which contains the symbol _text, because the kernel takes long to generate
+ * the whole file. Returns NULL on failure.
  */
 static char *read_start(int fd)
 {
@@ -188,7 +188,7 @@ static void each_module(const char *text, visit_map visit, void *userdata)
             visit(userdata, &map);
 }
 
-/* The kernel ends at the latest where the first module after it starts. */
+/* The kernel ends no later than the start of the first module after it. */
 static void end_kernel(void *userdata, const struct kernel_map *module)
 {
     struct kernel_map *kernel = userdata;
@@ -271,7 +271,7 @@ bool kernel_view_hides(const struct kernel_view *view, bool kernel, uint64_t add
     return kernel || address >= KERNEL_HALF;
 }
 
-/* If memory is short, the part is left out, and its addresses are shown as KERNEL_VIEW_UNKNOWN. */
+/* If out of memory, the part is left out, and its addresses are shown as KERNEL_VIEW_UNKNOWN. */
 static void view_add_part(void *userdata, const struct kernel_map *map)
 {
     struct kernel_view *view = userdata;
@@ -280,7 +280,7 @@ static void view_add_part(void *userdata, const struct kernel_map *map)
 
     if (!last)
         part.nominal = link_address_of_kernel(map->start);
-    else if (view->n == 1) /* the true distance between kernel and modules is hidden, too */
+    else if (view->n == 1) /* the true distance between kernel and modules is hidden too */
         part.nominal = last->nominal + KERNEL_MAP_SIZE;
     else
         part.nominal = last->nominal + (last->end - last->start + PAGE - 1) / PAGE * PAGE + PAGE;

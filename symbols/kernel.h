@@ -2,7 +2,7 @@
 /*
  * The kernel's addresses as clients may see them; also the build IDs of kernels and the vdso.
  *
- * The opener may tell this process where the kernel is although the kernel hides that from this process
+ * The opener may tell this process the kernel's addresses although the kernel hides them from this process
  * (kernel.kptr_restrict). Then the addresses are hidden from clients as well: the kernel is shown at the address that
  * kernels are linked to, its modules after it one after the other, and every other kernel address as one constant.
  * Functions keep their names and their offsets within the kernel or their module.

@@ -131,8 +131,8 @@ static void scan_end_process(struct proc_scan *scan)
 }
 
 /*
- * Returns whether records have changed the process since its mappings were requested. The mappings being read may then
- * be older than the records, and must not replace the mappings from records.
+ * Returns whether records have changed the process since its mappings were requested. In that case the mappings being
+ * read may be older than the records and must not replace the mappings known from records.
  */
 static bool scan_is_behind(const struct proc_scan *scan)
 {
@@ -150,8 +150,8 @@ static void scan_take_line(void *userdata, char *line)
 }
 
 /*
- * Counts the result of reading mappings. After an error, the mappings of the process are known only from records.
- * Kernel threads have no mappings, so they do not count as shown.
+ * Counts processes whose mappings could or could not be read. After an error, the mappings of the process are known
+ * only from records. Kernel threads have no mappings and are not counted as shown.
  */
 static void scan_note_maps(struct proc_scan *scan, int result)
 {

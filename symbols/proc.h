@@ -19,7 +19,7 @@ struct proc_scan_place {
     struct sys *sys;
     struct processes *processes;
     struct symboliser *symboliser;
-    void (*answered)(void *userdata); /* called after each answer of the symboliser: step a waiting scan again */
+    void (*answered)(void *userdata); /* called after each answer; a waiting scan can be stepped again */
     void *userdata;
 };
 
@@ -39,8 +39,8 @@ struct proc_scan *proc_scan_free(struct proc_scan *scan);
 /* Lists the threads of one process, reads the name of one thread, or requests the mappings of one process. */
 enum proc_scan_state proc_scan_step(struct proc_scan *scan);
 /*
- * Whether /proc hides processes (hidepid=), or the mappings of more than a tenth as many processes as it shows. A few
- * processes are hidden from every reader.
+ * Whether /proc hides processes (hidepid=), or the mappings of more than a tenth as many processes as it shows. A
+ * smaller share is normal: some processes are hidden from every reader.
  */
 bool proc_scan_was_denied(const struct proc_scan *scan);
 /* Whether some processes could not be read for lack of memory, descriptors or a symboliser. */

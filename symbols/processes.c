@@ -114,7 +114,7 @@ static void mappings_put(struct mappings *mappings, const struct mapping *mappin
         dso_unref(dso);
 }
 
-/* Copies mappings to `to`, which must be empty, until memory is short. */
+/* Copies mappings to `to`, which must be empty; if out of memory, the rest is not copied. */
 static void mappings_copy(const struct mappings *from, struct mappings *to)
 {
     for (size_t i = 0; i < from->n && mappings_insert(to, i, from->mappings[i]) == 0; i++)
@@ -392,8 +392,8 @@ size_t processes_bytes(const struct processes *processes)
 }
 
 /*
- * Forgets the least recently used process that has exited, else that is running, but never `but` (may be NULL). Returns
- * false if no other process is left.
+ * Forgets the least recently used exited process or, if none has exited, the least recently used running one, but never
+ * `but` (may be NULL). Returns false if no other process is left.
  */
 static bool processes_forget_one(struct processes *processes, const struct process *but)
 {
@@ -409,7 +409,7 @@ static bool processes_forget_one(struct processes *processes, const struct proce
     return true;
 }
 
-/* Forgets processes until the memory limit is met. Returns false if `but` alone exceeds it. */
+/* Forgets processes other than `but` until the memory limit is met. Returns false if `but` alone exceeds it. */
 static bool processes_make_room(struct processes *processes, const struct process *but)
 {
     while (processes_bytes(processes) > PROCESSES_BYTES_MAX)
@@ -466,7 +466,10 @@ void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid,
 
     if (!process)
         return;
-    /* A kernel thread runs. A process of which mappings are known may be a zombie, so processes_map() decides. */
+    /*
+     * A process without mappings may be a kernel thread, which always runs. A process with known mappings may be a
+     * zombie, so processes_map() decides whether it runs.
+     */
     if (process->mappings.n == 0)
         process_set_ended(processes, process, false);
     process_set_comm(processes, process, tid, comm);
@@ -504,9 +507,12 @@ static void process_map(struct processes *processes, struct process *process, co
 {
     size_t before = process_bytes(process);
 
-    /* Before the mapping that it replaces goes: that may hold the last reference to the same file and its table. */
+    /*
+     * Take the new reference before the replaced mapping is removed, which may hold the last reference to the same file
+     * and its table.
+     */
     struct dso *dso = process_dso_of(processes, process->pid, mapping);
-    /* An array that shrinks keeps its memory, so up to half of its bytes are not counted. */
+    /* A shrinking array keeps its memory, so up to half of its bytes may be missing from the sum. */
     mappings_cut(&process->mappings, mapping->start, mapping->end);
     if (dso)
         mappings_put(&process->mappings, mapping, dso);
@@ -584,7 +590,7 @@ static void update_comm(struct processes *processes, const struct record *record
 
     if (!process)
         return;
-    /* exec(2): a new program with a single thread, which runs even if the main thread had exited before. */
+    /* exec(2) starts a new program with a single thread, even if the main thread had exited before. */
     if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
         process_set_ended(processes, process, false);
         process_clear_mappings(processes, process);
@@ -604,7 +610,7 @@ static void update_process(struct processes *processes, const struct record *rec
     if (old)
         process_forget(processes, old);
     struct process *child = process_add(processes, record->task.pid);
-    /* Looked up only now, since process_add() may have forgotten it to make room. */
+    /* The parent is looked up only now, since process_add() may have forgotten it to make room. */
     const struct process *parent = process_get_known(processes, record->task.parent_pid);
     if (!child)
         return;
@@ -680,7 +686,7 @@ static void process_visit_all(const struct process *process, process_visit visit
         visit(userdata, process->pid, threads->names[i].tid, threads->names[i].comm, NULL);
     for (size_t i = 0; i < mappings->n; i++) {
         struct mapping *mapping = &mappings->mappings[i];
-        mapping->build_id_size = mapping->dso->build_id_size; /* may have become known since */
+        mapping->build_id_size = mapping->dso->build_id_size; /* may have become known in the meantime */
         visit(userdata, process->pid, process->pid, process_comm(process, process->pid), mapping);
     }
 }

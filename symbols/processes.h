@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The known processes, with the names of their threads and their executable mappings. They are learned from perf
- * records and from /proc (symbols/proc.h).
+ * Keeps the known processes, with their threads' names and their executable mappings, from perf records and from /proc
+ * (symbols/proc.h).
  *
  * Their number and memory are limited: processes that have exited are forgotten first, then the least recently used.
  */
@@ -94,7 +94,7 @@ struct processes *processes_free(struct processes *processes);
  * passes next. If older records were ignored, those addresses would be resolved by newer mappings.
  */
 void processes_update(struct processes *processes, const struct record *record);
-/* Marks all processes as exited, until /proc shows that they run. To be called when no more records will come. */
+/* Marks all processes as exited until /proc shows that they run. To be called when the stream of records ends. */
 void processes_end_all(struct processes *processes);
 /* Sets the name of a thread as read from /proc. Also marks the process as running if it has no mappings. */
 void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid, const char *comm);

@@ -11,7 +11,7 @@
 /* --- table --- */
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-/* Symbols can be nested, so this many symbols that start before an address are checked whether they cover it. */
+/* Symbols can be nested, so this many symbols that start before an address are checked for one that covers it. */
 #define NESTED_MAX 8
 
 static bool symbols_are_sound(const struct symbol_table *table)
@@ -195,7 +195,10 @@ static void list_sort(struct symbol_list *list)
         qsort_r(list->symbols, list->n, sizeof(list->symbols[0]), compare_addresses, list->names.data);
 }
 
-/* Keeps the best symbol at each address, gives it a size, and drops ends. The list must be sorted by address. */
+/*
+ * Keeps the best symbol at each address, sets its size if unknown, and drops the entries of symbol_list_add_end(). The
+ * list must be sorted by address.
+ */
 static void list_merge(struct symbol_list *list)
 {
     size_t n = 0;
@@ -259,7 +262,7 @@ static void list_compact_names(struct symbol_list *list)
 
 /*
  * Limits the memory for large files while symbols are being added. Symbols without a size get one here, so they end at
- * the next symbol that is known by now.
+ * the next symbol that has been added so far.
  */
 static void list_make_room(struct symbol_list *list)
 {

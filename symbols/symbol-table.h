@@ -26,7 +26,7 @@ struct symbol_table_head {
     uint32_t was_cut; /* 1: symbols were left out for lack of room */
     uint32_t build_id_size;
     unsigned char build_id[BUILD_ID_MAX];
-    uint32_t is_stripped; /* 1: the file has no .symtab, only the functions that other files may call */
+    uint32_t is_stripped; /* 1: the file has no .symtab, so only exported functions have symbols */
 };
 
 /*
@@ -72,7 +72,7 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
 
 #define SYMBOL_NAME_MAX 255 /* bytes; longer names, for example of C++ templates, are truncated */
 
-/* Zeroed except for `max`, it is empty. */
+/* Empty if zeroed except for `max`. */
 struct symbol_list {
     struct listed_symbol {
         uint64_t address;
@@ -81,8 +81,8 @@ struct symbol_list {
     } * symbols;
     size_t n;
     struct buffer names;
-    size_t max;        /* limit of the later block in bytes, which the list may exceed by a quarter; 0: no limit */
-    uint32_t smallest; /* smaller symbols, in bytes of code, are left out for lack of room */
+    size_t max;        /* limit of the resulting block in bytes; the list may exceed it by a quarter; 0: no limit */
+    uint32_t smallest; /* symbols with fewer bytes of code are left out for lack of room */
     struct symbol_segment segments[SYMBOL_SEGMENTS_MAX];
     size_t n_segments;
     unsigned char build_id[BUILD_ID_MAX];
@@ -104,7 +104,10 @@ void symbol_list_done(struct symbol_list *list);
  * marks of assemblers ("$x", ".L1"). Returns -ENOMEM on failure.
  */
 int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, enum symbol_rank rank, const char *name);
-/* Adds the address of something that is not a function, where a symbol without a size ends. -ENOMEM on failure. */
+/*
+ * Adds the address of an object that is not a function, so that a preceding symbol without a size ends there. Returns
+ * -ENOMEM on failure.
+ */
 int symbol_list_add_end(struct symbol_list *list, uint64_t address);
 /*
  * Creates a sealed memfd with a block of at most `max` bytes; the caller closes it. Afterwards only symbol_list_done()

@@ -27,7 +27,7 @@
 #define SYMBOLISER_QUEUE 64                     /* requests */
 #define SYMBOLISER_TEXT 2                       /* answer.result: the message has whole lines in `text` */
 #define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes of text in a message; longer lines are left out */
-#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* bytes of maps for a request; the rest is left out */
+#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* limit of the text of one maps file, in bytes; the rest is left out */
 struct symboliser_message {
     struct symboliser_answer answer;
     char text[SYMBOLISER_TEXT_MAX];
@@ -35,16 +35,16 @@ struct symboliser_message {
 
 /* --- the chain, as the daemon sees it --- */
 
-#define ANSWER_USEC (6 * USEC_PER_SEC) /* timeout of a request: a second more than SECONDS_MAX */
+#define ANSWER_USEC (6 * USEC_PER_SEC) /* timeout of a request: one second more than SECONDS_MAX */
 #define IDLE_USEC (30 * USEC_PER_SEC)  /* an idle chain is ended after this time */
 #define SENT_MAX 16                    /* requests in the chain; after a finder, each holds a descriptor in flight */
-#define SENDS_MAX 2                    /* chains that a request is sent to before it fails */
-#define AGAIN_USEC (3 * USEC_PER_SEC)  /* between chains, if the last one had no jail or no libdw */
+#define SENDS_MAX 2                    /* number of chains to which a request is sent before it fails */
+#define AGAIN_USEC (3 * USEC_PER_SEC)  /* delay before the next chain if the last one had no sandbox or no libdw */
 #define SHUN_USEC (3600 * USEC_PER_SEC)
 #define SHUNNED_MAX 16
 #define NOBODYS UINT32_MAX    /* user of a process that has exited */
 #define END_MS 200            /* how long symboliser_free() waits for each killed process */
-#define END_USEC USEC_PER_SEC /* a killed process has exited by then, unless the kernel blocks it */
+#define END_USEC USEC_PER_SEC /* a killed process exits within this time unless the kernel blocks it */
 #define FD_MIN 10
 
 struct table_request {
@@ -307,7 +307,7 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
     (void)source;
     (void)fd;
     (void)events;
-    /* The finder also exits after the symboliser has; then the symboliser's exit status tells the cause. */
+    /* The finder exits too when the symboliser has exited; the cause is then the symboliser's exit status. */
     if (symboliser->tables.pidfd >= 0 &&
         poll(&(struct pollfd){.fd = symboliser->tables.pidfd, .events = POLLIN}, 1, 0) > 0)
         return tables_on_exit(NULL, -1, 0, symboliser);
@@ -341,7 +341,7 @@ static int take_text(struct symboliser *symboliser, char *text, size_t size)
     return -EAGAIN;
 }
 
-/* Returns -EAGAIN if the message was no answer to a request. */
+/* Returns -EAGAIN if the message does not answer a request. */
 static int receive_answer(struct symboliser *symboliser, struct symboliser_answer *answer, struct symbol_table *ret)
 {
     static struct symboliser_message message;
@@ -368,8 +368,8 @@ static int receive_answer(struct symboliser *symboliser, struct symboliser_answe
 }
 
 /*
- * Ends a chain without libdw. The next process may be able to load it: it may have been installed, or descriptors were
- * short before.
+ * Ends a chain that could not load libdw. The next process may be able to load it, if it was installed in the meantime
+ * or descriptors were short before.
  */
 static void symboliser_load_again(struct symboliser *symboliser)
 {
@@ -629,7 +629,7 @@ static bool request_send(struct symboliser *symboliser, struct table_request *re
             timer_arm_in(symboliser->timer, ANSWER_USEC);
         return true;
     }
-    if (symboliser->n_sent > 0) /* sent again after the next answer, or to the next chain after an exit */
+    if (symboliser->n_sent > 0) /* retried after the next answer, or with the next chain if this one exits */
         return false;
     request->sends++;
     chain_end(symboliser, -EIO);
@@ -833,7 +833,10 @@ static int make_table(const struct elf_library *library, const struct find_reque
     return symbol_list_seal(&list, request->max, ret_fd);
 }
 
-/* Maps a finder's error to one for the daemon: shortages are passed on, all others mean that there is no file. */
+/*
+ * Maps a finder's error to an error for the daemon: shortages are passed on; any other error means that there is no
+ * file.
+ */
 static int error_of_finder(const struct find_request *request)
 {
     static const int passing[] = {-EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS};
@@ -872,7 +875,7 @@ static int send_maps(int file)
     static struct symboliser_message message = {.answer = {.magic = SYMBOLISER_MAGIC, .result = SYMBOLISER_TEXT}};
     char *text = message.text;
     size_t rest = 0;
-    bool leaves_out = false; /* the text begins inside a line that is left out */
+    bool leaves_out = false; /* the text begins within a line that is being skipped */
 
     for (size_t total = 0; total <= SYMBOLISER_MAPS_MAX - SYMBOLISER_TEXT_MAX;) {
         ssize_t n = fill_text(file, text, rest);

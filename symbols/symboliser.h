@@ -10,10 +10,10 @@
  * time. The process exits with its parent.
  *
  * Files reach the symboliser through a chain of finders (process/finder.h); the last finder is also this program. The
- * first request starts the chain. Requests are answered in order. If no answer comes in time, the chain is killed, the
- * oldest request fails, and the others go to a new chain. SIGKILL does not end a process that a file system blocks:
- * such processes are abandoned, at most SYMBOLISER_ABANDONED at a time. After a file or the mappings of a user's
- * process have hung, requests for that user are refused for an hour.
+ * chain is started by the first request. Requests are answered in order. If no answer comes in time, the chain is
+ * killed, the oldest request fails, and the others go to a new chain. SIGKILL does not end a process that a file system
+ * blocks: such processes are abandoned, at most SYMBOLISER_ABANDONED at a time. After a file or the mappings of a
+ * user's process have hung, requests for that user are refused for an hour.
  */
 #ifndef SYMBOLS_SYMBOLISER_H
 #define SYMBOLS_SYMBOLISER_H
@@ -28,12 +28,12 @@
 
 #define SYMBOLISER_COMMAND "symbolise"
 /* Descriptors of the processes of the chain. */
-#define SYMBOLISER_SOCKET 3 /* to the next process of the chain; the symboliser's is to the daemon */
+#define SYMBOLISER_SOCKET 3 /* to the next process of the chain; for the symboliser, to the daemon */
 #define SYMBOLISER_INPUT 4  /* from the previous process of the chain */
 #define SYMBOLISER_ABANDONED 8
 /*
- * Environment variable with the role of the process: SYMBOLISER_FINDER or SYMBOLISER_COMMAND. A process that has it
- * never starts a chain, so that a main() which does not know the command cannot start processes recursively.
+ * Environment variable with the role of the process: SYMBOLISER_FINDER or SYMBOLISER_COMMAND. A process with this
+ * variable never starts a chain, so that a main() that does not handle the command cannot start processes recursively.
  */
 #define SYMBOLISER_ROLE "PERFCOUNTD_SYMBOLISER"
 #define SYMBOLISER_FINDER "finder"

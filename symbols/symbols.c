@@ -7,7 +7,9 @@
 
 /* Callers that wait for the end of a scan of /proc or until no table is being made. */
 struct waiters {
-    /* Whether tables are complete: with `after_scan`, those that all callers need; otherwise, all requested ones. */
+    /*
+     * Whether tables are complete: with `after_scan`, the tables that all callers need; otherwise all requested tables.
+     */
     bool (*tables_are_ready)(void *userdata, bool after_scan);
     void *userdata;
     sd_event_source *turn; /* enabled while waiters must be checked */
@@ -86,7 +88,7 @@ static int waiters_on_turn(sd_event_source *source, void *userdata)
     return 0;
 }
 
-/* The caller fills in the first two members before. Returns 0 or an error of sd-event. */
+/* The caller sets the first two members beforehand. Returns 0 or an error of sd-event. */
 static int waiters_init(struct waiters *waiters, sd_event *event)
 {
     TAILQ_INIT(&waiters->list);
@@ -240,7 +242,7 @@ static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
         .start = mapping->start,
         .end = mapping->end,
         .inode = mapping->inode,
-        /* Without inode and build ID, a file at the path cannot be identified as the mapped one. */
+        /* Without inode and build ID, it is unknown whether the file at the path is the mapped file. */
         .path = mapping->inode || mapping->build_id_size ? mapping->file : NULL,
     };
 
@@ -384,7 +386,7 @@ int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userd
     if (r < 0)
         return r;
     symbols_load_kernel(symbols);
-    symbols_load_vdso(symbols); /* also shows early whether libdw is missing */
+    symbols_load_vdso(symbols); /* also detects early that libdw is missing */
     r = waiters_add(&symbols->waiters, scan, done, userdata);
     if (r < 0)
         proc_scan_free(scan);
@@ -478,7 +480,7 @@ static struct dso *ready_dso(struct symbols *symbols, uint32_t pid, const struct
     return NULL;
 }
 
-/* A perf-PID.map has addresses of the process, so `ip` is looked up as it is. */
+/* A perf-PID.map contains addresses of the process, so `ip` is looked up unchanged. */
 static void resolve_jit(struct symbols *symbols, struct dso *dso, uint64_t ip, struct frame *frame)
 {
     symbols_load_jit(dso);

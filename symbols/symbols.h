@@ -102,8 +102,8 @@ void symbols_release(struct symbols_kept *kept);
 void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret);
 
 /*
- * Whether any table is being made. Tables are made only of files whose addresses were resolved: to resolve addresses
- * later, resolve each once while its process still runs, then wait until nothing is pending.
+ * Whether any table is being made. A table is made only for a file of which an address was resolved: to resolve
+ * addresses later, resolve each once while its process still runs, then wait until nothing is pending.
  */
 bool symbols_pending(const struct symbols *symbols);
 /* Calls `idle` once, from the event loop, when no table is being made. Returns -ENOMEM on failure. */
@@ -114,7 +114,9 @@ size_t symbols_bytes(const struct symbols *symbols);
 /* Limits the bytes of memory for tables of files and for the process that makes them, as dsos_set_room(). */
 void symbols_set_room(struct symbols *symbols, size_t room);
 
-/* A sentence that says why many addresses of programs, or of the kernel, have no symbol; NULL if no reason is known. */
+/*
+ * A sentence with the reason why many addresses of programs, or of the kernel, have no symbol; NULL if none is known.
+ */
 const char *symbols_reason_user(const struct symbols *symbols);
 const char *symbols_reason_kernel(const struct symbols *symbols);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages to the service manager (sd_notify(3)) and descriptors from it (sd_listen_fds(3)): sockets to listen on, and
- * the one that it has kept for us while we were restarted.
+ * the descriptor that it kept while the daemon was restarted.
  *
  * Without a service manager, messages are dropped and there are no sockets.
  */
@@ -24,16 +24,18 @@ void notify_stopping(void);
  */
 bool notify_is_heard(void);
 
-/* Gives the service manager a duplicate of the descriptor, to keep until the service is stopped; it replaces an earlier
- * one. Units have FileDescriptorStoreMax=. */
+/*
+ * Gives the service manager a duplicate of the descriptor to keep until the service is stopped. It replaces an earlier
+ * one. Requires FileDescriptorStoreMax= in the unit.
+ */
 void notify_store(int fd);
-/* The service manager closes what it keeps. */
+/* Makes the service manager close the descriptor that it keeps. */
 void notify_store_nothing(void);
 
 struct sockets {
     int *fds; /* listening stream sockets, owned */
     size_t n;
-    int stored; /* what notify_store() has given to the service manager, owned; -1: nothing */
+    int stored; /* the descriptor that the service manager kept, owned; -1: none */
 };
 
 void sockets_done(struct sockets *sockets);

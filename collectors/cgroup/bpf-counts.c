@@ -11,10 +11,10 @@ struct bpf_total {
 struct bpf_row {
     struct group_row own; /* its `row` is NULL if it could not be made */
     const char *signature;
-    struct bpf_total *totals; /* by counter */
+    struct bpf_total *totals; /* one for each counter */
     struct scale_times times;
     uint64_t ran;        /* mask of the events that ran at least once, on any CPU */
-    uint32_t activities; /* as in struct row_sum, since the row was last shown */
+    uint32_t activities; /* as in struct row_sum, since the row was last updated */
 };
 
 /* What a slot accrued from one perf group on one CPU. */
@@ -23,7 +23,7 @@ struct bpf_increment {
     struct scale_times times;
     bool ran;                        /* the perf group was on its PMU */
     enum group_activity activity;    /* set by bpf_increment_scale() */
-    uint64_t values[BPF_EVENTS_MAX]; /* by field of the part */
+    uint64_t values[BPF_EVENTS_MAX]; /* one for each field of the part */
     struct fixed scaled[BPF_EVENTS_MAX];
 };
 
@@ -35,7 +35,8 @@ struct unrun_time {
 };
 
 /*
- * Enabled time that waits until its perf group runs again. Few entries at a time. Must be zeroed before the first use.
+ * Enabled time that cannot be scaled until its perf group runs again. There are only a few entries at a time. Must be
+ * zeroed before the first use.
  *
  * `unrun_ns` is only the time of the cgroup's own slot. The time of tasks in an inner watched cgroup waits in that
  * cgroup's counts.
@@ -45,12 +46,12 @@ struct unrun_times {
     uint32_t n;
 };
 
-/* In a table from old to new row numbers: the row no longer exists. */
+/* Marks a row that no longer exists, in a table that maps old row numbers to new ones. */
 #define ROW_GONE UINT32_MAX
 
 /* --- rows --- */
 
-/* Returns whether `row` is the row that `wanted` describes, possibly with other events. */
+/* Returns whether `row` is the row that `wanted` describes; its events may differ. */
 static bool bpf_row_matches(const struct bpf_row *row, const struct planned_row *wanted)
 {
     const struct group_row *planned = wanted->planned;
@@ -60,7 +61,7 @@ static bool bpf_row_matches(const struct bpf_row *row, const struct planned_row 
 }
 
 /*
- * Makes the row; `whose` as for row_template_make(). Returns -ENOMEM on failure. bpf_row_done() must be called in
+ * Makes the row; `whose` is passed to row_template_make(). Returns -ENOMEM on failure. bpf_row_done() must be called in
  * either case.
  */
 static int bpf_row_init(struct bpf_row *row, const struct collector_env *env, const struct planned_row *wanted,
@@ -110,8 +111,8 @@ static void bpf_increment_init(struct bpf_increment *increment, const struct bpf
 }
 
 /*
- * Scales the values by enabled / running, where `unrun_ns` is added to the enabled time. Values without a running
- * time are taken as they are.
+ * Scales the values by enabled / running, where `unrun_ns` is added to the enabled time. Values of a perf group that
+ * has no running time are not scaled.
  */
 static void bpf_increment_scale(struct bpf_increment *increment, uint64_t unrun_ns)
 {
@@ -142,8 +143,8 @@ static void bpf_row_attribute(struct bpf_row *row, const struct bpf_increment *i
 }
 
 /*
- * Shows the row. `known` are the events whose total is valid even if they never ran; `sum` already has the activities
- * of CPUs where nothing ran.
+ * Updates the row and its series. `known` are the events whose total is valid even if they never ran; `sum` already has
+ * the activities of CPUs where nothing ran.
  */
 static void bpf_row_show(struct bpf_row *row, uint64_t known, struct row_sum *sum)
 {
@@ -206,8 +207,8 @@ static void unrun_times_add(struct unrun_times *waits, unsigned cpu, uint32_t ro
 }
 
 /*
- * Must be called when the perf group ran on its CPU. `whole`: it ran for the cgroup's own slot, which has used up the
- * pending time.
+ * Must be called when the perf group ran on its CPU. `whole`: it ran for the cgroup's own slot, so the pending time is
+ * now included.
  */
 static void unrun_times_run(struct unrun_times *waits, unsigned cpu, uint32_t row, bool whole)
 {
@@ -251,8 +252,9 @@ struct bpf_counts {
     struct row **unavailable;
     uint32_t n_rows, n_unavailable;
     struct unrun_times waits;
-    bool changed;              /* since the last update */
-    uint64_t edition, changes; /* of the plan: for which the rows were made (0: none), and last shown */
+    bool changed;              /* something was attributed since the last update */
+    uint64_t edition, changes; /* editions of the plan for which the rows were made (0: none), and that was last
+                                * shown */
 };
 
 static bool is_current(const struct bpf_counts *counts)
@@ -291,7 +293,7 @@ static void attribute_part(struct bpf_counts *const *chain, size_t n, const stru
 
 void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta)
 {
-    /* Counts whose rows could not be made are skipped; those above still get theirs. */
+    /* Counts whose rows could not be made are skipped; the cgroups above still get the increment. */
     for (; n > 0 && !is_current(chain[0]); n--)
         chain++;
     if (n == 0)
@@ -356,7 +358,7 @@ void bpf_counts_add_states(const struct bpf_counts *counts, size_t states[N_ROW_
 
 /* --- plan changes --- */
 
-/* What the rows of one cgroup are made from. */
+/* The inputs from which the rows of one cgroup are made. */
 struct making {
     const struct bpf_rows *plan;
     const struct collector_env *env;
@@ -376,7 +378,7 @@ static uint32_t find_row(const struct bpf_counts *counts, uint32_t hint, const s
     return counts->n_rows;
 }
 
-/* Makes a row, or moves the existing one there if it has the same events. */
+/* Makes a row, or reuses the existing one if it has the same events. */
 static int make_row(const struct making *making, const struct planned_row *wanted, struct bpf_row *before,
                     struct bpf_row *ret)
 {
@@ -397,7 +399,7 @@ static int make_row(const struct making *making, const struct planned_row *wante
     return 0;
 }
 
-/* On failure the rows that could not be made are missing, and their pending time is lost. */
+/* On failure some rows are missing, and their pending time is lost. */
 static int make_rows(struct bpf_counts *counts, const struct making *making)
 {
     uint32_t n = making->plan->n_rows;
@@ -409,7 +411,7 @@ static int make_rows(struct bpf_counts *counts, const struct making *making)
         free(rows);
         return r;
     }
-    memset(moved, 0xff, (counts->n_rows + 1) * sizeof(moved[0])); /* ROW_GONE */
+    memset(moved, 0xff, (counts->n_rows + 1) * sizeof(moved[0])); /* fills the table with ROW_GONE */
     for (uint32_t i = 0; i < n && r == 0; i++) {
         uint32_t before = find_row(counts, i, &making->plan->rows[i]);
         moved[before] = i;
@@ -497,7 +499,7 @@ struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *s
 int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_env *env,
                       const char *label, const struct names *names)
 {
-    /* Cgroups come and go, and Prometheus cannot tell when a series started from 0 without _created. */
+    /* Cgroups come and go. Without _created, Prometheus cannot tell when a series started from 0. */
     struct making making = {
         .plan = rows,
         .env = env,

@@ -4,8 +4,8 @@
  * and belong to the engine.
  *
  * What a cgroup's slot accrued on a CPU is scaled once, by the slot's own ratio of running to enabled time there, and
- * added to the totals of the cgroup and of all watched cgroups above it. So a cgroup never has less than the cgroups
- * inside it, and loses nothing when one of them is removed.
+ * added to the totals of the cgroup and of all watched cgroups above it. So the total of a cgroup is never below the
+ * sum of the cgroups inside it, and it does not drop when one of them is removed.
  *
  * Time in which a perf group was enabled but did not run cannot be scaled yet. It is kept for each CPU and perf group
  * until the group runs there again. When the cgroup is removed, the cgroup above inherits it.
@@ -38,11 +38,14 @@ int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, co
  * `n` entries are the watched cgroups above it, nearest first.
  */
 void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta);
-/* Shows what was attributed since the previous update, and whether the perf groups counted or starved since then. */
+/*
+ * Updates the rows with what was attributed since the previous update, and whether the perf groups counted or starved
+ * since then.
+ */
 void bpf_counts_update(struct bpf_counts *counts);
 /*
- * Ends the counts of a cgroup: shows the last totals and passes pending enabled time to `parent`, which is NULL if no
- * cgroup above is watched. The rows stay until bpf_counts_free().
+ * Ends the counts of a cgroup: writes the last totals to the rows and passes pending enabled time to `parent`, which is
+ * NULL if no cgroup above is watched. The rows stay until bpf_counts_free().
  */
 void bpf_counts_end(struct bpf_counts *counts, struct bpf_counts *parent);
 

@@ -14,8 +14,8 @@
 #include "perf/sys.h"
 
 /*
- * What the run depends on, as texts to compare. If `wanted` changes, other groups must be opened; if `words`
- * changes, the groups stay but another run must be started.
+ * The facts that the run depends on, as strings that can be compared. If `wanted` changes, other groups must be opened;
+ * if `words` changes, the groups stay but another run must be started.
  */
 struct engine_layout {
     char *wanted; /* groups that the configuration asks for */
@@ -168,15 +168,15 @@ struct bpf_engine {
     bool resting;   /* no cgroup is watched: the program has no counters and is detached */
     bool untested;  /* the run is new: it is not read until all cgroups have the rows of its groups */
     bool unsettled; /* slots were assigned or given up, or tasks were moved: the CPUs must look up their slots again */
-    bool behind;    /* not all CPUs' counters have been passed to the program yet */
-    struct error error; /* what has ended counting */
+    bool behind;    /* the program has not yet got the counters of all CPUs */
+    struct error error; /* why counting ended */
 };
 
 struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_env *env)
 {
     if (!bpf)
         return NULL;
-    if (bpf_is_available(bpf->calls)) /* not if the opener has ended */
+    if (bpf_is_available(bpf->calls)) /* not possible if the opener has ended */
         bpf->calls->stop(bpf->calls->owner);
     bpf_run_free(bpf->run);
     bpf_rows_free(bpf->rows);
@@ -201,7 +201,9 @@ static bool is_slot_idle(const void *userdata, uint32_t slot)
     return bpf_run_is_idle(userdata, slot);
 }
 
-/* Records of a lost program are frozen: what the counters advanced since would be charged to the slot that ran last. */
+/*
+ * The records of a lost program no longer change, so the counts since then would be charged to the slot that ran last.
+ */
 static size_t engine_read_slots(struct bpf_engine *bpf, uint32_t first, uint32_t last)
 {
     if (bpf->untested || bpf->resting || bpf_engine_is_lost(bpf))
@@ -244,8 +246,7 @@ static int engine_attach(const struct bpf_engine *bpf, bool attached, struct err
 
 /*
  * Starts a BPF program with at least `slots` slots. It replaces the one that counts, whose last counts are attributed
- * by the rows as they are now; all cgroups keep their slots. bpf_engine_settle() must be called before the next
- * reading.
+ * to the current rows; all cgroups keep their slots. bpf_engine_settle() must be called before the next reading.
  */
 static int engine_start(struct bpf_engine *bpf, const struct bpf_groups *groups, uint32_t slots, struct error *error)
 {
@@ -325,8 +326,8 @@ static bool is_anything_watched(const struct bpf_engine *bpf)
 }
 
 /*
- * A program that is attached costs something at each switch, for whoever runs. It loses its counters first, so that
- * nothing is charged for the time until it is attached again. A failure is harmless: nobody reads what it counts.
+ * An attached program adds overhead to every context switch, of any task. It loses its counters first, so that nothing
+ * is charged for the time until it is attached again. A failure is harmless: nobody reads what it counts.
  */
 static void engine_rest(struct bpf_engine *bpf)
 {
@@ -337,7 +338,7 @@ static void engine_rest(struct bpf_engine *bpf)
         (void)bpf->calls->attach(bpf->calls->owner, false);
 }
 
-/* On -ETIMEDOUT it rests until the next reading. */
+/* On -ETIMEDOUT the program stays detached until the next reading. */
 static int engine_wake(struct bpf_engine *bpf, struct error *error)
 {
     int r = engine_set_cpus(bpf, error);
@@ -430,7 +431,7 @@ static int engine_replace(struct bpf_engine *bpf, const struct collector_env *en
     return engine_describe(bpf, env, error);
 }
 
-/* Keeps the groups, except on CPUs that left or came. */
+/* Keeps the groups, except on CPUs that went offline or came online. */
 static int engine_go_on(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
 {
     bpf_engine_read(bpf);
@@ -490,7 +491,7 @@ static int take_slot(struct bpf_engine *bpf, struct cgroup_counts *counts)
 {
     uint32_t slot = slots_take(&bpf->attribution.slots, counts);
 
-    /* A reading may free slots that were given up. */
+    /* A reading may free slots that were given up, so one is taken before the next try. */
     if (slot == BPF_SLOT_NONE && bpf->attribution.slots.n_given_up && !bpf->untested) {
         bpf_engine_read(bpf);
         slot = slots_take(&bpf->attribution.slots, counts);
@@ -507,8 +508,8 @@ static void set_root(struct bpf_engine *bpf, struct cgroup_counts *counts)
 }
 
 /*
- * Assigns a slot to the cgroup of the directory `fd`, which `counts` gets from now on. Does nothing if it has one.
- * Returns -ENOSPC if no slot is free, the errors of bpf_calls.assign(), or -ENOMEM.
+ * Assigns a slot to the cgroup of the directory `fd`, and attributes the slot to `counts` from now on. Does nothing if
+ * it has one. Returns -ENOSPC if no slot is free, the errors of bpf_calls.assign(), or -ENOMEM.
  */
 static int bpf_engine_watch(struct bpf_engine *bpf, struct cgroup_counts *counts, int fd)
 {
@@ -562,7 +563,7 @@ static void bpf_engine_forget(struct bpf_engine *bpf, const struct cgroup_counts
 
 /* --- state --- */
 
-/* Returns -EBADE with the sentence of an earlier error, after which nothing was counted any more; otherwise 0. */
+/* Returns -EBADE with the message of an earlier error that ended counting; otherwise 0. */
 static int bpf_engine_check(const struct bpf_engine *bpf, struct error *error)
 {
     if (!bpf->error.message[0])
@@ -613,7 +614,7 @@ static int resume_rows(struct cgroup_counts *counts, const struct collector_env 
     return bpf_counts_resume(counts->bpf, rows, env, counts->label, &counts->names);
 }
 
-/* Records why an existing cgroup gets no slot, unless slots or memory ran out. */
+/* Records why an existing cgroup gets no slot. Lack of slots or memory is not recorded. */
 static void note_refused(struct cgroup_engine *engine, const struct collector_env *env, int error)
 {
     char text[sizeof(engine->no_room.message)];
@@ -654,7 +655,7 @@ static size_t bpf_read(struct cgroup_counts *counts, struct sys *sys)
 
     (void)sys;
     /*
-     * Also shows the cgroups above: a scrape that reuses the last reading must not see a cgroup with less than one
+     * Also updates the cgroups above: a scrape that reuses the last reading must not see a cgroup with less than one
      * inside it.
      */
     for (const struct cgroup_counts *above = counts; above; above = attribution_find_above(above))
@@ -681,7 +682,7 @@ static int bpf_read_all(struct cgroup_engine *engine, const struct collector_env
     return bpf_engine_check(engine->bpf, error);
 }
 
-/* The perf groups are common to all cgroups, and so are their failures. */
+/* All cgroups share the perf groups and their failures. */
 static int bpf_report_all(const struct cgroup_engine *engine, const struct collector_env *env,
                           struct cgroup_counts *const *counts, size_t n, struct failures *failures)
 {

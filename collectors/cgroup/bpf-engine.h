@@ -7,9 +7,8 @@
  * includes the cgroups inside it, even after they are removed.
  *
  * If the collector `cpu` counts the same events on a CPU, its groups are shared; otherwise the engine opens its own.
- * When slots run out, or a reload asks for other events, a second BPF program replaces the first one, in which all
- * cgroups have the same slots. The first one counts until then, so that only the change-over of each CPU is not
- * counted.
+ * When slots run out, or a reload asks for other events, a second BPF program replaces the first one. All cgroups keep
+ * their slots. The first program counts until the second is ready, so only the change-over of each CPU is not counted.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ENGINE_H
 #define COLLECTORS_CGROUP_BPF_ENGINE_H
@@ -17,7 +16,9 @@
 #include "collectors/cgroup/bpf-groups.h"
 #include "collectors/cgroup/counts.h"
 
-/* CPU time that was charged to no known cgroup, in nanoseconds. `created_ns` is CLOCK_REALTIME when it was 0. */
+/*
+ * CPU time that was charged to no known cgroup, in nanoseconds. `created_ns` is the CLOCK_REALTIME at which it was 0.
+ */
 struct unknown_time {
     uint64_t ns, created_ns;
 };
@@ -40,8 +41,8 @@ struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collecto
 int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_env *env, struct error *error);
 
 /*
- * Makes sure that there are slots for `n` cgroups, up to `max`; another BPF program may be started for that. On errors
- * of bpf_calls.start() nothing has changed; after others nothing is counted any more, as the next reading says.
+ * Makes sure that there are slots for `n` cgroups, up to `max`; another BPF program may be started for that. If
+ * bpf_calls.start() fails, nothing has changed. Any other error ends counting, and the next reading reports it.
  */
 int bpf_engine_make_room(struct bpf_engine *bpf, uint64_t n, uint64_t max, struct error *error);
 /*
@@ -53,8 +54,8 @@ void bpf_engine_settle(struct bpf_engine *bpf);
  */
 bool bpf_engine_is_lost(const struct bpf_engine *bpf);
 /*
- * Returns whether the engine must be opened again, because a group is no longer the one that was opened or the BPF
- * program has failed.
+ * Returns whether the engine must be opened again, because a group is stale (its CPU was offline) or the BPF program
+ * has failed.
  */
 bool bpf_engine_is_stale(const struct bpf_engine *bpf);
 /* Returns the number of open descriptors, without those shared by the collector `cpu`. */

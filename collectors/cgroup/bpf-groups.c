@@ -49,8 +49,8 @@ static int find_member(const struct attr *attr, const struct target_events *lent
 }
 
 /*
- * Finds, for each of `events`, the member of the other group that counts it. Returns false if any has none, or if all
- * are clocks.
+ * Finds, for each of `events`, the member of the other group that counts it. Returns false if an event has no such
+ * member, or if all events are clocks.
  */
 static bool find_members(const struct target_events *own, uint64_t events, const struct target_events *lent,
                          uint64_t members, int *ret)
@@ -72,7 +72,7 @@ static bool find_members(const struct target_events *own, uint64_t events, const
 }
 
 /*
- * Replaces `group` by a part of one of the lender's groups on the same CPU, and sets *ret_found if that was possible.
+ * Replaces `group` with a part of one of the lender's groups on the same CPU, and sets *ret_found if that was possible.
  */
 static int share_from(const struct collector_env *env, const struct target_events *own, struct open_group *group,
                       const struct group_counts *owner, bool *ret_found)
@@ -398,7 +398,7 @@ bool bpf_groups_are_stale(const struct bpf_groups *groups)
 
 /* --- runs --- */
 
-/* A CPU that switches during a reading is read again. So many switches in a row do not happen. */
+/* A CPU that switches during a reading is read again. This many switches in a row do not happen in practice. */
 #define TEST_READINGS 1000
 /* A difference between the slots and the counters counts as an error only after this many readings. */
 #define TEST_TRIES 10
@@ -497,7 +497,7 @@ int bpf_run_new(struct sys *sys, const struct bpf_calls *calls, const struct bpf
 struct bpf_counters {
     struct bpf_groups *groups;
     struct sys *sys;
-    uint64_t words[BPF_WORDS_MAX], valid; /* of the last reading */
+    uint64_t words[BPF_WORDS_MAX], valid; /* the words of the last reading, and a mask of the valid ones */
 };
 
 static int counters_read(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
@@ -510,7 +510,7 @@ static int counters_read(void *userdata, unsigned cpu, uint64_t *words, uint64_t
     return r;
 }
 
-/* In place of counters_read() where the program has ended and its maps have everything. */
+/* Used in place of counters_read() when the program has ended and its maps hold the final counts. */
 static int counters_are_gone(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
 {
     (void)userdata, (void)cpu, (void)words, (void)ret_valid;

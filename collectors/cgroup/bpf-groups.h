@@ -25,24 +25,23 @@ struct bpf_span {
     /* Only while bpf_groups_configure() and what follows from it run: a reload that fails later frees it. */
     const struct config_group *group;
     uint64_t events;              /* events that have a word */
-    uint64_t clocks, switches;    /* of the configured events: those that count time, and context switches */
-    uint8_t first_event;          /* word of the first of them; the others follow */
+    uint64_t clocks, switches;    /* masks of the configured events that count time, and that count context switches */
+    uint8_t first_event;          /* word of the first event that has one; the others follow */
     uint8_t first_times, n_times; /* first index and number of the times of its perf groups on a CPU */
-    uint8_t *times;               /* by open group (group_counts_view()): index of its times */
+    uint8_t *times;               /* for each open group (group_counts_view()): index of its times */
 };
 
 /* Must be zeroed before the first use. */
 struct bpf_groups {
-    struct group_set set;    /* of one target: all CPUs */
+    struct group_set set;    /* set of the one target, which is all CPUs */
     struct bpf_span *spans;  /* parallel to set.items */
     uint32_t events, groups; /* as in struct bpf_shape */
 };
 
 /*
- * Opens the groups of env->config->cgroup.groups. Groups that are already open continue. Groups that env->shared
- * counts as well are replaced by a share of them, even if they were open here before. Returns -ENOMEM, or -E2BIG with a
- * sentence in `error` if a BPF program cannot hold that many events or groups. bpf_groups_done() must be called in
- * either case.
+ * Opens the groups of env->config->cgroup.groups. Groups that are already open continue. Groups that env->shared also
+ * counts are shared with it, even if they were open here before. Returns -ENOMEM, or -E2BIG with a sentence in `error`
+ * if a BPF program cannot hold that many events or groups. bpf_groups_done() must be called in either case.
  */
 int bpf_groups_configure(struct bpf_groups *groups, const struct collector_env *env, struct error *error);
 void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env);
@@ -59,13 +58,13 @@ void bpf_groups_describe(const struct bpf_groups *groups, unsigned cpu, struct c
 
 /*
  * Reads each perf group of a CPU with one read(2), as bpf_read_now (`bpf/reader.h`) requires. Stores the times and the
- * values of SOURCE_READ events in `words`, and sets their bits in *ret_valid. Returns 0 if any group could be read,
- * else the first error, or -ENODEV if no group is open.
+ * values of SOURCE_READ events in `words`, and sets their bits in *ret_valid. Returns 0 if at least one group could be
+ * read, -ENODEV if no group is open, else the first error.
  */
 int bpf_groups_read(struct bpf_groups *groups, struct sys *sys, unsigned cpu, uint64_t *words, uint64_t *ret_valid);
 /*
- * Returns whether the last reading found a group that is no longer the one that was opened. bpf_groups_configure()
- * opens it again.
+ * Returns whether the last reading found a stale group, one whose CPU was offline since it was opened.
+ * bpf_groups_configure() opens it again.
  */
 bool bpf_groups_are_stale(const struct bpf_groups *groups);
 
@@ -105,9 +104,9 @@ int bpf_run_new(struct sys *sys, const struct bpf_calls *calls, const struct bpf
 struct bpf_run *bpf_run_free(struct bpf_run *run);
 
 /*
- * Passes the sources to the program, for CPUs whose sources changed. Returns 1 if there were any, else 0. On errors of
- * bpf_calls.set_cpu(), with a sentence in `error`, the CPUs that failed are not read until a later call succeeds for
- * them.
+ * Passes the sources to the program, for CPUs whose sources changed. Returns 1 if there were such CPUs, else 0. On
+ * errors of bpf_calls.set_cpu(), with a sentence in `error`, the CPUs that failed are not read until a later call
+ * succeeds for them.
  */
 int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struct error *error);
 
@@ -115,12 +114,12 @@ int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struc
 void bpf_run_clear_cpus(struct bpf_run *run);
 
 /*
- * Reads all CPUs that have groups, and attributes what the slots from `first` to `last` accrued. Returns the
- * number of CPUs that could be read.
+ * Reads all CPUs that have groups, and attributes what the slots from `first` to `last` accrued. Returns how many CPUs
+ * could be read.
  */
 size_t bpf_run_read(struct bpf_run *run, struct bpf_groups *groups, uint32_t first, uint32_t last,
                     bpf_attribute attribute, void *userdata);
-/* The last reading of a run that another one has replaced. It needs no counters, so its groups may be closed. */
+/* Reads a run that was replaced by another one for the last time. Needs no counters, so its groups may be closed. */
 void bpf_run_read_last(struct bpf_run *run, bpf_attribute attribute, void *userdata);
 /* Returns whether no CPU was running the slot at its last reading. */
 bool bpf_run_is_idle(const struct bpf_run *run, uint32_t slot);

@@ -37,12 +37,12 @@ static int bpf_plan_init(struct bpf_plan *plan, const struct collector_env *env,
     return plan->signature && plan->name ? 0 : -ENOMEM;
 }
 
-/* State of bpf_plan_place(), which finds the row of one open group after the other. */
+/* State of bpf_plan_place(), which goes through the open groups and finds the row of each. */
 struct placing {
     struct bpf_plan *plan;
     const struct collector_env *env;
-    struct target_events *events; /* on `cpu` */
-    int cpu;                      /* -1: no CPU yet */
+    struct target_events *events; /* events on `cpu` */
+    int cpu;                      /* -1 before the first CPU */
 };
 
 static int placing_find_events(struct placing *placing, int cpu)
@@ -63,7 +63,7 @@ static bool placing_knows(const struct placing *placing, uint64_t mask)
 }
 
 /*
- * Interns the template's texts, because the plan outlives the machine and the configuration. Returns -ENOMEM on
+ * Interns the template's strings, because the plan outlives the machine and the configuration. Returns -ENOMEM on
  * failure.
  */
 static int keep_texts(struct row_template *template, struct group_row *row, struct intern *texts)
@@ -344,7 +344,7 @@ static int allocate_lists(struct bpf_rows *rows, const struct bpf_groups *groups
     rows->first_on_cpu = calloc(rows->n_cpus + 1, sizeof(rows->first_on_cpu[0]));
     if (!rows->rows || !rows->parts || !rows->fields || !rows->unavailable || !rows->first_on_cpu)
         return -ENOMEM;
-    memset(rows->first_on_cpu, 0xff, rows->n_cpus * sizeof(rows->first_on_cpu[0])); /* BPF_PART_NONE */
+    memset(rows->first_on_cpu, 0xff, rows->n_cpus * sizeof(rows->first_on_cpu[0])); /* all BPF_PART_NONE */
     return 0;
 }
 

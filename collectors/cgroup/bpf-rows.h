@@ -3,8 +3,8 @@
  * The plan of the rows that every cgroup has while the engine bpf counts it, and of the row that each perf group on a
  * CPU is added to. The plan is made once for all cgroups.
  *
- * The rows are the ones that the engine perf would make for the same perf groups. A perf group stays in its row as long
- * as the group is configured.
+ * The engine perf would make the same rows for the same perf groups. A perf group stays in its row as long as the group
+ * is configured.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ROWS_H
 #define COLLECTORS_CGROUP_BPF_ROWS_H
@@ -23,13 +23,13 @@ struct bpf_plan {
     const char *signature, *name;   /* interned in the snapshot */
     struct group_rows rows;         /* their member `row` is NULL */
     struct row_template *templates; /* parallel to rows.items */
-    struct placed_part *placed;     /* by open group */
+    struct placed_part *placed;     /* one for each open group */
     size_t n_templates, n_placed;
 };
 
 #define BPF_PART_NONE UINT32_MAX
 
-/* The word of an event of a perf group, and the index of its counter in the row. */
+/* The word that counts an event of a perf group, and the index of the event's counter in the row. */
 struct bpf_field {
     uint8_t word, counter;
 };
@@ -48,11 +48,11 @@ struct bpf_part {
 };
 
 struct planned_row {
-    const char *signature;           /* of the configured group */
+    const char *signature;           /* signature of the configured group */
     const struct group_row *planned; /* its member `row` is NULL */
     const struct row_template *template;
     uint32_t first_part;
-    bool is_unreadable; /* on at least one CPU */
+    bool is_unreadable; /* the events cannot be read on at least one CPU */
     bool absent;        /* see struct row */
 };
 
@@ -63,21 +63,21 @@ struct bpf_unavailable {
 };
 
 struct bpf_rows {
-    struct bpf_plan *plans; /* by configured group */
+    struct bpf_plan *plans; /* one for each configured group */
     size_t n_plans;
     struct planned_row *rows;
     uint32_t n_rows;
     struct bpf_part *parts;
     uint32_t n_parts;
-    struct bpf_field *fields; /* of all parts */
+    struct bpf_field *fields; /* the fields of all parts */
     uint32_t n_fields;
     uint32_t *first_on_cpu; /* by CPU: index in `parts` */
     uint32_t n_cpus;
     struct bpf_unavailable *unavailable;
     uint32_t n_unavailable;
     size_t n_without_rows; /* number of configured groups that have no row */
-    uint64_t edition;      /* changes with the rows; never 0 */
-    uint64_t changes;      /* changes with what cannot be read */
+    uint64_t edition;      /* changes whenever the rows do; never 0 */
+    uint64_t changes;      /* changes whenever a part becomes readable or unreadable */
 };
 
 /*

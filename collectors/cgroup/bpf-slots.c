@@ -51,7 +51,7 @@ uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts)
     return BPF_SLOT_NONE;
 }
 
-/* Gives `parent`, in place of `counts`, what still accrues in slots that were given up. */
+/* Attributes to `parent`, instead of `counts`, what still accrues in slots that were given up. */
 static void slots_pass_on(struct slots *slots, const struct cgroup_counts *counts, struct cgroup_counts *parent)
 {
     for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)

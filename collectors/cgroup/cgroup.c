@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `cgroup`: the configured groups on each cgroup that the patterns want, as cgroups come and go. The set
- * (`collectors/cgroup/watched.h`) counts them; this file connects it to the registry and reports its state.
+ * The collector `cgroup`: counts the configured groups in each cgroup that the patterns match, as cgroups come and go.
+ * The set (`collectors/cgroup/watched.h`) counts them; this file connects it to the registry and reports its state.
  */
 #include "collectors/cgroup/cgroup.h"
 
@@ -89,7 +89,7 @@ static int cgroup_add_engine(const struct collector_env *env, struct cgroup *cgr
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
-/* An engine that cannot continue is chosen and opened again; all counts then start from 0. */
+/* If the engine cannot continue, one is chosen and opened again; all counts then start from 0. */
 static int cgroup_resume(const struct collector_env *env, struct cgroup *cgroup, struct error *error)
 {
     int r = cgroup_engine_resume(&cgroup->set.engine, env, error);
@@ -102,7 +102,7 @@ static int cgroup_resume(const struct collector_env *env, struct cgroup *cgroup,
 }
 
 /*
- * On -ENOMEM a collector that was once opened completely continues with what it has. The engine bpf starts again
+ * On -ENOMEM a collector that was once opened completely continues with the groups it has. The engine bpf starts again
  * instead, because its half-updated state may point into the previous configuration.
  */
 static bool may_go_on(const struct cgroup *cgroup, int error)
@@ -200,7 +200,7 @@ static int cgroup_add_failure(const struct collector_env *env, struct failures *
     return failures_add(failures, &failure, -1);
 }
 
-/* Reports why the collector may not see all cgroups that the configuration means. */
+/* Reports why the collector may not see all cgroups that the configuration asks for. */
 static int cgroup_report_sight(const struct collector_env *env, const struct cgroup *cgroup, struct failures *failures)
 {
     const char *limitation = cgroup_tree_limitation(cgroup->set.tree);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the collector `cgroup` knows about its cgroups, for /api/v1/cgroups and `perfcountd plan`. */
+/* The collector `cgroup`'s state, for /api/v1/cgroups and `perfcountd plan`. */
 #ifndef COLLECTORS_CGROUP_CGROUP_H
 #define COLLECTORS_CGROUP_CGROUP_H
 
@@ -16,14 +16,14 @@ struct cgroup_view {
     const char *label;
     enum cgroup_state state;
     uint64_t inode;
-    const struct names *names; /* for a dropped cgroup only the names in its path */
+    const struct names *names; /* for a dropped cgroup, only the names in its path */
     size_t descriptors;
 };
 
 struct cgroup_summary {
     enum config_engine engine; /* engine in use */
     const char *engine_reason; /* why `auto` did not choose bpf, a sentence without its full stop; or NULL */
-    uint64_t max_cgroups;      /* as configured; for `auto` the engine's own limit */
+    uint64_t max_cgroups;      /* as configured; for `auto`, the limit that the engine picked */
     const char *hierarchy;     /* directory of the hierarchy */
     bool v1;
     size_t n_wanted;           /* cgroups that match the patterns */
@@ -40,8 +40,8 @@ struct cgroup_summary {
  */
 void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct cgroup_view *view), void *userdata);
 /*
- * Finds the names of any cgroup: those of its path, and if it is a container that is counted, or inside one, those that
- * are known of the container. `names` is empty before. `state` is NULL if the collector is not open. Returns -ENOMEM.
+ * Finds the names of any cgroup: those in its path, and if it is in a counted container, also the known names of that
+ * container. `names` must be empty. `state` is NULL if the collector is not open. Returns -ENOMEM.
  */
 int cgroup_find_names(const void *state, const char *path, struct names *names);
 void cgroup_summarize(const void *state, struct cgroup_summary *ret);

@@ -65,7 +65,7 @@ int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_env 
 
 /* --- names --- */
 
-/* For joins: a gauge in the text format, an info in OpenMetrics. */
+/* Other series are joined with it. It is a gauge in the text format and an info metric in OpenMetrics. */
 static struct series *cgroup_counts_add_info(const struct collector_env *env, const struct cgroup_counts *counts,
                                              const struct names *names)
 {
@@ -205,7 +205,8 @@ static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
 }
 
 /*
- * Also reads the cgroups above, after this one: scrapes that reuse the last reading of all cgroups see its new totals.
+ * Also reads the cgroups above, after this one, because a scrape that reuses the last reading sees the new totals of
+ * this cgroup.
  */
 static size_t perf_read(struct cgroup_counts *counts, struct sys *sys)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counts of one cgroup: its totals for each configured group on each CPU, and the rows they are summed into. A row
- * is of a group and a PMU, summed over the CPUs of the PMU; with per_cpu it is of one CPU.
+ * The counts of one cgroup: its totals for each configured group on each CPU, and the rows they are summed into. There
+ * is a row for each group and PMU, summed over the CPUs of the PMU; with per_cpu, there is one for each CPU.
  *
  * The counts outlive the cgroup. Once it is gone they linger, without descriptors, with their last totals.
  *
@@ -51,13 +51,13 @@ struct cgroup_engine_type {
                  size_t n);
 };
 
-/* The engine in use. All zero: none. */
+/* The engine in use. All zero if there is none. */
 struct cgroup_engine {
     const struct cgroup_engine_type *type;
     struct bpf_engine *bpf;   /* engine bpf only */
     enum config_engine asked; /* configured value for which the engine was chosen */
     struct error reason;      /* why `auto` did not choose bpf; "" if it did, or if perf was configured */
-    struct error no_room;     /* why it cannot count more cgroups; "" if it can */
+    struct error no_room;     /* why it has no room for more cgroups; "" if it has */
 };
 
 struct bpf_counts;
@@ -71,33 +71,34 @@ struct cgroup_counts {
     struct bpf_counts *bpf;       /* engine bpf */
     uint32_t slot;                /* engine bpf: its slot in the BPF program; 0: none */
     bool ended;                   /* nothing is open; the rows keep their last totals */
-    struct names names;           /* the rows point to it; empty at first */
+    struct names names;           /* names of what runs in the cgroup; the rows point here; empty until they are looked
+                                   * up */
     struct series *info;          /* perf_cgroup_info; NULL before cgroup_counts_find_names() */
     uint64_t inode;
     uint64_t gone_ns; /* CLOCK_MONOTONIC */
-    bool exceeds;     /* must not linger: too many do, or the cgroup is left out */
+    bool exceeds;     /* must not linger: too many others do, or the cgroup is excluded */
 };
 
 /*
  * Makes the counts of a cgroup and opens its groups. `fd` is the cgroup's directory and is only used during the call;
- * `path` and `label` are copied. Events that cannot be opened are no error. Returns -ENODEV if the cgroup was removed
- * meanwhile, or -ENOMEM.
+ * `path` and `label` are copied. Events that cannot be opened do not make it fail. Returns -ENODEV if the cgroup was
+ * removed meanwhile, or -ENOMEM.
  */
 int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_env *env, const char *path,
                        const char *label, int fd, struct cgroup_counts **ret);
 /*
  * Looks up the names of what runs in the cgroup. If they changed, the series perf_cgroup_info is replaced. A container
- * that is gone keeps the names it had. On -ENOMEM nothing has changed.
+ * that has ended keeps its last names. On -ENOMEM nothing has changed.
  */
 int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_env *env, struct resolver *resolver);
 /* Closes the descriptors and removes the rows and series. */
 struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot);
 
 /*
- * Opens what is not open, and continues from the totals: after a reload, after CPUs came or went, and after a cgroup
- * came back under the same path. `fd` is the cgroup's directory. Unchanged groups are not touched, and events that
- * could not be opened are tried again. Returns -ENODEV if the cgroup was removed meanwhile; the counts have then ended
- * and their rows stay. Returns -ENOMEM if memory runs out.
+ * Opens the groups that are not open; their totals continue. Called after a reload, after CPUs came or went, and after
+ * a cgroup came back under the same path. `fd` is the cgroup's directory. Unchanged groups are not touched, and events
+ * that could not be opened are retried. Returns -ENODEV if the cgroup was removed meanwhile; the counts have then
+ * ended and their rows stay. Returns -ENOMEM if memory runs out.
  *
  * If the directory could not be opened, `fd` is -errno and is returned. Nothing is opened then; only groups on CPUs
  * that went offline are closed.

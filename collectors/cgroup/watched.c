@@ -14,8 +14,8 @@
 /* --- budget --- */
 
 /*
- * Bytes of this process and of the kernel, as upper bounds. tests/pressure/memory.sh compares them with what a cgroup
- * takes on a real machine.
+ * Bytes of this process and of the kernel, as upper bounds. tests/pressure/memory.sh compares them with the memory of a
+ * cgroup on a real machine.
  */
 #define BYTES_PER_CGROUP 2048
 #define BYTES_PER_GROUP 512
@@ -23,8 +23,8 @@
 #define BYTES_PER_DESCRIPTOR 640
 
 /*
- * Returns the descriptors for all cgroups, without those of other collectors. The collector `self` opens its few after
- * the cgroups, so they are reserved here.
+ * Returns how many descriptors all cgroups may have, which excludes those of other collectors. The collector `self`
+ * opens its few after the cgroups, so they are reserved here.
  */
 static uint64_t descriptor_budget(const struct collector_env *env, struct cgroup_counts *const *counts, size_t n)
 {
@@ -49,8 +49,8 @@ static uint64_t memory_each(const struct collector_env *env, uint64_t descriptor
 }
 
 /*
- * Half of what the cgroups have and could have: the rest is needed to render documents for clients. The current cgroups
- * are kept in any case.
+ * Returns half of the memory that the cgroups use or could use: the rest is needed to render documents for clients. The
+ * budget always suffices for the current cgroups.
  */
 static uint64_t memory_budget(const struct collector_env *env, uint64_t own)
 {
@@ -73,8 +73,8 @@ void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_env
 /* --- candidates --- */
 
 /*
- * Lists the cgroups to select from: all of the tree but those that the tree leaves out, and wanted ones that are empty.
- * The `userdata` of each is its node. The caller frees the array. Returns -ENOMEM on failure.
+ * Lists the cgroups to select from: all in the tree, except those that the tree leaves out and wanted ones that are
+ * empty. The `userdata` of each is its node. The caller frees the array. Returns -ENOMEM on failure.
  */
 static int cgroup_candidates_list(const struct cgroup_tree *tree, struct empty_cgroups *empty_cgroups,
                                   struct cgroup_candidate **ret, size_t *ret_n)
@@ -98,7 +98,7 @@ static int cgroup_candidates_list(const struct cgroup_tree *tree, struct empty_c
     return 0;
 }
 
-/* Updates node->wanted. Returns whether it changed. Without a book (NULL) only the path is matched. */
+/* Updates node->wanted. Returns whether it changed. Without a resolver (NULL), only the path is matched. */
 static bool wanted_update(struct cgroup_node *node, const struct cgroup_rules *rules, struct resolver *resolver)
 {
     _cleanup_(names_done) struct names names = {0};
@@ -149,7 +149,7 @@ static size_t count_lingering(struct cgroup_counts *const *counts, size_t n)
     return lingering;
 }
 
-/* Sets `exceeds` for the oldest beyond `max`. */
+/* Sets `exceeds` for all but the newest `max` lingering counts. */
 static void lingering_limit(struct cgroup_counts *const *counts, size_t n, uint64_t max)
 {
     _cleanup_(freep) struct cgroup_counts **lingering = NULL;
@@ -289,10 +289,7 @@ static void attach_counts(struct cgroup_counts *counts, struct cgroup_node *node
     node->userdata = counts;
 }
 
-/*
- * A pause container only holds a pod's namespaces. It is left out whatever the patterns say, and does not linger
- * either.
- */
+/* A pause container only holds a pod's namespaces. It is left out whatever the patterns are, and does not linger. */
 static int name_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_counts *counts)
 {
     int r = cgroup_counts_find_names(counts, env, set->resolver);
@@ -336,8 +333,8 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_env *env, 
 }
 
 /*
- * `fd` is the cgroup's directory, or -errno if it could not be opened. A cgroup that vanishes meanwhile is no failure
- * of the collector, because the tree reports its removal.
+ * `fd` is the cgroup's directory, or -errno if it could not be opened. If the cgroup vanishes meanwhile, the collector
+ * has not failed, because the tree reports the removal.
  */
 static int watch_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_node *node, int fd)
 {
@@ -361,8 +358,8 @@ static bool set_wants_below(void *userdata, const char *path)
 }
 
 /*
- * Returns whether a selection would choose exactly what is watched, and each new cgroup while there is room. With
- * cgroups that need descriptors this is never known, because other users take descriptors too.
+ * Returns whether a selection would choose exactly what is watched, and each new cgroup while there is room. For an
+ * engine that needs descriptors for each cgroup, it returns false: other users take descriptors, too.
  */
 static bool is_all_watched(const struct cgroup_set *set)
 {
@@ -383,7 +380,7 @@ static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
     int r = set->env && set->n_free > 0 && fd >= 0 ? watch_cgroup(set, set->env, node, fd) : -EAGAIN;
     set->n_free -= r == 0;
     set->n_wanted += r == 0;
-    if (r == -ENOSPC) /* no new cgroup fits either, until the selection makes room */
+    if (r == -ENOSPC) /* there is no room for any new cgroup until the selection makes some */
         set->n_free = 0;
     set->unsettled = true;
     set->changed |= r < 0 || !is_all_watched(set);
@@ -402,7 +399,7 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
     empty_cgroups_forget(&set->empty_cgroups, node);
     if (node->userdata)
         cgroup_counts_end(node->userdata, set->sys);
-    else if (set->resolver) /* the book may have been asked about it */
+    else if (set->resolver) /* the resolver may have been asked about it */
         resolver_forget(set->resolver, node->path);
 }
 
@@ -433,8 +430,8 @@ static int end_others(struct cgroup_set *set, const struct cgroup_candidate *can
 }
 
 /*
- * -ENOSPC is over when slots become free. A cgroup that seems gone is reported as removed by the tree; if it is not,
- * the error had another cause and opening is worth a retry.
+ * -ENOSPC passes when slots become free. If a cgroup seems to be gone, the tree reports its removal; if the tree does
+ * not, the error had another cause and opening is retried.
  */
 static enum reason_span refusal_span(int error)
 {
@@ -458,7 +455,7 @@ static int watch_chosen(const struct collector_env *env, struct cgroup_set *set,
         if (candidates[i].choice != CGROUP_WATCHED)
             continue;
         struct cgroup_counts *counts = node->userdata;
-        if (counts) { /* on -ENOMEM it may have been added without names */
+        if (counts) { /* on -ENOMEM the cgroup may have been added without names */
             r = counts->info ? 0 : name_cgroup(set, env, counts);
             continue;
         }
@@ -485,7 +482,7 @@ static int resume_all(struct cgroup_set *set, const struct collector_env *env, e
             return r;
         if (r < 0)
             *ret_span = MAX(*ret_span, refusal_span(r));
-        if (r < 0 && refusal_span(r) == REASON_LASTS) /* the selection tries once more, and then drops it */
+        if (r < 0 && refusal_span(r) == REASON_LASTS) /* the selection retries once, and then drops it */
             cgroup_counts_end(counts, set->sys);
     }
     return 0;
@@ -548,7 +545,7 @@ static int set_open_book(struct cgroup_set *set, const struct collector_env *env
     return r < 0 ? error_set(error, r, "cannot open the sources of cgroups' names: %s", strerror(-r)) : 0;
 }
 
-/* The patterns remain owned by the configuration. */
+/* The configuration still owns the patterns. */
 static void borrow_patterns(struct cgroup_rules *rules, const struct config_cgroup *config)
 {
     rules->include = config->include;
@@ -578,7 +575,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_env *env, str
 
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)
 {
-    /* Compared by address: the previous configuration is alive until this one is in use. */
+    /* Comparing addresses is safe: the previous configuration is only freed after this one is in use. */
     set->rescan_due |= config->include != set->rules.include || config->exclude != set->rules.exclude;
     borrow_patterns(&set->rules, config);
 }
@@ -600,7 +597,7 @@ int cgroup_set_configure(struct cgroup_set *set, const struct collector_env *env
     return r;
 }
 
-/* Acts on the changes that were handled: selects again, or only settles the engine. */
+/* Called after changes were handled: selects again, or only settles the engine. */
 static int set_follow(struct cgroup_set *set, const struct collector_env *env)
 {
     if (set->changed)
@@ -637,7 +634,7 @@ int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env)
     return r;
 }
 
-/* Whether `path` is the cgroup at `outer`, or inside it. */
+/* Returns whether `path` is the cgroup at `outer`, or inside it. */
 static bool is_within(const char *path, const char *outer)
 {
     size_t size = strlen(outer);
@@ -645,7 +642,7 @@ static bool is_within(const char *path, const char *outer)
     return strncmp(path, outer, size) == 0 && (path[size] == '\0' || path[size] == '/');
 }
 
-/* The counts of the innermost counted cgroup that is at `path` or above it, also of one that lingers. */
+/* Returns the counts of the innermost counted cgroup at `path` or above it, which may be lingering. */
 static const struct cgroup_counts *find_innermost(const struct cgroup_set *set, const char *path)
 {
     const struct cgroup_node *node = cgroup_tree_innermost(set->tree, path);

@@ -21,8 +21,8 @@
 #include "collectors/cgroup/counts.h"
 
 /*
- * Chooses and opens the engine that the configuration asks for. If bpf is configured and not possible, returns the
- * error with a sentence in `error`. Returns -EPIPE if the opener is gone, also with `auto`, or -ENOMEM.
+ * Chooses and opens the engine that the configuration asks for. If bpf is configured but cannot be used, returns the
+ * error and fills `error`. Returns -EPIPE if the opener is gone, also with `auto`, or -ENOMEM.
  */
 int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_env *env, const struct hierarchy *hierarchy,
                        struct error *error);
@@ -53,17 +53,17 @@ struct cgroup_set {
     struct cgroup_tree *tree;
     struct resolver *resolver;
     struct empty_cgroups empty_cgroups;
-    int fd; /* readable when cgroup_set_dispatch() has work to do; -1 if nothing reports changes */
-    struct cgroup_counts **counts; /* of watched and of lingering cgroups */
+    int fd; /* readable when cgroup_set_dispatch() has work to do; -1 if changes are not reported */
+    struct cgroup_counts **counts; /* the counts of watched and of lingering cgroups */
     size_t n;
     struct cgroup_node **dropped; /* borrowed from the tree; valid until it changes */
     size_t n_dropped, n_wanted;
-    bool rescan_due;           /* the patterns changed: the tree may lack directories that they can match */
+    bool rescan_due;           /* the patterns changed, so the tree may lack directories that they match */
     struct cgroup_rules rules; /* its patterns are borrowed from the configuration */
     uint64_t limit, n_free;    /* number of cgroups that there is room for, in total and now free */
     bool changed;              /* another selection might choose differently */
     bool unsettled;            /* cgroups came or went since the last cgroup_engine_settle() */
-    enum reason_span span;     /* of the errors that kept cgroups from being opened or resumed */
+    enum reason_span span;     /* how long the errors that kept cgroups from being opened may last */
 };
 
 /*
@@ -83,17 +83,14 @@ int cgroup_set_configure(struct cgroup_set *set, const struct collector_env *env
 /* Opens the cgroups that are selected now, and ends the others. Returns -ENOMEM on failure. */
 int cgroup_set_select(struct cgroup_set *set, const struct collector_env *env);
 /*
- * Handles what the descriptor reports: new cgroups, which are opened before anything else is done, and changed names.
+ * Handles the events of the descriptor: new cgroups, which are opened before anything else is done, and changed names.
  */
 int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env);
-/* Finds names as cgroup_find_names() of collectors/cgroup/cgroup.h. */
+/* Works as cgroup_find_names() of collectors/cgroup/cgroup.h. */
 int cgroup_set_find_names(const struct cgroup_set *set, const char *path, struct names *names);
 /* Compares the tree with the directories. */
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_env *env);
-/*
- * Frees lingering cgroups whose time has passed, and the oldest beyond max_cgroups: as many may linger as may be
- * watched.
- */
+/* Frees lingering cgroups whose time has passed, and the oldest ones if more than max_cgroups linger. */
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_env *env);
 
 #endif

@@ -435,7 +435,7 @@ done
 write_groups 60
 equals "a reload with too many events succeeds" "$(status_of /-/reload -X POST)" 200
 matches "events beyond the limit are missing, with the reason" "$(failure_of 'reason == "EDQUOT"' | head -n 1)" \
-    "the opener opens no more events there.*restart perfcountd"
+    "the opener's limit of open events is reached.*restart perfcountd"
 holds "the first groups are counted" has_group group1 page-faults
 write_groups 5
 equals "a reload with fewer events succeeds" "$(status_of /-/reload -X POST)" 200

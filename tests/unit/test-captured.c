@@ -202,8 +202,8 @@ static const struct {
      "cpu: {groups: [{name: s, events: cs}]}, pmu: {groups: [{name: d, events: "
      "arm_dsu_0/cycles/}]}",
      "cpu s software 0-7: context_switches\n"
-     "! arm_dsu_0/cycles/: PMU \"arm_dsu_0\" cannot be used: /sys/bus/event_source/devices/arm_dsu_0/type is no "
-     "number of a PMU: \"?\"\n"},
+     "! arm_dsu_0/cycles/: PMU \"arm_dsu_0\" cannot be used: /sys/bus/event_source/devices/arm_dsu_0/type is not "
+     "the number of a PMU: \"?\"\n"},
     {"armv8_cortex_a76", "events/l2d_cache_refill", "event=", "cpu: {groups: [{name: l2, events: l2d_cache_refill}]}",
      "cpu l2 armv8_cortex_a55 0-3: l2d_cache_refill\n"
      "! cpu 4-7 l2d_cache_refill: \"l2d_cache_refill\" of PMU \"armv8_cortex_a76\" cannot be used: its file cannot "

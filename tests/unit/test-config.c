@@ -133,8 +133,8 @@ TEST(test_set_events)
         {"cycles,power/energy-pkg/", SCOPE_COMMAND, "", "events: cycles energy_pkg", "", ""},
         {"cpu/event=0x3c,umask=0x0/", SCOPE_MACHINE, "", "events: event_0x3c_umask_0x0", "", ""},
         {"cycles,", SCOPE_MACHINE, "an event is missing at the end", "", "", ""},
-        {"energy", SCOPE_COMMAND,
-         "preset \"energy\" counts on PMUs that are not of one CPU: it belongs to collectors.pmu", "", "", ""},
+        {"energy", SCOPE_COMMAND, "preset \"energy\" counts on system-wide PMUs: it belongs to collectors.pmu", "", "",
+         ""},
     };
     struct fake_sys *fake = fake_machine_one_pmu();
     struct machine *machine = machine_of(&fake->sys);

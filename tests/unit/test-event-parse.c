@@ -195,7 +195,7 @@ TEST(test_rates)
         {"cycles/period=1,freq=1/", 0, 0, 16, "exclude each other, and each may be given once"},
         {"{cycles,cs/period=1/}", 0, 0, 11, "applies to sampling, and this event is only counted"},
         {"cycles/call-graph=fp/", 0, 0, 7, "is not supported: the key sampler.callchain"},
-        {"cycles/no-inherit/", 0, 0, 7, "is not for counters of whole CPUs"},
+        {"cycles/no-inherit/", 0, 0, 7, "is not supported for per-CPU and cgroup counters"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -229,7 +229,7 @@ TEST(test_sampled_clocks)
         {"cpu-clock:I", EVENT_NO_IDLE, 0, NULL},
         {"{cpu-clock,context-switches}:Su", EVENT_USER | EVENT_SAMPLE_READ, 0, NULL},
         {"context-switches:I", 0, 17, "the modifier I does nothing on \"context-switches\""},
-        {"{cycles:u},cs", 0, 11, "or sample the others in a stream of their own"},
+        {"{cycles:u},cs", 0, 11, "or sample the others in a separate stream"},
         {"core{cycles:u}", 0, 0, "leave out \"core\" before the brace"},
         {"cpu-clock:u,context-switches", EVENT_USER, 0, NULL},
         {"cpu-clock:h", 0, 10, "the modifiers h, G and H do nothing on cpu-clock"},
@@ -303,7 +303,7 @@ static const struct {
     {"skl::FOO/name=x/", 8, "the end is missing"},
     {"r0x01234567890abcdef/name=x/", 0, "at most 16 digits"},
     {"cycles/name=x", 13, "a comma or a slash"},
-    {"mem:0/config1=0xffffffff81000000/", 6, "takes no term but \"name=\""},
+    {"mem:0/config1=0xffffffff81000000/", 6, "accepts no term except \"name=\""},
     {"mem:1/9:w", 6, "1 to 8 bytes"},
     {"cpu/freq=99/", 4, "the term \"freq\" applies to sampling, and this event is only counted"},
     {"cpu/percore/", 4, "is perf's own arithmetic"},
@@ -321,10 +321,10 @@ static const struct {
     {"FOO:BAR:x", 8, "unknown modifier \"x\""},
     {"\xff", 0, "byte 0xff"},
     {"r01234567890abcdef", 0, "at most 16 digits"},
-    {"cycles/event=1/", 7, "write the terms of a PMU behind its name, as in cpu/event=0x3c/"},
-    {"cycles/config=1/", 7, "config1, config2 and config3, and not \"config\""},
+    {"cycles/event=1/", 7, "write the terms of a PMU after its name, as in cpu/event=0x3c/"},
+    {"cycles/config=1/", 7, "config1, config2 and config3, not \"config\""},
     {"cycles/period=3/", 7, "applies to sampling, and this event is only counted"},
-    {"cs/config1=1/", 3, "takes no term but \"name=\""},
+    {"cs/config1=1/", 3, "accepts no term except \"name=\""},
     {"cycles/name='x/", 12, "a second quote"},
     {"cycles/name=''/", 12, "a value in quotes has characters"},
     {"uprobe/r41414141/", 7, "a probe takes no \"r41414141\""},
@@ -339,9 +339,9 @@ static const struct {
     {"cpu/event=0x3c", 14, "a comma or a slash is missing at the end"},
     {"mem:0x", 4, "the address is a number like 4096 or 0x1000"},
     {"mem:1/", 6, "the length is missing at the end"},
-    {"mem:1:ww", 7, "the access \"w\" stands here twice"},
+    {"mem:1:ww", 7, "the access \"w\" is given twice"},
     {"mem:1:rq", 7, "before \"q\""},
-    {"uprobe/path=/bin/bash/", 12, "write another term behind it"},
+    {"uprobe/path=/bin/bash/", 12, "add another term after it"},
     {"uprobe/path,offset=1/", 7, "the term \"path\" needs a value"},
     {"cpu/path=x/", 9, "the value of \"path\" is a number"},
     {"cpu/event=/", 10, "a value is missing"},
@@ -372,9 +372,9 @@ TEST(test_one_event)
     static const struct {
         const char *in, *out_message;
     } cases[] = {
-        {"{a}", "one event stands here: leave out the braces"},
-        {"core:{a}", "one event stands here: leave out the name and the braces"},
-        {"a,b", "only one event can stand here: write one more entry in the list"},
+        {"{a}", "a group is not allowed here: leave out the braces"},
+        {"core:{a}", "a group is not allowed here: leave out the name and the braces"},
+        {"a,b", "only one event is allowed here: add another entry to the list"},
         {"a}", "the end is missing before \"}\""},
     };
 

@@ -104,16 +104,16 @@ TEST(test_refused)
     } cases[] = {
         {"2:316", 0, "write its name, as in sched:sched_switch"},
         {"5:0", 0, "write it as in mem:0x1000/8:w"},
-        {"6:1/config1=0x41414141/", 0, "the number 6 of a PMU may be another one after the next boot"},
+        {"6:1/config1=0x41414141/", 0, "the number 6 of a PMU may change at the next boot"},
         {"4294967296:1", 0, "the number 4294967296 of a PMU"},
         {"0:10", 2, "there is no hardware event 10; 0 is cycles"},
         {"1:99", 2, "there is no software event 99; 0 is cpu-clock"},
         {"3:0xffffffff", 2, "there is no cache event 0xffffffff"},
-        {"4:99999999999999999999", 2, "of at most 64 bits"},
-        {"99999999999999999999:1", 0, "of at most 64 bits"},
-        {"1:1x", 2, "one like 17 or 0x11"},
+        {"4:99999999999999999999", 2, "with at most 64 bits"},
+        {"99999999999999999999:1", 0, "with at most 64 bits"},
+        {"1:1x", 2, "like 17 or 0x11"},
         {"1:1:u", 4, "task-clock counts time"},
-        {"1:3/config1=1/", 4, "takes no term but"},
+        {"1:3/config1=1/", 4, "accepts no term except"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -264,7 +264,7 @@ TEST_WITH(test_refused, setup_kubelet, teardown)
     assert_int_equal(chmod(path, 0777), 0);
     assert_true(play_dispatch());
     assert_found(PLAIN "/" ID, "//");
-    assert_unnamed(PLAIN "/" ID, "others than root may write to /var/log/containers");
+    assert_unnamed(PLAIN "/" ID, "users other than root may write to /var/log/containers");
     assert_int_equal(chmod(path, 0755), 0);
     assert_true(play_dispatch());
     assert_found(PLAIN "/" ID, "kube-system/coredns-5d78c9869d-x2l8p/coredns");
@@ -296,7 +296,7 @@ TEST_WITH(test_many, setup, teardown)
         snprintf(id, sizeof(id), PLAIN "/%08" PRIx32 "%.56s", (uint32_t)i * 2654435761u, ID);
         snprintf(expected, sizeof(expected), "space/pod-%zu/name", i);
         assert_found(id, i < NAME_LIST_MAX ? expected : "//");
-        assert_unnamed(id, i < NAME_LIST_MAX ? "" : "more names than are kept");
+        assert_unnamed(id, i < NAME_LIST_MAX ? "" : "has too many names");
     }
     for (size_t i = 0; i < n; i++) {
         name_of(i, LINKS, path);

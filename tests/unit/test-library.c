@@ -34,8 +34,8 @@ static const struct {
      "); install the package libc6"},
     {{"libm", "libc6", {"libm.so.6"}, renamed, 2},
      -ENOSYS,
-     "libm is of a version that is not understood",
-     ": it has no floor_of_another_version()"},
+     "libm has an unsupported version",
+     ": it has no function floor_of_another_version()"},
 };
 
 TEST(test_load)

@@ -995,9 +995,9 @@ TEST_WITH(test_programs_are_few, bpf_setup, opener_rig_teardown)
     for (size_t i = 0; i < OPENER_PROGRAMS_MAX; i++)
         assert_int_equal(rig.bpf.start(&rig.client, &shape, &maps[i], NULL), 0);
     kernel.made[0] = '\0';
-    assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, and no more may be");
+    assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, which is the limit");
     close(maps[0].counts);
-    assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, and no more may be");
+    assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, which is the limit");
     assert_made("");
     close(maps[0].records);
     start();

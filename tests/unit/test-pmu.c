@@ -74,10 +74,10 @@ TEST(test_garbled_pmu)
         int out;
         const char *out_message;
     } cases[] = {
-        {"type", "x", -EINVAL, "/type is no number of a PMU: \"x\""},
-        {"type", "4294967296", -EINVAL, "/type is no number of a PMU"},
-        {"type", "-1", -EINVAL, "/type is no number of a PMU"},
-        {"type", "", -EINVAL, "/type is no number of a PMU"},
+        {"type", "x", -EINVAL, "/type is not the number of a PMU: \"x\""},
+        {"type", "4294967296", -EINVAL, "/type is not the number of a PMU"},
+        {"type", "-1", -EINVAL, "/type is not the number of a PMU"},
+        {"type", "", -EINVAL, "/type is not the number of a PMU"},
         {"other", "9", -ENOENT, "/type cannot be read"},
         {"cpus", "0-x", -EINVAL, "/cpus cannot be understood, \"0-x\""},
         {"cpumask", "99999", -ERANGE, "/cpumask cannot be understood"},

@@ -40,7 +40,7 @@ static const struct {
     {-EINVAL, 2, "6.1.0", &uprobe, "no probe can be set there (EINVAL): ", "objdump"},
     {-EINVAL, 2, "6.1.0", &breakpoint, "the CPU cannot watch this memory (EINVAL): ", ":rw"},
     {-EPERM, 2, "6.1.0", &present, "not permitted (EPERM): ",
-     "start a container with --cap-add=PERFMON,BPF (or SYS_ADMIN, where the runtime's filter does not heed PERFMON) or "
+     "start a container with --cap-add=PERFMON,BPF (or SYS_ADMIN, where the runtime's filter ignores PERFMON) or "
      "with --security-opt seccomp=FILE"},
     {-ENODEV, 2, "6.1.0", &present, "the PMU cannot count here (ENODEV): ", "offline"},
     {-EOPNOTSUPP, 2, "6.1.0", &present, "the PMU does not support this (EOPNOTSUPP): ", "modifiers"},
@@ -52,18 +52,18 @@ static const struct {
     {-ENXIO, 2, "6.1.0", &present, "the CPU is not there (ENXIO): ", "online"},
     {-E2BIG, 2, "6.1.0", &present, "the kernel is older than these attributes (E2BIG): ", "config3"},
     {-ENOBUFS, 2, "6.1.0", &present, "the kernel is out of memory (ENOBUFS): ", "fewer"},
-    {-ETOOMANYREFS, 2, "6.1.0", &present, "too many descriptors are on their way", "LimitNOFILE"},
+    {-ETOOMANYREFS, 2, "6.1.0", &present, "too many descriptors are in flight", "LimitNOFILE"},
     {-ETIMEDOUT, 2, "6.1.0", &present, "the opener does not answer (ETIMEDOUT): ", "restart perfcountd"},
     {-EPIPE, 2, "6.1.0", &present, "the opener is gone (EPIPE): ", "restart perfcountd"},
-    {-EDQUOT, 2, "6.1.0", &present, "the opener opens no more events there (EDQUOT): ", "restart perfcountd"},
+    {-EDQUOT, 2, "6.1.0", &present, "the opener's limit of open events is reached (EDQUOT): ", "restart perfcountd"},
     {-EUSERS, 2, "6.1.0", &present,
-     "the kernel lets the opener keep count of no more events (EUSERS): ", "raise fs.epoll.max_user_watches"},
+     "the opener cannot register more events with epoll (EUSERS): ", "raise fs.epoll.max_user_watches"},
     {-ENOPKG, 2, "6.1.0", &uprobe,
      "the configuration did not have this event when perfcountd started (ENOPKG): ", "restart perfcountd"},
     {-ENOPKG, 2, "6.1.0", &present, "the opener does not know this PMU (ENOPKG): ", "restart perfcountd"},
     {-ENOKEY, 2, "6.1.0", &present, "the opener opens no breakpoints (ENOKEY): ", "opener.breakpoints: true"},
-    {-EBADRQC, 2, "6.1.0", &present, "the opener refuses this (EBADRQC): ", "nothing else"},
-    {-EXDEV, 2, "6.1.0", &present, "the opener does not take this directory for a cgroup (EXDEV): ", "hierarchy"},
+    {-EBADRQC, 2, "6.1.0", &present, "the opener refuses this (EBADRQC): ", "only events that count"},
+    {-EXDEV, 2, "6.1.0", &present, "the opener does not recognize this directory as a cgroup (EXDEV): ", "hierarchy"},
     {-EDOM, 2, "6.1.0", &present, "Numerical argument out of domain (EDOM)", ""},
 };
 

@@ -327,8 +327,8 @@ static struct fake_sys *rate_limit_50(void)
 #define A76 "armv8_cortex_a76/event=0x11/ppp"
 #define READ_PAIR EVENT("{cpu-clock,context-switches}:D"), .period = 1000000
 #define ONE_GROUP                                                                                                      \
-    "parameter \"event\": only one group can stand here: write all events inside one pair of braces, or sample the "   \
-    "others in a stream of their own"
+    "parameter \"event\": only one group is allowed here: write all events inside one pair of braces, or sample the "  \
+    "others in a separate stream"
 #define TOO_OFTEN                                                                                                      \
     "a frequency of 100001 Hz is over the limit of 100000, kernel.perf_event_max_sample_rate; ask for less, or raise " \
     "it"

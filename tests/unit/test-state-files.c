@@ -459,7 +459,7 @@ TEST(test_reasons)
         {-EHOSTDOWN, 0, "does not answer"},
         {-ENOENT, -EHOSTDOWN, "does not answer"},
         {-EPIPE, 0, "the opener, which opens state files, is gone"},
-        {-ENOENT, -EBADMSG, "is not what such a file should be"},
+        {-ENOENT, -EBADMSG, "has an unsupported format"},
         {-ENOENT, -EFBIG, "too large"},
         {-EIO, 0, "no state file of a container runtime has it"},
     };
