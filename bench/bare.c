@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The yardsticks: the price of the kernel and of libmicrohttpd, and nothing else.
+ * Measures the minimum that a scrape can cost: the kernel's counter reads alone and libmicrohttpd alone.
  *
  * usage: bare reads EVENTS [CGROUP-DIRECTORY...]
  *        bare server PORT PAGE-SIZE [reads]
  *        bare threads [GROUPS-PER-CPU]
  *
- * "reads" opens a group of software events for each cgroup on each CPU, or where none is named for each CPU, and does
- * nothing but read them, one read(2) for each group. A scrape needs more: the difference is the price of scaling, text
- * and HTTP. Each line of standard input is "read ROUNDS", or "copy ROUNDS SIZE" for copying as many bytes; the answer
- * is the nanoseconds of CPU time and of wall time that one round took.
+ * "reads" opens a group of software events for each cgroup on each CPU, or only for each CPU if no cgroup is named, and
+ * reads each group with one read(2). What a scrape costs beyond this is the cost of scaling, rendering and HTTP. Each
+ * line of standard input is "read ROUNDS", or "copy ROUNDS SIZE" to copy SIZE bytes; the answer is the CPU time and the
+ * wall time of one round, in nanoseconds.
  *
- * "server" is a handler of libmicrohttpd that sends a constant page, with "reads" after one read of a group for each
- * CPU. perfcountd needs more: the difference is the price of its text, its routes and its event loop.
+ * "server" is a libmicrohttpd handler that sends a constant page; with "reads" it first reads one group on each CPU.
+ * What perfcountd costs beyond this is the cost of rendering, routing and its event loop.
  *
- * "threads" reads the groups of all CPUs from one thread, as the daemon does, beside a thread on each CPU that reads
- * that CPU's. A group that is counting on another CPU is read there by the kernel, which interrupts it
- * (perf_event_read() in kernel/events/core.c); a thread there has to be woken. Time until all is read, and CPU time of
- * all threads.
+ * "threads" compares two ways to read the groups of all CPUs: from one thread, as the daemon does, and from one thread
+ * on each CPU. To read a group that counts on another CPU, the kernel interrupts that CPU (perf_event_read() in
+ * kernel/events/core.c); a thread on that CPU must be woken instead. Prints the time until all groups are read, and
+ * the CPU time of all threads.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -49,11 +49,11 @@
 struct bare_groups {
     int *leaders;
     size_t n_leaders;
-    size_t n_events; /* of each group */
-    uint64_t sum;    /* so that the reads are used */
+    size_t n_events; /* per group */
+    uint64_t sum;    /* keeps the compiler from removing the reads */
 };
 
-/* --- groups of software events, which are opened and only read; any failure ends the program */
+/* --- groups of software events; any failure ends the program */
 
 static uint64_t now(clockid_t clock)
 {
@@ -82,7 +82,7 @@ static int open_event(uint64_t config, int cgroup, int cpu, int leader)
     return (int)syscall(SYS_perf_event_open, &attr, cgroup, cpu, leader, flags);
 }
 
-/* One more on a CPU, of a cgroup or -1; none where the CPU is offline. */
+/* Opens one group on a CPU, for a cgroup or, with -1, for all. An offline CPU is skipped. */
 static void bare_groups_add(struct bare_groups *groups, int cgroup, int cpu)
 {
     int leader = open_event(events[0], cgroup, cpu, -1);
@@ -117,7 +117,7 @@ static void raise_limit(void)
     }
 }
 
-/* A group for each of n_cgroups cgroups on each CPU, or, where there is none, for each CPU. */
+/* Opens one group on each CPU for each of the cgroups, or for the whole CPU if n_cgroups is 0. */
 static void bare_groups_open(struct bare_groups *groups, size_t n_events, char **cgroups, size_t n_cgroups)
 {
     raise_limit();
@@ -157,10 +157,10 @@ static void bare_groups_read(struct bare_groups *groups)
 static void copy(char *to, const char *from, size_t size)
 {
     memcpy(to, from, size);
-    __asm__ volatile("" : : "r"(to) : "memory"); /* the copy is used */
+    __asm__ volatile("" : : "r"(to) : "memory"); /* keeps the compiler from removing the copy */
 }
 
-/* Copies where a size is given, else reads. */
+/* Copies `size` bytes in each round; reads the groups if `size` is 0. */
 static void measure_reads(struct bare_groups *groups, unsigned long rounds, size_t size)
 {
     char *from = calloc(1, size + 1), *to = calloc(1, size + 1);
@@ -193,7 +193,7 @@ static int reads_main(int argc, char **argv)
         unsigned long rounds = 0;
         size_t size = 0;
         if (sscanf(line, "read %lu", &rounds) != 1 && sscanf(line, "copy %lu %zu", &rounds, &size) != 2)
-            errx(2, "\"read ROUNDS\" or \"copy ROUNDS SIZE\" is expected, not: %s", line);
+            errx(2, "expected \"read ROUNDS\" or \"copy ROUNDS SIZE\", not: %s", line);
         if (rounds > 0)
             measure_reads(&groups, rounds, size);
     }
@@ -203,7 +203,7 @@ static int reads_main(int argc, char **argv)
 
 /* --- server */
 
-#define MEMORY_PER_CONNECTION ((size_t)16384) /* as perfcountd has it: libmicrohttpd clears it for each request */
+#define MEMORY_PER_CONNECTION ((size_t)16384) /* same as perfcountd; libmicrohttpd clears it for each request */
 
 struct bare {
     struct bare_groups groups;
@@ -221,7 +221,7 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
     enum MHD_Result result;
 
     (void)url, (void)method, (void)version, (void)body, (void)body_size;
-    /* A response on the first call would end the connection. */
+    /* libmicrohttpd closes the connection if the first call queues a response. */
     if (!*state) {
         *state = (void *)&second_call;
         return MHD_YES;
@@ -285,7 +285,7 @@ static int server_main(int argc, char **argv)
 #define MEMBERS 4
 #define ROUNDS 7
 #define READINGS 300
-#define PAUSE_NS 1000000 /* between readings, so that threads sleep as they would between scrapes */
+#define PAUSE_NS 1000000 /* between readings: lets the threads go to sleep, as between scrapes */
 
 struct reader {
     pthread_t thread;
@@ -336,7 +336,7 @@ static void read_by_threads(struct reader *readers, size_t n, sem_t *done)
         sem_wait(done);
 }
 
-/* One thread that goes to where it reads. */
+/* Measures one thread that moves to each CPU before it reads there. */
 static void read_by_moving(struct reader *readers, size_t n, sem_t *done)
 {
     cpu_set_t set, before;
@@ -425,7 +425,7 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        int (*run)(int argc, char **argv); /* with what follows the name */
+        int (*run)(int argc, char **argv); /* takes the arguments after the name */
     } modes[] = {{"reads", reads_main}, {"server", server_main}, {"threads", threads_main}};
 
     for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(modes); i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One point of a growth curve, on a simulated machine of that size: what opening, a reading (collecting and rendering
- * as text), a reload and closing take, and the memory that a series takes. bench/growth.py draws the curves.
+ * Measures one point of a growth curve on a simulated machine: the time to open all counters, to read them (collecting
+ * and rendering as text), to reload and to close, and the memory of a series. bench/growth.py draws the curves.
  *
  * usage: bench-growth CURVE X [READINGS]
  *
- * Prints KEY=VALUE pairs; times are in microseconds of CPU time, that of a reading is the least of all. Each step is
- * one call of a function step_*, so that callgrind can count that alone.
+ * Prints KEY=VALUE pairs. Times are CPU time in microseconds; for a reading, it is the shortest of all readings. Each
+ * step is one call of a function named step_*, so that callgrind can count the instructions of that step.
  */
 #include <err.h>
 #include <limits.h>
@@ -28,24 +28,24 @@
 #define READINGS 20
 #define READINGS_US 20000
 #define ALL UINT32_MAX
-/* Events of a group: what the built-in configuration has on a CPU. */
+/* Events per group, as in the built-in configuration. */
 #define PER_GROUP 2
 #define NO_CGROUPS UINT32_MAX
 
-/* The size that x stands for, and the fixed sizes of the rest of the machine. */
+/* For each curve, the size that x sets and the fixed sizes of the rest of the machine. */
 struct curve {
     const char *name;
     unsigned cpus, groups, cgroups; /* 0: x */
-    unsigned each;                  /* cgroups are counted by BPF: simulated_bpf_new() */
+    unsigned each;                  /* argument of simulated_bpf_new(); 0: cgroups are counted by perf */
 };
 
 static const struct curve curves[] = {
     {"cpus", 0, 4, NO_CGROUPS, 0},   /* x CPUs, four groups each */
     {"events", 8, 0, NO_CGROUPS, 0}, /* x events on eight CPUs */
     {"cgroups", 2, 2, 0, 0},         /* x cgroups, two groups each on two CPUs */
-    {"bpf", 64, 3, 0, 16},           /* x cgroups by BPF, three groups on 64 CPUs */
-    {"bpf-busy", 64, 3, 0, 1},       /* the same, each on all CPUs in each second */
-    {"bpf-cpus", 0, 3, 4000, 16},    /* 4,000 cgroups by BPF, three groups on x CPUs */
+    {"bpf", 64, 3, 0, 16},           /* x cgroups counted by BPF, three groups on 64 CPUs */
+    {"bpf-busy", 64, 3, 0, 1},       /* the same; each cgroup runs on all CPUs in each second */
+    {"bpf-cpus", 0, 3, 4000, 16},    /* 4,000 cgroups counted by BPF, three groups on x CPUs */
 };
 
 struct rig {
@@ -74,9 +74,9 @@ static size_t heap(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* The steps */
+/* Steps */
 
-/* `used` keeps the name. */
+/* `used` keeps the symbol, which callgrind needs. */
 #define STEP __attribute__((noinline, used)) static void
 
 STEP step_open(struct rig *rig)
@@ -113,7 +113,7 @@ STEP step_close(struct rig *rig)
     rig->registry = registry_free(rig->registry);
 }
 
-/* A cgroup comes and goes. */
+/* A cgroup is created and removed. */
 STEP step_churn(struct rig *rig)
 {
     char path[PATH_MAX];
@@ -136,9 +136,9 @@ static double timed(void (*step)(struct rig *rig), struct rig *rig)
     return cpu_us() - start;
 }
 
-/* The machine and what is measured of it */
+/* The simulated machine and its measurements */
 
-/* Events of the core PMU by number, with a metric name each. */
+/* Writes groups of numbered core PMU events, each with a metric name. */
 static void write_groups(struct buffer *yaml, unsigned n)
 {
     buffer_append_text(yaml, "[");
@@ -222,7 +222,10 @@ static size_t count_series(const struct snapshot *snapshot)
     return n;
 }
 
-/* The least time of some of these, of more where they are short; the first settles what is allocated on first use. */
+/*
+ * Returns the shortest time of several runs, of more runs if they are short. The first run is slower, since it
+ * allocates what later ones reuse.
+ */
 static double measure_step(void (*step)(struct rig *rig), struct rig *rig, unsigned readings)
 {
     double best = INFINITY, start = cpu_us();
@@ -266,7 +269,7 @@ static void measure(const struct curve *curve, unsigned x, unsigned readings)
     rig_done(&rig);
 }
 
-/* The collector of cgroups counts on descriptors, also where they are simulated. */
+/* The cgroup collector checks the limit of open files, even though the descriptors are simulated. */
 static void raise_limit(void)
 {
     struct rlimit limit = {.rlim_cur = 1000000, .rlim_max = 1000000};

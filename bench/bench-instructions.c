@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fixed work, for bench/check.py to count its instructions: each workload is one call of step_workload(), after
- * one that allocates whatever is made on first use. Nothing in it depends on time, addresses or the machine.
+ * Workloads whose instructions bench/check.py counts. Each workload is one call of step_workload(), after a first call
+ * that allocates what is kept for later ones. No workload depends on time, addresses or the machine.
  *
- * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then a
- * line with the compiler, the libraries and the processor, since the counts depend on them.
+ * Prints a line per workload, in order: its name, its units of work, and the bytes that it produced (0: none). A last
+ * line names the compiler, the libraries and the processor, since the counts depend on them.
  */
 #include <err.h>
 #include <gnu/libc-version.h>
@@ -32,7 +32,7 @@
 #define N_SAMPLES 2000
 #define N_PARSES 20
 
-/* The configuration that was built in up to 0.1.0, without the collector of the process itself. */
+/* The built-in configuration up to version 0.1.0, without the `self` collector. */
 static const char yaml[] =
     "web:\n  listen: [\":10298\"]\n  telemetry_path: /metrics\n  min_interval: 100ms\ncollectors:\n  cpu:\n"
     "    enabled: true\n    cpus: all\n    groups:\n      - {name: core, events: \"{cycles,instructions}\"}\n"
@@ -50,16 +50,16 @@ struct bench {
     struct registry *registry;
     struct reload_outcome reload;
     const struct snapshot *snapshot;
-    struct baseline *baseline; /* of the reading before the last */
+    struct baseline *baseline; /* values of the second last reading */
     struct buffer out;
     struct made_samples samples;
     sd_event *event;
     struct service service;
-    bool shared; /* the last reading is served again */
+    bool shared; /* requests share the last reading */
     struct loop_client *client;
     struct symbols *symbols;
     void *ndjson;
-    uint64_t sum; /* so that what is decoded is used */
+    uint64_t sum; /* keeps the compiler from removing the decoding */
     size_t opening_bytes;
 };
 
@@ -67,7 +67,7 @@ struct workload {
     const char *name;
     void (*run)(struct bench *bench);
     size_t (*units)(const struct bench *bench);
-    bool output; /* bench->out is what it gave */
+    bool output; /* its output is in bench->out */
 };
 
 static void must(int r, const char *what)
@@ -76,7 +76,7 @@ static void must(int r, const char *what)
         errx(1, "%s: %s", what, strerror(-r));
 }
 
-/* The workloads */
+/* Workloads */
 
 static void parse_config(struct bench *bench)
 {
@@ -143,7 +143,7 @@ static void write_json(struct bench *bench)
     must(counters_write(&bench->out, bench->snapshot, NULL, "bench"), "JSON");
 }
 
-/* With the derived metrics of each row. */
+/* Renders the rates, including the derived metrics of each row. */
 static void write_rates(struct bench *bench)
 {
     if (!bench->baseline) {
@@ -185,7 +185,7 @@ static void write_ndjson(struct bench *bench)
     }
 }
 
-/* All of a scrape: the request, the reading of all groups, the answer. */
+/* A complete scrape: parsing the request, reading all groups, sending the answer. */
 static void scrape(struct bench *bench, const char *request)
 {
     must(loop_client_get(bench->client, request, &bench->out), "scrape");
@@ -208,7 +208,7 @@ static void scrape_json(struct bench *bench)
     scrape(bench, "GET /api/v1/counters" HOST "\r\n");
 }
 
-/* One within min_interval of another. */
+/* A scrape within min_interval of another one; both share a reading. */
 static void scrape_shared(struct bench *bench)
 {
     bench->shared = true;
@@ -216,7 +216,7 @@ static void scrape_shared(struct bench *bench)
     bench->shared = false;
 }
 
-/* The data of the answers */
+/* Input of the workloads */
 
 static const struct snapshot *service_read(void *userdata, uint32_t mask, bool fresh)
 {
@@ -254,7 +254,7 @@ static void prepare_service(struct bench *bench)
         errx(1, "%s", error.message);
 }
 
-/* Their units */
+/* Units of work */
 
 static size_t count_series(const struct bench *bench)
 {
@@ -358,14 +358,14 @@ static void finish(struct bench *bench)
     simulated_free(bench->simulated);
 }
 
-/* callgrind counts this; `used` keeps its name, and the line after the call keeps it from being a jump. */
+/* callgrind counts this function. `used` keeps its symbol; the statement after the call prevents a tail call. */
 __attribute__((noinline, used)) static void step_workload(struct bench *bench, const struct workload *workload)
 {
     workload->run(bench);
     bench->sum++;
 }
 
-/* Choices of the compiler and the processor that change the counts; the flags are in the Makefile. */
+/* Prints what changes the counts besides the compiler flags, which are in the Makefile. */
 static void print_toolchain(void)
 {
     struct utsname name;

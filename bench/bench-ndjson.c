@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast samples are decoded and written as NDJSON: samples per second on one core, from memory as large as a ring,
- * over and over. Without symbols, and with a callchain of ten frames at random addresses of this program and of its
- * libraries, by the real tables of symbols.
+ * Measures how many samples per second one core decodes and writes as NDJSON. The samples are in memory of the size of
+ * a ring buffer and are decoded repeatedly: first without symbols, then with callchains of ten frames at random
+ * addresses of this program and its libraries, resolved by the real symbol tables.
  */
 #include <link.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ struct bench {
     struct code code;
     uint64_t random;
     char *bytes;
-    size_t size, n; /* of the samples */
+    size_t size, n; /* bytes and number of the samples */
     bool ready;
 };
 
@@ -68,7 +68,7 @@ static uint64_t any_code(struct bench *bench)
     return bench->code.ranges[range].start + any(bench, bench->code.ranges[range].size);
 }
 
-/* One sample in words: returns how many. With `known`, of this process. */
+/* Writes one sample and returns its length in words. With `known`, the sample is of this process. */
 static size_t put_sample(struct bench *bench, uint64_t *words, bool known)
 {
     uint32_t thread[2] = {known ? (uint32_t)getpid() : 1000000000, known ? (uint32_t)getpid() : 1000000000};
@@ -132,7 +132,7 @@ static void wait_for(struct bench *bench)
     bench->ready = false;
 }
 
-/* How many frames have a symbol. */
+/* Counts the frames that have a symbol. */
 static double share_known(const struct buffer *out)
 {
     size_t frames = 0, unknown = 0;
@@ -160,7 +160,7 @@ static void run(struct bench *bench, bool known)
 
     void *state = writer_ndjson.begin(&source, &out);
     fill(bench, known);
-    write_all(bench, &source, state, &out); /* asks for the tables */
+    write_all(bench, &source, state, &out); /* requests the symbol tables */
     symbols_when_idle(bench->symbols, on_ready, &bench->ready);
     wait_for(bench);
     for (uint64_t start = sys_now(&bench->sys, CLOCK_PROCESS_CPUTIME_ID); spent < TURN_NS;

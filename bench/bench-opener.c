@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost of opening counters through the opener: 2,000 events in groups, in turns with and without, and the medians
- * of both. Needs the privileges that the opener needs.
+ * Measures the cost of opening counters through the opener process: opens 2,000 events in groups, alternately through
+ * the opener and directly, and compares the medians. Needs the privileges that the opener needs.
  *
- * usage: bench-opener [EVENTS [ROUNDS]]     `bench/run times` judges the ratio
+ * usage: bench-opener [EVENTS [ROUNDS]]     `bench/run times` checks the ratio
  */
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ static const uint64_t configs[] = {
     PERF_COUNT_SW_PAGE_FAULTS_MAJ,  PERF_COUNT_SW_ALIGNMENT_FAULTS, PERF_COUNT_SW_EMULATION_FAULTS,
 };
 
-/* The sizes of the built-in configuration's groups. */
+/* Group sizes of the built-in configuration. */
 static const size_t sizes[] = {2, 2, 2, 4};
 
 struct bench {
@@ -85,7 +85,7 @@ static int fail(const char *what, int r)
     return EXIT_FAILURE;
 }
 
-/* Measures each time it is asked to, and says how long it took: a number of nanoseconds, or -errno. */
+/* For each byte received, opens the events once and answers with the time in nanoseconds, or -errno. */
 static _Noreturn void serve(struct sys *sys, struct bench *bench, int socket)
 {
     int64_t answer;
@@ -101,7 +101,10 @@ static _Noreturn void serve(struct sys *sys, struct bench *bench, int socket)
     _exit(EXIT_SUCCESS);
 }
 
-/* A process of its own for each way: that of the daemon has lost its privileges. Returns a socket, or -errno. */
+/*
+ * Starts a process for one of the two ways. Each needs its own, since the one that uses the opener drops its
+ * privileges, as the daemon does. Returns a socket to the process, or -errno.
+ */
 static int start(struct bench *bench, bool with_opener)
 {
     struct opener_permissions permissions = {.limits.cpu = UINT32_MAX};

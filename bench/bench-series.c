@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost of 100,000 series, on a machine that is played: the groups that were built in up to 0.1.0, on enough CPUs to
- * have as many series. Time of a text, of a JSON document and of compressing the text; allocations and the highest
- * memory of each; memory that is held for each series. `bench/run scrapes` judges them.
+ * Measures the cost of 100,000 series on a fake machine, which has the groups that were built in up to 0.1.0 and enough
+ * CPUs for as many series. Prints the time to render the text exposition and the JSON document and to compress the
+ * text, the allocations and the peak memory of each, and the memory held per series. `bench/run scrapes` checks them.
  *
  * usage: bench-series [SERIES]
  */
@@ -25,7 +25,7 @@
 #define DEFAULT_SERIES 100000
 #define ROUNDS 15
 
-/* Those that were built in up to 0.1.0; each has the series of its counters and two times. */
+/* The groups that were built in up to 0.1.0. Each group has a series for each counter and two for its times. */
 static const char groups[] = "collectors:\n"
                              "  self: {enabled: false}\n"
                              "  cgroup: {enabled: false}\n"
@@ -37,7 +37,7 @@ static const char groups[] = "collectors:\n"
                              "      - {name: software, events: '{cs,cpu-migrations,minor-faults,major-faults}'}\n";
 #define SERIES_PER_CPU 18
 
-/* --- the machine: a kernel that remembers nothing but how many are in the group of each descriptor */
+/* --- fake system calls; all they remember is the number of events in the group of each descriptor */
 
 static struct {
     uint8_t *members;
@@ -72,7 +72,7 @@ static int close_event(struct sys *sys, int fd)
     return 0;
 }
 
-/* Values without anything in common, as those of a machine that was up for a day. */
+/* Unrelated values, as large as those of a machine that has been up for a day. */
 static uint64_t random_of(uint64_t seed)
 {
     seed = (seed + 1) * UINT64_C(6364136223846793005);
@@ -109,7 +109,7 @@ static struct fake_sys *play_machine(unsigned n_cpus)
     return fake;
 }
 
-/* --- the figures */
+/* --- measurements */
 
 static double now(void)
 {
@@ -126,7 +126,7 @@ static size_t held(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* Resident memory in bytes: `key` of /proc/self/status. */
+/* Returns the value of `key` in /proc/self/status, in bytes. */
 static double status_of(const char *key)
 {
     _cleanup_(fclosep) FILE *file = fopen("/proc/self/status", "re");
@@ -211,7 +211,7 @@ static void measure_all(const struct snapshot *snapshot, double bytes_per_series
     struct figure gzip = {.name = "text, gzip", .write = write_gzip, .seconds = 1e9};
     struct figure *const all[] = {&text, &openmetrics, &json, &gzip};
 
-    /* In turn, so that what else the machine does harms all of them alike. */
+    /* The three alternate, so that other load on the machine affects all of them alike. */
     for (size_t i = 0; i < ROUNDS * ARRAY_SIZE(all); i++)
         measure(all[i % ARRAY_SIZE(all)], snapshot);
     double allocations_most = (double)MAX(MAX(text.allocations, openmetrics.allocations), json.allocations);
@@ -239,7 +239,7 @@ static size_t count_series(const struct snapshot *snapshot)
     return n;
 }
 
-/* The least time of a reading, in seconds. */
+/* Returns the shortest time of a reading, in seconds. */
 static double time_reading(struct registry *registry, const struct snapshot **ret)
 {
     double best = 1e9;

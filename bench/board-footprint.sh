@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The memory that the daemon takes on a board with the built-in configuration, both processes together, and how long it
-# takes to its first scrape.
-# Beside it, vmagent of Debian's victoria-metrics, which pushes from boards behind NAT.
-# Sourced after board.sh.
+# Measures the memory of the daemon's processes on a board with the built-in configuration, and the time to the first
+# scrape. Also measures vmagent of Debian's victoria-metrics, which pushes from boards behind NAT. Source this file
+# after board.sh.
 
 footprint_limit=1900 # KiB of anonymous memory
 
-# The board runs this: a line for each process with its name, resident and anonymous KiB.
-# shellcheck disable=SC2016 # the board's
+# Runs on the board: prints a line for each process with its name and its resident and anonymous KiB.
+# shellcheck disable=SC2016 # the board expands it
 footprint_memory='pid=$(cat /tmp/daemon.pid)
     for i in 1 2 3 4 5 6 7 8 9 10; do
         wget -q -O /dev/null http://127.0.0.1:10298/metrics
@@ -19,7 +18,8 @@ footprint_memory='pid=$(cat /tmp/daemon.pid)
             END { print name, rss, anonymous }'\'' /proc/$process/smaps_rollup
     done'
 
-# The same way, with the seconds from the start to the end of the first scrape. The clock of a board is of instructions.
+# Runs on the board: prints the seconds from the start to the end of the first scrape. The emulated board's clock counts
+# instructions.
 # shellcheck disable=SC2016
 footprint_start='now() { cut -d" " -f1 /proc/uptime; }
     begin=$(now)
@@ -48,9 +48,9 @@ test_footprint() {
             awk '{ sum += $3 } END { print sum + 0 }' <<<"$processes") <= $footprint_limit"
 }
 
-# pack_vmagent: an archive for the board with vmagent, its libraries that the board lacks, and what it scrapes. Its URL
-# cannot be reached, so it also queues.
-# shellcheck disable=SC2034,SC2154 # of board.sh
+# pack_vmagent: makes an archive for the board with vmagent, the libraries that the board lacks, and a scrape
+# configuration. Its remote write URL cannot be reached, so vmagent also queues samples.
+# shellcheck disable=SC2034,SC2154 # variables of board.sh
 pack_vmagent() {
     local agent=$VM_CACHE/vmagent files=$scratch/vmagent
     if [ ! -e "$agent/usr/bin/vmagent" ]; then
@@ -68,7 +68,7 @@ pack_vmagent() {
     overlay=$scratch/vmagent.gz
 }
 
-# The board runs this: two minutes of vmagent, and then its resident and anonymous KiB, and the scrapes.
+# Runs on the board: runs vmagent for two minutes, then prints its resident and anonymous KiB and the number of scrapes.
 # shellcheck disable=SC2016
 footprint_vmagent='env $(cat /etc/push.env) remoteWrite_url=http://127.0.0.1:9/ vmagent -envflag.enable >/tmp/vmagent.log 2>&1 &
     pid=$!

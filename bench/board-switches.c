@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two tasks on one CPU of the emulated board hand a byte to and fro, each in its cgroup, which may be the same one.
- * Prints how many nanoseconds a switch between them took.
+ * Measures a context switch on the emulated board: two tasks on one CPU pass a byte back and forth. Each task is in its
+ * own cgroup, or both are in the same one. Prints the nanoseconds per switch.
  *
  *   board-switches MILLISECONDS CPU CGROUP-DIRECTORY CGROUP-DIRECTORY
  */
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     join_cgroup(argv[pid ? 3 : 4]);
     while (pid == 0 && hand(there[0], back[1], 0))
         ;
-    for (; rounds < ROUNDS; rounds++) /* until both are there, and everything was used once */
+    for (; rounds < ROUNDS; rounds++) /* warm-up: both tasks run, and all code has been used once */
         hand(back[0], there[1], 1);
     begin = milliseconds();
     for (rounds = 0, end = begin; end - begin < atof(argv[1]); end = milliseconds())

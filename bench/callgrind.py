@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of chosen functions, with their callees, by callgrind: what no other load of the machine changes."""
+"""Counts the instructions of chosen functions and their callees with callgrind; other load does not change them."""
 import glob
 import os
 import re
@@ -7,18 +7,17 @@ import shutil
 import subprocess
 import tempfile
 
-# Nothing of the caller's, since the environment lies on the stack and so moves what is below it.
+# A fixed environment: it is stored on the stack, so its size would change addresses on the stack.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
-# Above the thresholds, which the glibc manual has in "Hardware Capability Tunables", memset() and memcpy() are one
-# string instruction, which callgrind counts once for each byte: clearing a buffer would outweigh all else that a
-# request costs.
+# Above these thresholds ("Hardware Capability Tunables" in the glibc manual), memset() and memcpy() use one string
+# instruction, which callgrind counts once per byte: clearing a buffer would outweigh the rest of a request.
 NEVER = 1 << 40  # bytes
 NO_STRINGS = {
     "GLIBC_TUNABLES": ":".join("glibc.cpu.x86_%s_threshold=%#x" % (name, NEVER) for name in (
         "rep_movsb", "rep_stosb", "non_temporal")),
 }
-# Freed pieces are joined at once. By itself glibc's free() joins the small ones when more than 64 KiB is given back
-# (FASTBIN_CONSOLIDATION_THRESHOLD of malloc.c, 2.36), which is a step in a curve of what closing costs.
+# Merges freed chunks at once. By default glibc's free() merges small chunks only when more than 64 KiB is freed
+# (FASTBIN_CONSOLIDATION_THRESHOLD in malloc.c of 2.36), which would add a step to the growth curve of closing.
 NO_STEPS = {"GLIBC_TUNABLES": "glibc.malloc.mxfast=0"}
 
 
@@ -32,17 +31,17 @@ def version():
 
 def costs(command, functions, environment=None):
     """
-    The output of a command, and (function, instructions) of each call of these functions, in order. A dump is made
-    before and after each call, so that the difference is the call.
+    Returns the output of a command, and (function, instructions) for each call of these functions, in order. callgrind
+    writes a dump before and after each call; the difference is the cost of the call.
 
-    The command is run by its name from its own directory, so that the length of that path does not count, with
-    ENVIRONMENT and the variables that are given.
+    The command is started by name in its own directory, so that the length of its path changes nothing, with
+    ENVIRONMENT and the given variables.
     """
     valgrind = shutil.which("valgrind")
     where, program = os.path.split(os.path.realpath(command[0]))
     options = ["--dump-%s=%s" % (when, name) for name in functions for when in ("before", "after")]
     with tempfile.TemporaryDirectory() as directory:
-        out = os.path.join(directory, "out.%p")  # without the number of the process there would be but one dump
+        out = os.path.join(directory, "out.%p")  # without the process ID there would be only one dump
         run = subprocess.run([valgrind, "-q", "--tool=callgrind", "--callgrind-out-file=" + out] + options +
                              ["./" + program] + command[1:], cwd=where, env=ENVIRONMENT | (environment or {}),
                              stdin=subprocess.DEVNULL, capture_output=True, text=True)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cgroups whose work begins soon after they are made, for what a first reading misses.
+ * Creates cgroups whose work begins soon after mkdir(2), to measure how much of it is not counted.
  *
  * usage: cgroup-start work COUNT DELAY-US PAGES DIRECTORY...
- *            makes COUNT cgroups in each DIRECTORY by turns, one after the other. DELAY-US after mkdir(2) a process
- *            starts in it that touches PAGES pages, one each 10 us. Then the cgroup is removed. Prints for each: its
- *            directory, the page faults of the process as the kernel accounts them, and the time of each page in us
- *            since mkdir(2).
+ *            creates COUNT cgroups in each DIRECTORY, one at a time, in alternating directories. DELAY-US after
+ *            mkdir(2) a process starts in the cgroup and touches PAGES pages, one every 10 us. Then the cgroup is
+ *            removed. Prints for each cgroup its directory, the page faults that the kernel accounts to the process,
+ *            and the time of each page touch in us since mkdir(2).
  *        cgroup-start count DIRECTORY
- *            what a program can do that does nothing else: opens minor-faults on each CPU as soon as inotify reports a
- *            cgroup. At the end of its input it prints the directory and the count of each.
+ *            shows the best that a program can do: it only opens minor-faults on each CPU as soon as inotify reports a
+ *            new cgroup. At end of file on standard input it prints the directory and the count of each cgroup.
  *
- * The process is born in the cgroup (CLONE_INTO_CGROUP, Linux 5.7, cgroup v2), so that each of its faults is there.
+ * The process is created in the cgroup (CLONE_INTO_CGROUP, Linux 5.7, cgroup v2), so that all its faults are accounted
+ * to it.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -37,7 +38,7 @@
 #include <unistd.h>
 
 #define STEP_US 10
-#define REST_US 20000 /* between two cgroups: the one before is forgotten by then */
+#define REST_US 20000 /* between two cgroups: lets the daemon drop the previous one */
 #define CGROUPS_MAX 4096
 #define CPUS_MAX 256
 
@@ -67,7 +68,7 @@ static void *map_pages(size_t size, int flags)
 
 /* --- work --- */
 
-/* In a process of its own. */
+/* Runs in the new process. */
 static void touch(volatile char *area, size_t pages, uint32_t *times, uint64_t made)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how much is counted of cgroups whose work begins soon after they are made: runs cgroup-start beside a daemon
-that counts BELOW/daemon and the cgroups in it, and beside a program that only opens counters, in BELOW/bare.
+"""Measures how much of the work of new cgroups is counted if it begins soon after mkdir(2): runs cgroup-start while a
+daemon counts BELOW/daemon and the cgroups in it, and while a program that only opens counters watches BELOW/bare.
 
-Prints a line for each delay, and the figures as JSON into FILE.
+Prints a line for each delay, and writes the figures as JSON to FILE.
 """
 import argparse
 import json
@@ -18,14 +18,14 @@ DELAYS = (0, 1, 2, 5)  # ms from mkdir(2) to the start of the process
 
 
 def first_counted(faults, times, counted):
-    """When the first page that was counted was touched, in ms since mkdir(2)."""
-    own = faults - len(times)  # of the new process itself, before
+    """The time in ms from mkdir(2) to the first page touch that was counted."""
+    own = faults - len(times)  # page faults of the process before it touches the pages
     at = max(0, faults - counted - own)
     return times[at] / 1000 if counted > 0 and at < len(times) else float("inf")
 
 
 def figures(caused, counted):
-    """Of cgroups by directory: the faults of each with the times of its pages, and those that were counted."""
+    """By directory of each cgroup: its page faults with the time of each page touch, and the counted page faults."""
     pairs = [(counted.get(name, 0), *of_one) for name, of_one in caused.items()]
     firsts = [first_counted(faults, times, value) for value, faults, times in pairs]
     total = sum(faults for _, faults, _ in pairs)
@@ -42,7 +42,7 @@ def text(title, of):
 
 
 def counted_by_daemon(arguments):
-    """Page faults by directory, the parent among them."""
+    """Page faults by directory, including the parent."""
     query = "/api/v1/counters?collector=cgroup&event=minor_faults"
     with urllib.request.urlopen(arguments.url + query) as answer:
         counters = json.load(answer)["counters"]
@@ -50,7 +50,7 @@ def counted_by_daemon(arguments):
 
 
 def caused_in(arguments, places, delay):
-    """Of the cgroups of one delay, by turns in the places."""
+    """The figures of the cgroups of one delay, which are made in alternating directories."""
     command = [arguments.program, "work", str(arguments.cgroups), str(1000 * delay), str(arguments.pages), *places]
     lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     return {name: (int(faults), [int(at) for at in times]) for name, faults, *times in map(str.split, lines)}
@@ -61,7 +61,7 @@ def in_place(caused, place):
 
 
 def measure(arguments, daemon, bare):
-    """By title, the figures; and what was caused in all below the daemon's directory."""
+    """The figures by title, and the sum of the page faults in the daemon's directory."""
     rows, total, compared = {}, 0, {}
     counter = subprocess.Popen([arguments.program, "count", bare], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)

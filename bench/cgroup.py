@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cgroups cost: a scrape of 250 of them by perf's own events beside the bare read(2) loop over the same
-descriptors, a scrape of 1,000 of them by BPF beside that of the 250, how long the whole response takes while two
-Prometheus servers scrape, and what watching costs the measured machine.
+"""Measures the cost of counting cgroups: a scrape of 250 cgroups with the engine perf, compared with a bare read(2)
+loop over as many descriptors; a scrape of 1,000 cgroups with the engine bpf, compared with that of the 250; the
+response time while two Prometheus servers scrape; and the cost to the measured machine.
 """
 import contextlib
 import os
@@ -45,20 +45,20 @@ class Daemon(peers.Perfcountd):
         super().__init__(build, directory, CONFIG % ("false", engine, pattern, EVENTS))
 
     def count(self, pattern, each_cpu=False):
-        """`each_cpu`: the groups of each CPU that are the default are counted as well."""
+        """With `each_cpu`, the default groups of the cpu collector are counted as well."""
         self.reload(CONFIG % (str(each_cpu).lower(), self.engine, pattern, EVENTS))
 
     def expect(self, number):
         if self.watched() != number:
-            sys.exit("%d cgroups are watched by %s, not %d" % (self.watched(), self.engine, number))
+            sys.exit("%d cgroups are counted by %s, expected %d" % (self.watched(), self.engine, number))
 
     def mapped(self):
-        """KiB of the maps of the program in the kernel."""
+        """KiB that the maps of the BPF program take in the kernel."""
         with open("/proc/%d/smaps" % self.processes.roots[0]) as smaps:
             return sum(int(size) for size in re.findall(r"bpf-map\nSize: +(\d+) kB", smaps.read()))
 
     def cpu_of(self, scrapes, headers=b""):
-        """Microseconds of the daemon's CPU time and of wall time for each scrape."""
+        """The daemon's CPU time and the wall time of a scrape, in microseconds."""
         cpu, wall = self.processes.cpu(), time.monotonic()
         for _ in range(scrapes):
             self.client.get(headers)
@@ -66,12 +66,12 @@ class Daemon(peers.Perfcountd):
 
 
 def pattern_of(cgroups, number):
-    """A glob that matches this number of them."""
+    """A glob that matches this number of cgroups."""
     return cgroups.below + {0: "/none", 10: "/b00?", 100: "/b0??", 250: "/b*"}[number]
 
 
 def measure_bpf(table, daemon, build, directory):
-    """`daemon` has 250 cgroups by perf. The two take turns, so that what else the machine does harms both alike."""
+    """`daemon` counts 250 cgroups with perf. The two alternate, so that other load affects both alike."""
     rounds, scrapes = (40, 20)
     figures = {"perf": [], "bpf": []}
     with contextlib.ExitStack() as stack:
@@ -118,7 +118,7 @@ def measure_scrapes(table, daemon, bare):
 
 @contextlib.contextmanager
 def prometheus_servers(number, directory, port):
-    """This number of them scrape the port each second."""
+    """Runs this number of Prometheus servers, each of which scrapes the port every second."""
     servers = []
     try:
         for n in range(number):
@@ -154,12 +154,12 @@ def successful_scrapes(port):
 
 
 def measure_response(table, daemon, directory):
-    """The whole response, from the request's first byte to the answer's last, asked for every 50 ms."""
+    """Response times from the first byte of the request to the last one of the answer; a request every 50 ms."""
     seconds = 60
     try:
         peers.find(TOOLS, "prometheus", "usr/bin/prometheus")
     except peers.Absent as reason:
-        print("not measured: the response under scrapes of Prometheus: %s" % reason)
+        print("not measured: the response time while Prometheus scrapes: %s" % reason)
         return
     with prometheus_servers(2, directory, daemon.port) as servers:
         deadline = time.monotonic() + 30
@@ -185,10 +185,10 @@ def measure_response(table, daemon, directory):
 
 
 def measure_cost(cgroups, daemons):
-    """Rounds of all numbers in a random order, each compared with none of the same round."""
+    """Rounds of all numbers of cgroups in random order; each is compared with zero cgroups in the same round."""
     rounds, loops = (15, 100000)
     if not shutil.which("perf"):
-        print("there is no perf here: the cost to the machine is left out")
+        print("not measured: the cost to the machine, since perf is not installed")
         return
     cpu = max(os.sched_getaffinity(0))
     kinds = [(number, daemon, each_cpu) for number in WATCHED for daemon in daemons for each_cpu in (False, True)]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what fixed work costs now with what it cost at the last release, and fails where that is over 5 % more.
+"""Compares the cost of fixed workloads with their cost at the last release, and fails if one costs over 5 % more.
 
-Costs are instructions, which callgrind counts the same each time, and bytes; ratios of them say what one unit of work
-costs beside another. The baseline is a file of one figure a line with the toolchain it is of: another compiler, C
-library or processor gives other counts, so that then instructions are printed and not checked; in their place the
-ratios are, and bytes, more loosely. What has come near its bound is named and does not fail.
+Costs are bytes and instructions, which callgrind counts reproducibly. Ratios compare the costs of two units of work.
+The baseline file has one figure per line, and names the toolchain that it was measured with. With another compiler, C
+library or processor the counts differ, so instructions are then printed but not checked; ratios and bytes are checked
+with a larger tolerance. A figure close to its bound is named and does not fail.
 
-A figure that rises by more than 2 % from one baseline to the next gets the reason in a fourth column: without one it is
-not written. The reasons of a release go when the next one is written.
+A figure that rises by more than 2 % from one baseline to the next needs a reason in the fourth column; without one the
+baseline is not written. Each new baseline drops the reasons of the previous one.
 """
 import os
 import re
@@ -17,11 +17,11 @@ import callgrind
 import lib
 
 TOLERANCE = 0.05
-LOOSE = 0.25  # of bytes and ratios, with another toolchain
-NEAR = 0.02  # below the bound
+LOOSE = 0.25  # tolerance for bytes and ratios with another toolchain
+NEAR = 0.02  # distance to the bound at which a figure is named
 EXPLAINED = 0.02  # a rise above this needs a reason
 STEP = "step_workload"
-# Each a ratio of costs per unit of work.
+# Ratios of the costs per unit of work.
 RATIOS = (
     ("openmetrics-series", "text-series"),
     ("json-counters", "text-series"),
@@ -31,13 +31,13 @@ RATIOS = (
 )
 HEAD = """\
 # SPDX-License-Identifier: Apache-2.0
-# The cost of fixed work at a release: written by `make bench-baseline`, read by `make bench-check`. The fourth column
-# has the reason why a figure rose by more than 2 % since the baseline before.
+# The cost of fixed workloads at a release: written by `make bench-baseline`, read by `make bench-check`. The fourth
+# column explains why a figure rose by more than 2 % since the previous baseline.
 """
 
 
 def compiler_flags(build):
-    """What the Makefile has of flags that change code; warnings do not, nor do the paths that are mapped away."""
+    """The compiler flags of the Makefile that change the generated code, without warnings and path mappings."""
     with open(os.path.join(build, "Makefile")) as makefile:
         text = makefile.read()
     flags = []
@@ -78,7 +78,7 @@ def release_of(build):
 
 
 class Baseline:
-    """The release and the toolchain it is of, the figures, and the reasons of those that rose."""
+    """A baseline: the release, its toolchain, the figures, and the reasons for those that rose."""
 
     def __init__(self, release=None, toolchain=None, figures=None, reasons=None):
         self.release, self.toolchain = release, toolchain
@@ -106,15 +106,15 @@ def load(path):
                 if len(fields) == 4:
                     baseline.reasons[fields[0], fields[1]] = fields[3]
             else:
-                sys.exit("%s:%d: neither a release, a toolchain, nor a name, a kind, a figure and perhaps a reason" % (
+                sys.exit("%s:%d: expected a release, a toolchain, or a name, a kind, a figure and perhaps a reason" % (
                     path, number))
     if not baseline.release or not baseline.toolchain or not baseline.figures:
-        sys.exit("%s: there is no baseline in it; `make bench-baseline` writes one" % path)
+        sys.exit("%s: contains no baseline; `make bench-baseline` writes one" % path)
     return baseline
 
 
 def unexplained(before, figures, reasons, same):
-    """The figures that rose and have no reason. Instructions of another toolchain are not compared."""
+    """The figures that rose without a reason. Instructions of another toolchain are not compared."""
     return [key for key, figure in figures.items() if key in before and key not in reasons and
             (same or key[1] == "bytes") and figure > before[key] * (1 + EXPLAINED)]
 
@@ -132,7 +132,7 @@ def parse_reasons(words, figures):
 
 
 def update(path, now, words):
-    """Writes the baseline, unless a figure rose without a reason."""
+    """Writes the baseline, unless a figure rose and no reason is given for it."""
     before = load(path) if os.path.exists(path) else Baseline()
     now.reasons = parse_reasons(words, now.figures)
     same = before.toolchain == now.toolchain
@@ -141,7 +141,7 @@ def update(path, now, words):
         print("%s %s rose from %s to %s: give the reason with --reason '%s %s: WHY'" % (
             *key, readable(before.figures[key]), readable(now.figures[key]), *key))
     if risen:
-        sys.exit("%s is as it was: %d figures rose by more than %.0f %% without a reason" % (
+        sys.exit("%s was not changed: %d figures rose by more than %.0f %% without a reason" % (
             path, len(risen), EXPLAINED * 100))
     if before.release == now.release:
         now.reasons = {key: why for key, why in before.reasons.items() if key in now.figures} | now.reasons
@@ -151,12 +151,12 @@ def update(path, now, words):
 
 
 def judge(kind, before, now, same):
-    """ok, BETTER, NEAR with what is left, REGRESSED; or why it is not checked."""
+    """ok, BETTER, NEAR with the distance to the bound, or REGRESSED; otherwise why the figure is not checked."""
     if before is None:
         return "new, not in the baseline"
     if now is None:
         return "GONE"
-    # A ratio also rises where its denominator has become cheaper: instructions themselves say more.
+    # A ratio also rises if its denominator has become cheaper, so with the same toolchain only instructions count.
     if kind == ("ratio" if same else "instructions"):
         return "not checked"
     tolerance = TOLERANCE if same else LOOSE
@@ -168,7 +168,7 @@ def judge(kind, before, now, same):
 
 
 def compare(baseline, figures, same):
-    """(name, kind, before, now, verdict) of each figure of either."""
+    """(name, kind, before, now, verdict) of each figure in the baseline or in the new measurement."""
     keys = list(figures) + [key for key in baseline if key not in figures]
     return [key + (baseline.get(key), figures.get(key), judge(key[1], baseline.get(key), figures.get(key), same))
             for key in keys]
@@ -184,8 +184,8 @@ def near(rows):
 
 def self_test(figures):
     """
-    That it catches: what is dearer than a falsified baseline has regressed, what is a little dearer is near the bound,
-    what is the same is neither.
+    Checks the check itself with falsified baselines: a large increase is REGRESSED, a small one is NEAR the bound, and
+    an equal figure is neither.
     """
     n_caught = {}
     for same, lower in ((True, 0.9), (False, 0.75)):
@@ -209,7 +209,7 @@ def self_test(figures):
 
 
 def check_reasons(figures):
-    """That a rise asks for its reason, and nothing else does."""
+    """Checks that a figure that rose needs a reason, and that no other figure does."""
     lower = {key: figure / (1 + 2 * EXPLAINED) for key, figure in figures.items()}
     reasons = dict.fromkeys(figures, "for a reason")
     if len(unexplained(lower, figures, {}, True)) != len(figures) or unexplained(lower, figures, reasons, True) or \
@@ -229,7 +229,7 @@ def print_table(rows):
 
 
 def add_options(parser):
-    parser.add_argument("--write", action="store_true", help="make what is measured now the baseline")
+    parser.add_argument("--write", action="store_true", help="write the new figures as the baseline")
     parser.add_argument("--reason", action="append", default=[], metavar="'NAME KIND: WHY'",
                         help="why a figure rose")
     parser.add_argument("--baseline", default=os.path.join(os.path.dirname(os.path.realpath(__file__)), "baseline.tsv"),
@@ -244,7 +244,7 @@ def measure(arguments, _table):
     self_test(figures)
     baseline = load(arguments.baseline)
     same = baseline.toolchain == toolchain
-    print("the baseline is that of " + baseline.release)
+    print("baseline of " + baseline.release)
     rows = compare(baseline.figures, figures, same)
     print_table(rows)
     if not same:
@@ -253,5 +253,5 @@ def measure(arguments, _table):
     regressed, close = failed(rows), near(rows)
     print("\n%d figures, %d regressed" % (len(rows), len(regressed)))
     if close:
-        print("near the bound, so that a little more fails: " + ", ".join("%s %s" % row[:2] for row in close))
+        print("near the bound: " + ", ".join("%s %s" % row[:2] for row in close))
     return 1 if regressed else 0

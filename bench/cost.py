@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The cost to the machine that is measured: the CPU time of its work while one contestant counts, and while nobody does.
-Each is started for its turn and has ended before the next one, since a process that is merely stopped leaves its
-events counting in the kernel.
+Measures the cost to the measured machine: the CPU time of a workload while one contestant counts, and while none does.
+Each contestant is started for its turn and exits before the next one, since the events of a process that is merely
+stopped keep counting in the kernel.
 """
 import contextlib
 import glob
@@ -19,7 +19,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 @contextlib.contextmanager
 def scraped(server):
-    """Each second, as long as this is entered."""
+    """Calls a function each second while the context is entered."""
     done = threading.Event()
 
     def scrape():
@@ -45,7 +45,7 @@ def printing(periodic):
 
 
 def watchers(bench, cgroups):
-    """The contestants that may be on while the machine works."""
+    """The contestants that can count during the workloads."""
     own = {
         "off": contextlib.nullcontext,
         "perfcountd, a group for each CPU": lambda: scraped(peers.Perfcountd(
@@ -63,7 +63,7 @@ def watchers(bench, cgroups):
 
 
 class Compile:
-    """`make` of the C files of base/ by the flags of the build."""
+    """A workload: compiles the C files of base/ with make and the flags of the build."""
 
     FLAGS = "CFLAGS = -O1 -I. -include config.h -w\n"
 
@@ -79,7 +79,7 @@ class Compile:
             makefile.write(self.FLAGS + "all: %s\n" % " ".join(map(os.path.basename, self.objects)))
 
     def milliseconds(self, cgroups):
-        """Of CPU time. Each object must be there afterwards, and have code in it."""
+        """The CPU time in seconds. Fails unless every object file exists afterwards and contains code."""
         seconds, _ = lib.work(cgroups, ["make", "-s", "-C", self.directory])
         for file in self.objects:
             with open(file, "rb") as code:
@@ -90,7 +90,7 @@ class Compile:
 
 
 def works(bench, cgroups):
-    """The work of the machine: a function for each kind that gives its CPU time."""
+    """The workloads: a function for each, which returns its CPU time."""
     cpu = max(os.sched_getaffinity(0))
     sources = Compile(bench.build, bench.directory)
     memcpy = ["perf", "bench", "mem", "memcpy", "-s", "64MB", "-l", "8", "-f", "default"]
@@ -102,12 +102,12 @@ def works(bench, cgroups):
 
 
 def measure(bench, on, work):
-    """{work: {watcher: figures}}, and who counted while nobody was to."""
+    """Returns {workload: {contestant: figures}}, and the processes that counted although no contestant did."""
     figures = {name: {watcher: [] for watcher in on} for name in work}
     strangers = set()
     for _ in range(bench.scale.cost_rounds):
         for watcher in random.sample(list(on), len(on)):
-            strangers.update(lib.counting())  # before its turn everybody has ended
+            strangers.update(lib.counting())  # all contestants have exited at this point
             with on[watcher]():
                 for name, take in work.items():
                     figures[name][watcher].append(take())
@@ -127,7 +127,7 @@ def print_cost(bench, table):
     print_figures_of_cost(table, figures)
     table.row("processes that count while nobody is to count", len(strangers))
     if strangers:
-        print("these counted as well, so that \"without\" is not: " + ", ".join(sorted(strangers)))
+        print("processes that counted during the rounds \"without\": " + ", ".join(sorted(strangers)))
 
 
 def print_figures_of_cost(table, figures):

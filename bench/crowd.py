@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with many symbols, to have sampled: some that are made for it, and large ones of this machine."""
+"""Programs with many symbols for the sampler to sample: generated ones, and large ones of this machine."""
 import os
 import shutil
 import subprocess
 
-# Each spins, now in one of its functions and now in another.
+# Each generated program spins in randomly chosen functions.
 MAIN = """
 #include <stdint.h>
 extern void (*const functions[])(void);
@@ -15,9 +15,9 @@ int main(void)
             functions[(uint64_t)n * %d >> 32]();
 }
 """
-# How many functions each made program has: the first fits a table whole, the last fits none.
+# Functions of each generated program: the symbol table of the first fits entirely, that of the last does not fit.
 SIZES = [5000, 10000, 20000, 30000, 50000, 80000, 120000, 300000]
-# Programs that are large, or have large libraries, and end soon.
+# Short-lived programs that are large or use large libraries.
 INSTALLED = ["clang --version", "clang-14 --version", "node --version", "qemu-system-aarch64 --version", "gdb --version",
              "python3 -c 0", "perl -e 0", "php --version", "ruby -e 0", "java -version", "postgres --version",
              "docker --version", "prometheus --version", "kubectl version --client", "terraform version",
@@ -25,7 +25,7 @@ INSTALLED = ["clang --version", "clang-14 --version", "node --version", "qemu-sy
 
 
 def make_program(directory, number, size):
-    """An executable; its functions and main are one mnemonic or two, the same for x86 and arm64."""
+    """Builds an executable. Its functions have one or two mnemonics that x86 and arm64 share."""
     names = ["namespace_%d_of_the_crowd_with_a_long_name_as_templates_have_%d" % (number, i) for i in range(size)]
     path = os.path.join(directory, "crowd%d" % number)
     with open(path + ".s", "w") as source:
@@ -42,7 +42,7 @@ def make_program(directory, number, size):
 
 
 def commands(directory, cpus):
-    """For each CPU a shell that runs one after the other for some tenths of a second, again and again."""
+    """Starts a shell for each CPU, which keeps running the programs in turn, each for some tenths of a second."""
     made = [make_program(directory, number, size) for number, size in enumerate(SIZES)]
     installed = [command for command in INSTALLED if shutil.which(command.split()[0])]
     lines = ["timeout 0.3 " + program for program in made] + ["timeout 2 " + command for command in installed]

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-The figures of `make bench` in the documents: the last table stands in doc/performance.md as it was printed, and what
-else is said with its figures is made from it, so that the two cannot differ. `bench/run scrapes --write-docs` puts a
-new table there.
+Keeps the figures of `make bench` consistent across the documents. doc/performance.md contains the last table as it was
+printed, and this script generates every other mention of its figures. `bench/run scrapes --write-docs` writes a new
+table.
 
 usage: docs.py [--write] SOURCE-DIRECTORY
 """
@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True  # the source tree may be read-only
 import table  # noqa: E402
 
 PERFORMANCE = "doc/performance.md"
-# Where --write-docs puts the output of a benchmark, and between which marks.
+# For each benchmark, the document that --write-docs updates, and the mark of the part to replace.
 WRITTEN = {
     "scrapes": (PERFORMANCE, "make bench"),
     "cgroup": ("doc/cgroups.md", "make bench-cgroup"),
@@ -25,7 +25,7 @@ WRITTEN = {
 }
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 SERIES = " of 100,000 series"
-# Words for figures whose names say too little without their heading.
+# Names for figures that are not clear without the heading of their table.
 WORDS = {
     "beyond one read for each of N groups": "system calls of a scrape, beyond one read for each group",
     "text, ms": "text" + SERIES + ", ms",
@@ -39,7 +39,7 @@ ROW = re.compile(r"^    (    )?(of )?(\S.{0,51}?)  +(.*)$")
 
 
 def parse(text):
-    """{figure: row} of a printed table, the figures named as in bounds.tsv."""
+    """Returns {figure: row} of a printed table; figures are named as in bounds.tsv."""
     rows, head = {}, ""
     for line in text.splitlines():
         match = ROW.match(line)
@@ -59,7 +59,7 @@ def parse(text):
 
 
 class Tee:
-    """The standard output, and a copy of what was printed."""
+    """Writes to standard output and keeps a copy."""
 
     def __init__(self, to):
         self.to, self.text = to, ""
@@ -77,12 +77,12 @@ def words_of(bound):
 
 
 def verdicts(rows, wanted):
-    """A table in Markdown of (figure, words)."""
+    """Renders the verdicts on (figure, name) as a Markdown table."""
     lines = ["| figure | bound | measured | |", "| --- | --- | --- | --- |"]
     for figure, words in wanted:
         row = rows.get(figure)
         if not row or not row.met:
-            sys.exit("%s: its table has no verdict on: %s" % (PERFORMANCE, figure))
+            sys.exit("%s: its table has no verdict for: %s" % (PERFORMANCE, figure))
         lines.append("| %s | %s | %s | %s |" % (words.replace("|", "\\|"), words_of(row.bound), row.ratio or row.own,
                                                 "**missed**" if row.met == "missed" else row.met))
     return "\n".join(lines) + "\n"
@@ -107,7 +107,7 @@ def peers_row(rows):
 
 
 def replaced(text, mark, new, path):
-    """The text with something new between two comments, "MARK: begin" and "MARK: end"."""
+    """Replaces the text between the comments "MARK: begin" and "MARK: end"."""
     pattern = r"(<!-- %s: begin[^\n]*-->\n).*?(<!-- %s: end -->)" % (mark, mark)
     result, count = re.subn(pattern, lambda match: match[1] + new.strip("\n") + "\n" + match[2], text, flags=re.S)
     if count != 1:
@@ -120,13 +120,13 @@ def printed_in(text):
 
 
 def derive(texts):
-    """The documents with everything that is made from the printed table."""
+    """Returns the documents with everything that is generated from the printed table."""
     rows = parse(printed_in(texts[PERFORMANCE]))
     performance = replaced(texts[PERFORMANCE], "bounds", all_verdicts(rows), PERFORMANCE)
     readme, count = re.subn(r"^\| CPU time of a scrape \|.*\n", lambda _: peers_row(rows), texts["README.md"], count=1,
                             flags=re.M)
     if count != 1:
-        sys.exit("README.md: there is no row of the CPU time of a scrape")
+        sys.exit("README.md: has no row for the CPU time of a scrape")
     return {PERFORMANCE: performance, "README.md": readme}
 
 
@@ -143,7 +143,7 @@ def indented(printed):
 
 
 def write(name, printed):
-    """The output of a benchmark, and what is made from it."""
+    """Writes the output of a benchmark into its document, and updates what is generated from it."""
     path, mark = WRITTEN[name]
     file = os.path.join(SOURCES, path)
     with open(file, encoding="utf-8") as opened:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flood.py HOST PORT KIND PASSWORD ROUNDS SECONDS [CA]: scrapes of a right client, in quiet and in a flood.
+"""flood.py HOST PORT KIND PASSWORD ROUNDS SECONDS [CA]: measures the scrapes of a legitimate client with and without
+a flood of other connections.
 
-KIND is events, refused (no password), wrong (passwords), silent or drip (a byte a second). PASSWORD is that of alice,
-or empty where there is none. With a CA it is TLS; a flood that is silent or drips does not even finish the handshake.
-Quiet and flood come in turns, so that whatever else the machine does is in both. The flood comes from processes of
-their own at the lowest priority, since they stand for other machines: 128 connections from each of four addresses,
-each connection again as soon as it is answered or ended. The right client asks from 127.0.0.1 and, with a password,
-from 127.0.0.9, by new connections and by ones that are kept. A flood lasts longer than SECONDS where the machine is too
-busy for 400 connections in that time. Prints a line per figure: NAME VALUE.
+KIND is events, refused (no password), wrong (wrong passwords), silent or drip (one byte per second). PASSWORD is that
+of the user alice, or empty if no password is needed. With CA, connections use TLS; the kinds silent and drip then never
+complete the handshake. Rounds with and without the flood alternate, so that other load on the machine affects both.
+
+The flood stands for other machines, so it comes from processes with the lowest priority: 128 connections from each of
+four addresses; a connection is opened again as soon as it is answered or closed. The legitimate client requests from
+127.0.0.1 and, with a password, from 127.0.0.9, over new connections and over kept ones. A flood lasts longer than
+SECONDS if the machine is too busy for 400 connections in that time. Prints a line per figure: NAME VALUE.
 """
 import base64
 import http.client
@@ -23,7 +25,7 @@ host, port, kind, password = sys.argv[1], int(sys.argv[2]), *sys.argv[3:5]
 rounds, seconds = int(sys.argv[5]), float(sys.argv[6])
 context = ssl.create_default_context(cafile=sys.argv[7]) if len(sys.argv) > 7 else None
 ADDRESSES, EACH = ["127.0.1.%d" % (i + 1) for i in range(4)], 128
-ENOUGH, PATIENCE = 400, 60  # connections, and seconds until there are as many
+ENOUGH, PATIENCE = 400, 60  # connections that a flood needs, and the seconds to wait for them
 
 
 def credential(text):
@@ -31,7 +33,7 @@ def credential(text):
 
 
 class Attacker:
-    """The connections of one address."""
+    """The connections from one address."""
 
     def __init__(self, address, answers, opened):
         self.address, self.answers, self.opened = address, answers, opened
@@ -71,7 +73,7 @@ class Attacker:
                     self.ask(s)
                 return
             data = s.recv(1 << 20)
-            # An answer begins with its status; the rest of a long one is thrown away as it comes.
+            # Only the status at the start of an answer is used; the rest is discarded.
             if not data:
                 self.close(s)
             elif data.startswith(b"HTTP/1.1 "):
@@ -141,7 +143,7 @@ class Scraper:
         self.client = None
 
     def scrape(self):
-        """Its time. As every client does, it asks again where a connection that was kept has been ended meanwhile."""
+        """Returns the time of a scrape. If a kept connection was closed meanwhile, retries once, as all clients do."""
         start, was_kept = time.monotonic(), self.client is not None
         try:
             good = self.once()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How cost grows: with events, CPUs and cgroups on simulated machines, with real cgroups, and with clients.
+"""Measures how costs grow with events, CPUs and cgroups on simulated machines, with real cgroups, and with clients.
 
-Each curve is a table of points with the exponent of its growth: the slope of the least squares line through the
-logarithms of x and y, over all points and over the largest ones, where what is constant weighs nothing any more. What
-grows with the number of groups must do so at most linearly, what clients share must not grow with their number.
+Each curve is a table of points and a growth exponent: the slope of the least squares line through the logarithms of x
+and y, for all points and for the largest ones, where constant costs no longer matter. Costs must grow at most linearly
+with the number of groups, and work that clients share must not grow with their number.
 """
 import contextlib
 import math
@@ -21,17 +21,17 @@ import peers
 
 LINEAR = 1.1  # the largest exponent that counts as linear
 CONSTANT = 0.1
-SHARED_RATIO = 1.2  # readings of 64 clients, of those of one
+SHARED_RATIO = 1.2  # readings for 64 clients, relative to those for one
 BYTES_PER_SERIES = 400
-# A reading of the largest simulated machine whose cgroups are counted by BPF, without its text, and its memory.
+# Limits for the largest simulated machine whose cgroups are counted by BPF: a reading without rendering, and memory.
 BPF_US = 20000
 BPF_BYTES_PER_CGROUP_AND_CPU = 300
-# A cgroup that comes and goes beside all others: next to no work is for those.
+# Limit for the creation and removal of one cgroup: it must cause next to no work for the others.
 CHURN_US = 1000
 ROUNDS = 3
 STEPS = ("reading", "open", "reload", "close")
-NOISE = 0.1  # of a time: what is nearer to it than that cannot be distinguished from it
-# A time may exceed its limit by this much: larger data fits into fewer caches.
+NOISE = 0.1  # relative error of a time; smaller differences are noise
+# A time may exceed its limit by this factor, since larger data fits into fewer caches.
 TIME_SLACK = 0.1
 CONFIG = """
 web: {min_interval: %s, local_operators: true}
@@ -43,7 +43,7 @@ collectors:
 
 
 def exponent(xs, ys):
-    """The slope of the least squares line through (log x, log y)."""
+    """Returns the slope of the least squares line through (log x, log y)."""
     points = [(math.log(x), math.log(y)) for x, y in zip(xs, ys) if x > 0 and y > 0]
     if len(points) < 2:
         return math.nan
@@ -58,7 +58,7 @@ def readable(value):
 
 
 class Report:
-    """Prints curves and checks, and remembers what failed."""
+    """Prints curves and checks, and counts the failed checks."""
 
     def __init__(self):
         self.n_failed = 0
@@ -69,13 +69,13 @@ class Report:
             print("  " + " ".join("%10s" % readable(v) for v in row), flush=True)
 
     def check(self, what, value, at_most):
-        """NaN is no figure at all and fails too."""
+        """Checks a figure; NaN fails."""
         ok = value <= at_most
         self.n_failed += not ok
         print("  %-58s %8.3f  <= %-5g %s" % (what, value, at_most, "ok" if ok else "MISSED"), flush=True)
 
     def growth(self, what, xs, ys, at_most, timed=False):
-        """The exponent over all points, and over the largest three where there are enough of them."""
+        """Checks the exponent for all points, and for the largest three if there are enough points."""
         slack = TIME_SLACK if timed else 0
         self.check("exponent of " + what, exponent(xs, ys), at_most + slack)
         if len(xs) > 4 and not timed:
@@ -86,8 +86,8 @@ class Report:
 
 def simulated_points(build, curve, xs, steps=STEPS):
     """
-    What bench-growth says of each point: the least times of some rounds over all points, so that what else the machine
-    does harms all of them alike, and the instructions of these steps.
+    Runs bench-growth for each point. Returns the shortest times of several rounds over all points, so that other load
+    on the machine affects all points alike, and the instructions of these steps.
     """
     program = os.path.join(build, "bench", "bench-growth")
     points = [{} for _ in xs]
@@ -98,7 +98,7 @@ def simulated_points(build, curve, xs, steps=STEPS):
                 point[key] = min(float(value), point.get(key, math.inf))
     for x, point in zip(xs, points):
         if steps and callgrind.available():
-            # The last of two readings: the first one makes room for its text.
+            # The second reading counts: the first one allocates the buffer for the text.
             for step, cost in callgrind.costs([program, curve, str(x), "2"], ["step_" + step for step in steps],
                                               callgrind.NO_STEPS)[1]:
                 point[step.replace("step_", "") + " Ir"] = cost
@@ -111,7 +111,7 @@ def grow_simulated(report, build, curve, title, xs):
     report.table(title, columns, [
         [x, int(p["groups"]), int(p["series"])] + [p[step] for step in STEPS] + [p.get(step + " Ir") for step in STEPS]
         for x, p in zip(xs, points)])
-    # A machine without any group has a cost as well; where it was measured it is no growth.
+    # Subtracts the cost of a machine without groups, if it was measured: this constant cost is not growth.
     base = points.pop(0) if xs[0] == 0 else {}
     xs = [x for x in xs if x]
 
@@ -133,8 +133,8 @@ def grow_simulated(report, build, curve, title, xs):
 
 def grow_bpf(report, build):
     """
-    Cgroups that are counted by BPF; in each second each of them runs on one of 16 CPUs. Times grow with the caches that
-    the rows do not fit into any more, so that instructions say how it grows.
+    Measures cgroups that are counted by BPF; in each second a cgroup runs on one of every 16 CPUs. Times also grow
+    because larger tables no longer fit into the caches, so growth is judged by instructions.
     """
     cgroups, cpus = ([500, 1000, 2000, 4000], [4, 8, 16, 32, 64])
     for curve, title, xs in (("bpf", "Simulated cgroups by BPF, three groups of two events on 64 CPUs", cgroups),
@@ -163,13 +163,13 @@ def config(min_interval, cpu="true", cgroup="false", pattern="/none"):
 
 
 def reads(daemon):
-    """How often it has called read(2) and its like; what comes from sockets is not among them."""
+    """Returns how often the daemon has called read(2) and similar; reads from sockets do not count."""
     with open("/proc/%d/io" % daemon.processes.roots[0]) as io:
         return int(re.search(r"^syscr: (\d+)", io.read(), re.M)[1])
 
 
 def pattern_of(below, number):
-    """A glob of the first `number` cgroups, a power of ten or thrice one."""
+    """Returns a glob for the first `number` cgroups; `number` is a power of ten or three times one."""
     tens = int(math.log10(number)) if number else 0
     if number == 0:
         return below + "/none"
@@ -183,7 +183,7 @@ def grow_cgroups(report, build, directory, xs, rounds):
         try:
             cgroups = lib.Cgroups(max(xs), "b%04d", "/perfcountd-growth-%d" % os.getpid())
         except lib.Skipped as error:
-            print("\nCgroups of the kernel are left out: %s" % error)
+            print("\nnot measured: cgroups of the kernel: %s" % error)
             return
         stack.callback(cgroups.remove)
         daemon = peers.Perfcountd(build, directory, config("0s", "false", "true", cgroups.below + "/none"))
@@ -218,7 +218,7 @@ def cgroup_point(daemon, below, x, rounds):
 # --- clients
 
 def scrape_together(daemon, number, seconds):
-    """Clients ask again as soon as they have an answer: how many scrapes, read(2) calls of readings and CPU seconds."""
+    """Clients scrape without pause. Returns the number of scrapes and of read(2) calls, and the CPU seconds."""
     clients = [lib.Client(daemon.port) for _ in range(number)]
     scrapes = 0
     with selectors.DefaultSelector() as selector:
@@ -239,7 +239,7 @@ def scrape_together(daemon, number, seconds):
 
 
 def reads_of_a_reading(build, directory, scrapes=20):
-    """Where each scrape is a reading."""
+    """With min_interval 0, each scrape reads the counters."""
     daemon = peers.Perfcountd(build, directory, config("0s"))
     try:
         before = reads(daemon)
@@ -254,10 +254,10 @@ def grow_clients(report, build, directory, xs, seconds):
     try:
         each = reads_of_a_reading(build, directory)
     except PermissionError as error:
-        print("\nClients are left out, since readings cannot be counted: %s" % error)
+        print("\nnot measured: clients, since readings cannot be counted: %s" % error)
         return
     if not each:
-        print("\nClients are left out: no software event can be opened here")
+        print("\nnot measured: clients, since no software event can be opened")
         return
     daemon = peers.Perfcountd(build, directory, config("100ms"))
     try:
@@ -278,7 +278,7 @@ def grow_clients(report, build, directory, xs, seconds):
 def measure(arguments, _table):
     build, report = arguments.build, Report()
     if not callgrind.available():
-        print("there is no valgrind here: instructions are left out")
+        print("not measured: instructions, since valgrind is not installed")
     for curve, title, xs in (
             ("events", "Events on eight simulated CPUs, in groups of two", [2, 4, 8, 16, 32]),
             ("cpus", "Simulated CPUs, four groups of two events each",

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the benchmarks measure: a client that keeps its connection, what a process has used, and cgroups to put work
-in."""
+"""Tools of the benchmarks: a keep-alive HTTP client, the resource usage of processes, and cgroups for workloads."""
 import contextlib
 import glob
 import os
@@ -20,7 +19,7 @@ class Closed(RuntimeError):
 
 
 class Client:
-    """A keep-alive connection that asks again and again."""
+    """A client with a keep-alive connection."""
 
     def __init__(self, port, path="/metrics"):
         self.path = path.encode()
@@ -33,7 +32,7 @@ class Client:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def get(self, headers=b"", path=None):
-        """The size of the body as it was sent. A server may end a connection between two requests (RFC 9112, 9.5)."""
+        """Returns the size of the body as sent. A server may close an idle connection (RFC 9112, 9.5): then retries."""
         try:
             return self.ask(headers, path)
         except (Closed, ConnectionResetError, BrokenPipeError) as reason:
@@ -49,13 +48,13 @@ class Client:
         return self.filled - self.start
 
     def send(self, headers=b"", path=None):
-        """A request, whose answer take() receives."""
+        """Sends a request; take() receives the answer."""
         self.socket.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n" %
                             (path or self.path, headers))
         self.filled, self.start, self.length = 0, None, None
 
     def take(self):
-        """Takes in what has come; whether the answer is complete."""
+        """Receives available data; returns whether the answer is complete."""
         received = self.socket.recv_into(memoryview(self.buffer)[self.filled:])
         if not received:
             raise Closed("the server closed the connection")
@@ -91,7 +90,7 @@ class Client:
 
 
 class Processes:
-    """One or more processes with all their children, and what they have used."""
+    """The resource usage of one or more processes and all their children."""
 
     def __init__(self, *roots):
         self.roots = [root.pid for root in roots]
@@ -105,7 +104,7 @@ class Processes:
         return found
 
     def cpu(self):
-        """Seconds, by the CPU-time clock of each process, see clock_getcpuclockid(3)."""
+        """CPU time in seconds, by the CPU-time clock of each process (clock_getcpuclockid(3))."""
         total = 0.0
         for pid in self.pids():
             with contextlib.suppress(OSError):  # a child that has just ended
@@ -113,7 +112,7 @@ class Processes:
         return total
 
     def memory(self, key):
-        """MB of each process; the key is one of smaps_rollup."""
+        """Memory of each process in MB, by a key of smaps_rollup."""
         figures = []
         for pid in self.pids():
             with contextlib.suppress(OSError), open("/proc/%d/smaps_rollup" % pid) as rollup:  # it may have just ended
@@ -127,7 +126,7 @@ class Processes:
         return sum(perf_events(pid) for pid in self.pids())
 
     def wakeups(self):
-        """How often the threads have gone to sleep of themselves."""
+        """Voluntary context switches of all threads."""
         total = 0
         for pid in self.pids():
             for task in os.listdir("/proc/%d/task" % pid):
@@ -136,7 +135,7 @@ class Processes:
         return total
 
     def system_calls(self, action):
-        """How many the action makes them do, counted by strace."""
+        """System calls of the processes during the action, counted by strace."""
         with tempfile.NamedTemporaryFile("r") as trace:
             strace = subprocess.Popen(["strace", "-f", "-c", "-U", "calls,name", "-o", trace.name] +
                                       [word for pid in self.pids() for word in ("-p", str(pid))],
@@ -152,7 +151,7 @@ class Processes:
 
 
 class Skipped(Exception):
-    """The reason why something is not measured here."""
+    """Raised with the reason why something cannot be measured on this machine."""
 
 
 def skip(reason):
@@ -175,16 +174,16 @@ def end(process):
 
 
 def wait_for_end(pids):
-    """No process of a contestant may go on counting beside the next contestant."""
+    """Ensures that no process of a contestant is left to count during the next contestant's turn."""
     deadline = time.monotonic() + 10
     while any(os.path.exists("/proc/%d" % pid) for pid in pids):
         if time.monotonic() > deadline:
-            sys.exit("processes go on after their parent has ended: %s" % " ".join(map(str, pids)))
+            sys.exit("processes are still running after their parent has exited: %s" % " ".join(map(str, pids)))
         time.sleep(0.01)
 
 
 def perf_events(pid):
-    """How many a process has open."""
+    """The number of open perf events of a process."""
     count = 0
     for link in glob.iglob("/proc/%s/fd/*" % pid):
         with contextlib.suppress(OSError):
@@ -193,7 +192,7 @@ def perf_events(pid):
 
 
 def counting():
-    """The processes that have perf events open: pid and name."""
+    """The processes with open perf events, as PID and name."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -204,7 +203,7 @@ def counting():
 
 
 class Cgroups:
-    """This number of cgroups below one parent; gone at the end."""
+    """Creates this number of cgroups below one parent, and removes them on exit."""
 
     def __init__(self, number, name="b%03d", below="/perfcountd-bench-%d" % os.getpid()):
         self.root = hierarchy()
@@ -237,7 +236,7 @@ class Cgroups:
 
 
 def hierarchy():
-    """Where perf counts cgroups: a v1 hierarchy with perf_event where there is one, else v2."""
+    """The hierarchy whose cgroups perf counts: the v1 hierarchy with perf_event if mounted, else v2."""
     v1 = v2 = None
     with open("/proc/self/mountinfo") as mounts:
         for line in mounts:
@@ -252,8 +251,8 @@ def hierarchy():
 
 def work(cgroups, command, cpu=None, second_for_child=False):
     """
-    Runs a command in the first cgroup, its first child in the second one where asked for. Returns the seconds of CPU
-    time it took, with its children, and its output.
+    Runs a command in the first cgroup, and its first child in the second one if that is given. Returns the CPU time of
+    the command and its children in seconds, and the output.
     """
     def prepare():
         if cpu is not None:
@@ -279,8 +278,8 @@ def work(cgroups, command, cpu=None, second_for_child=False):
 
 def sched_pipe(cgroups, loops, cpu):
     """
-    Microseconds of an operation of `perf bench sched pipe`, its processes in two cgroups on one CPU: of wall time, and
-    of CPU time.
+    Runs `perf bench sched pipe` with its two processes in two cgroups on one CPU. Returns the wall time and the CPU
+    time per operation, in microseconds.
     """
     seconds, output = work(cgroups, ["perf", "bench", "sched", "pipe", "-l", str(loops)], cpu, second_for_child=True)
     return float(re.search(r"([\d.]+) usecs/op", output)[1]), seconds / loops * 1e6

@@ -70,7 +70,7 @@ int loop_client_new(sd_event *event, const struct service *service, const char *
     return 0;
 }
 
-/* The size of the whole answer; 0 while its headers are not complete. */
+/* Returns the size of the complete answer; 0 until all its headers have arrived. */
 static int answer_size(const char *text, size_t size, size_t *ret)
 {
     const char *end = size ? memmem(text, size, "\r\n\r\n", 4) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PERF_RECORD_SAMPLEs of an unknown process, as a ring has them, so that no file of this machine is looked at. */
+/* Synthetic PERF_RECORD_SAMPLE records. Their process does not exist, so no files of this machine are read for them. */
 #ifndef BENCH_MADE_SAMPLES_H
 #define BENCH_MADE_SAMPLES_H
 
@@ -8,10 +8,10 @@
 struct made_samples {
     char *bytes;
     size_t size;
-    struct writer_source source; /* its symbols and sys are the caller's */
+    struct writer_source source; /* the caller sets its `symbols` and `sys` */
 };
 
-/* Makes n samples of n_cpus CPUs, each with a callchain of ten frames. -ENOMEM. */
+/* Generates n samples of n_cpus CPUs, each with a callchain of ten frames. Returns 0 or -ENOMEM. */
 int made_samples_init(struct made_samples *samples, size_t n, unsigned n_cpus);
 void made_samples_done(struct made_samples *samples);
 

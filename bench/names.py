@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the names of containers cost a scrape: its instructions, of a daemon that knows the names of 100 containers,
-beside one that knows the ids alone; and beside a program of before, where one is given.
+"""Measures what container names add to the cost of a scrape: compares the instructions of a scrape when the daemon
+knows the names of 100 containers and when it knows only their IDs, and optionally with an earlier program.
 """
 import contextlib
 import glob
@@ -25,13 +25,13 @@ collectors:
   self: {enabled: false}
   cgroup: {include: ["%s/*"], groups: [{name: bench, events: "{context-switches,minor-faults}"}]}
 """
-# The links are there, or none; and no state files of this machine's runtimes.
+# Links of the kubelet exist or not; state files of this machine's container runtimes are never read.
 PRIVATE = ['unshare', '--mount', '--propagation', 'private', 'sh', '-e', '-c',
            'mount --bind "$0" /var/log; mount --bind "$1" /var/lib; mount --bind "$1" /run; shift; exec "$@"']
 
 
 def sleepers(cgroups):
-    """A process in each cgroup, since an empty one is left out."""
+    """Starts a process in each cgroup, since empty cgroups are not counted."""
     started = []
     for number in range(CONTAINERS):
         pid = os.fork()
@@ -50,7 +50,7 @@ def end(started):
 
 
 class Counted(peers.Perfcountd):
-    """A daemon that callgrind runs."""
+    """A daemon under callgrind."""
 
     def __init__(self, build, directory, logs, config):
         empty = os.path.join(directory, "empty")
@@ -66,7 +66,7 @@ class Counted(peers.Perfcountd):
         subprocess.run(["callgrind_control", action, str(self.pid)], check=True, capture_output=True)
 
     def instructions(self, scrapes):
-        """Of one of this number of scrapes."""
+        """Returns the instructions per scrape, averaged over this number of scrapes."""
         self.control("--zero")
         for _ in range(scrapes):
             self.client.get()
@@ -76,7 +76,7 @@ class Counted(peers.Perfcountd):
             return int(re.search(r"^totals: (\d+)", dump.read(), re.M)[1]) / scrapes
 
     def wait_for(self, named):
-        """Until this number of containers has a name, and all are there."""
+        """Waits until all containers are counted and this number of them has a name."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             page = self.client.page()
@@ -84,11 +84,11 @@ class Counted(peers.Perfcountd):
             if len(infos) == CONTAINERS and sum('pod="pod-' in info for info in infos) == named:
                 return
             time.sleep(0.2)
-        sys.exit("not %d containers with %d names: %s" % (CONTAINERS, named, infos[:2]))
+        sys.exit("expected %d containers with %d names: %s" % (CONTAINERS, named, infos[:2]))
 
 
 def scrape_instructions(program, named, cgroups):
-    """The least instructions of a scrape, of some rounds: a timer may fall into one of them."""
+    """Returns the lowest instructions of a scrape in several rounds, since a timer may fire in one of them."""
     rounds, scrapes = (5, 50)
     with tempfile.TemporaryDirectory() as directory:
         logs = os.path.join(directory, "logs")
@@ -105,7 +105,7 @@ def scrape_instructions(program, named, cgroups):
 
 
 def add_options(parser):
-    parser.add_argument("--before", help="the build directory of a program that knows no names, to compare with")
+    parser.add_argument("--before", help="the build directory of a version without container names, to compare with")
 
 
 def measure(arguments, table):
@@ -122,6 +122,6 @@ def measure(arguments, table):
         table.compare("a scrape of named containers, of the ids alone", with_names,
                       scrape_instructions(arguments.build, 0, cgroups))
         if arguments.before:
-            # A program of before has no name to wait for.
+            # The earlier program has no names to wait for.
             table.compare("a scrape of named containers, of the program before", with_names,
                           scrape_instructions(arguments.before, 0, cgroups))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The browser's side of page.py: looks at the page of a daemon in Chromium. Each line that it writes is a
-// figure, or the beginning or the end of a time in which page.py reads the daemon's CPU clock.
+// The browser's side of page.py: opens the page of a daemon in Chromium. Each line of output is a figure, or marks the
+// beginning or the end of a period in which page.py measures the daemon's CPU time.
 //
 // usage: page.mjs URL SECONDS ROUNDS [VIEW...]
 import { writeSync } from "node:fs";
@@ -30,7 +30,7 @@ async function worker(tab) {
     };
 }
 
-// Says in the page when a number of the machine is drawn. The numbers of CPUs are names.
+// Runs in the page: records when a measured number is drawn. CPU numbers do not count, since they are names.
 function watchNumbers() {
     const places = "main .value, main td, main .cell span, main .legend b";
 
@@ -43,7 +43,7 @@ function watchNumbers() {
     }).observe(document, { subtree: true, childList: true, characterData: true });
 }
 
-// From the request of a page, with nothing in the browser's cache, until a number is on it.
+// Measures from the request of a page, with an empty browser cache, until the first number is shown.
 async function firstView(session, name, url) {
     const page = await session.browser.newPage();
     const work = await worker({ page });
@@ -59,7 +59,7 @@ async function firstView(session, name, url) {
     await page.close();
 }
 
-// What a page costs the browser that has one number and nothing else.
+// Measures the browser's cost for a minimal page with one number, as a reference.
 async function firstViews(session) {
     const server = createServer((_, response) => response.setHeader("Content-Type", "text/html")
         .end('<!DOCTYPE html><title>empty</title><main><b class="value">1</b></main>'));
@@ -75,14 +75,14 @@ async function firstViews(session) {
 async function opened(session) {
     for (const view of views)
         await session.see(`#${view}`, async () => {
-            await rest(1000); // loaded
+            await rest(1000); // until the page has loaded
             say({ begin: view });
             await rest(ms);
             say({ end: view });
         });
 }
 
-// All views in tabs of their own, behind another one.
+// Opens all views in tabs of their own, hidden behind another tab.
 async function hidden(session) {
     const tabs = [];
 
@@ -93,7 +93,7 @@ async function hidden(session) {
         tabs.push(tab);
     }
     await tabs.at(-1).hide();
-    await rest(300); // what was asked before is aborted
+    await rest(300); // until earlier requests are aborted
     const since = performance.now();
     await rest(ms);
     say({ figure: "hidden", value: tabs.reduce((sum, tab) => sum + tab.asked(/./, since).length, 0) });
@@ -101,7 +101,7 @@ async function hidden(session) {
         await tab.close();
 }
 
-// In the page: moves the pointer over the wide chart in each frame.
+// Runs in the page: moves the pointer over the wide chart in each frame.
 function point(frames) {
     const chart = document.querySelector(".stack"), box = chart.getBoundingClientRect();
     let n = 0, first = 0;
@@ -120,7 +120,7 @@ function point(frames) {
     });
 }
 
-// An hour of a machine of 64 CPUs and 500 cgroups, which is not here: its answers are made up.
+// Shows an hour of a fictitious machine with 64 CPUs and 500 cgroups; its responses are generated.
 async function pointing(session) {
     const services = Object.fromEntries(Array.from({ length: 500 }, (_, i) =>
         [`/system.slice/unit-${i}.service`, [8 / (i + 4)]]));
@@ -130,13 +130,13 @@ async function pointing(session) {
         await tab.go("#overview", { fresh: true });
         await tab.sees(/\d/, ".busiest tbody td");
         const work = await worker(tab);
-        await tab.page.evaluate(point, 30); // so that the compiler has seen it
+        await tab.page.evaluate(point, 30); // warms up the JavaScript compiler
         const begin = await work(), { drawn, seconds } = await tab.page.evaluate(point, pointedFrames);
         say({ figure: "point", drawn, seconds, work: (await work() - begin) / drawn });
     }, { width: 1440, height: 900 });
 }
 
-// In the page: a graph of at least that number of frames, 40 deep, in place of the view.
+// Runs in the page: replaces the view with a flame graph of at least this many frames, 40 levels deep.
 async function build(wanted) {
     const of = (name) => import(new URL(`page/flame/${name}.js`, document.baseURI).href);
     const [{ FlameGraph }, { StackTree }, { Layout }] = await Promise.all(["graph", "tree", "layout"].map(of));
@@ -147,7 +147,7 @@ async function build(wanted) {
     for (let i = 0; i < stacks; i++)
         tree.add(Array.from({ length: depth }, (_, k) =>
             frame(k < 6 ? `outer_${k}_${i >> (8 - k)}` : `function_${(i * 31 + k * 17) % 997}`)), 1);
-    for (let i = 0; large.size < 200000; i++) // the worst case
+    for (let i = 0; large.size < 200000; i++) // the worst case for the layout: all frames in one row
         large.add([frame("main"), frame(`function_${i}`)], 1);
     window.layOut = () => new Layout().lay(large.root, { from: 0, to: 1 }, 1280);
     document.getElementById("main").before(box);
@@ -158,7 +158,7 @@ async function build(wanted) {
     return large.size;
 }
 
-// In the page: zooms, and says when the frames were drawn and what that took.
+// Runs in the page: zooms, and returns when frames were drawn and how long that took.
 function zoom(target) {
     const { graph } = window, times = [], spent = [];
 
@@ -185,7 +185,7 @@ async function zooming(session) {
         const layout = await work() - first, runs = [];
         const { frames, child } = await tab.page.evaluate(() => ({ frames: window.graph.layout.length,
             child: window.graph.layout.ordered(window.graph.tree.root)[1].name }));
-        for (const target of [[child], []]) // so that the compiler has seen it
+        for (const target of [[child], []]) // warms up the JavaScript compiler
             await tab.page.evaluate(zoom, target);
         const begin = await work();
         for (let i = 0; i < 2 * Number(rounds); i++) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live page costs: bytes, the work until its first number, the daemon's CPU time while it is open, requests
-while it is hidden, and how fast the flame graph is drawn while it is zoomed.
+"""Measures the cost of the live page: its bytes, the work until its first number is shown, the daemon's CPU time while
+it is open, the requests while it is hidden, and how fast the flame graph is drawn during zooming.
 """
 import http.client
 import json
@@ -34,7 +34,7 @@ def asset_names():
 
 
 def bytes_on_the_wire(port):
-    """Of everything that the page can load, and of the headers of the answers."""
+    """The bytes of all files that the page can load, including the response headers."""
     bodies = heads = 0
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     for path in asset_names():
@@ -50,7 +50,7 @@ def bytes_on_the_wire(port):
 
 
 def scrape_each_second(daemon, seconds):
-    """The daemon's CPU time in seconds for each second."""
+    """The daemon's CPU time per second, in seconds."""
     client = lib.Client(daemon.port)
     client.get(lib.GZIP)
     cpu, begin = daemon.processes.cpu(), time.monotonic()
@@ -68,7 +68,7 @@ def rest(daemon, seconds):
 
 
 class Browser:
-    """page.mjs, and the daemon's CPU seconds between the marks that it writes."""
+    """Runs page.mjs and measures the daemon's CPU seconds between the marks that page.mjs writes."""
 
     def __init__(self, daemon, seconds, rounds):
         self.cpu, self.figures, self.firsts = {}, {}, {"first": [], "empty": []}
@@ -92,7 +92,7 @@ class Browser:
 
 
     def first(self, name, figure):
-        """The median, in milliseconds: "wall", "main" or "daemon", of the page until its first number."""
+        """The median time until the first number is shown, in milliseconds; kind: "wall", "main" or "daemon"."""
         return statistics.median(one[figure] for one in self.firsts[name])
 
 
@@ -105,7 +105,7 @@ def report_overview(table, point):
 def report_graph(table, zoom):
     table.heading("the flame graph")
     table.row("frames drawn", zoom["frames"])
-    # Other programs that run at the same time take frames, but not work, away from it.
+    # Other programs lower the frame rate, but do not change the work per frame.
     table.row("frames per second while zooming", zoom["drawn"] / zoom["seconds"])
     table.row("work of the main thread for one of them", zoom["work"], "ms")
     table.row("layout and drawing, median", statistics.median(zoom["spent"]), "ms")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers that are compared; each is started so that it counts the same software events on every CPU."""
+"""The servers that are compared. Each is started so that it counts the same software events on every CPU."""
 import glob
 import os
 import re
@@ -32,14 +32,14 @@ collectors:
 
 
 class Absent(Exception):
-    """The reason why a peer is not compared."""
+    """Raised with the reason why a peer is not compared."""
 
 
 class Server:
-    """One or more processes; the first one is asked for pages."""
+    """One or more processes; the first one serves the pages."""
 
     name = path = None
-    awaited = b""  # what the first page must have
+    awaited = b""  # the server is ready once a page contains this
 
     def __init__(self, commands, port, path="/metrics", environment=None, patience=10):
         begin = time.monotonic()
@@ -69,7 +69,7 @@ class Server:
         self.refuses = False  # wrk
 
     def warm_up(self, scrapes):
-        """Finds out how many scrapes, at most this many, take a moment: a slow server must not hold up the rounds."""
+        """Sets the scrapes per round, at most this many, so that a slow server does not hold up the rounds."""
         begin = time.monotonic()
         count = 0
         while count < scrapes or time.monotonic() < begin + 0.2:
@@ -80,7 +80,7 @@ class Server:
         self.batch = max(3, min(scrapes, int(count * 0.05 / (time.monotonic() - begin))))
 
     def measure_cpu(self, kind, headers=b""):
-        """Microseconds of CPU time of a scrape, added to the figures of that kind."""
+        """Adds the CPU time of a scrape, in microseconds, to the figures of that kind."""
         scrapes, before = self.batch, self.processes.cpu()
         for _ in range(scrapes):
             self.client.get(headers)
@@ -91,7 +91,7 @@ class Server:
         command = ["wrk", "-t1", "-c8", "-d%ds" % seconds, url]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
-            # pmproxy refuses connections at times.
+            # pmproxy sometimes refuses connections.
             time.sleep(2)
             run = subprocess.run(command, check=True, capture_output=True, text=True)
         output = run.stdout
@@ -100,7 +100,7 @@ class Server:
         self.rounds.setdefault("requests", []).append(float(re.search(r"Requests/sec: *([\d.]+)", output)[1]))
 
     def try_requests(self, seconds):
-        """As measure_requests() of a peer, which is left out and named from the first time on that it refuses."""
+        """Like measure_requests(). Once wrk has failed with a peer, the peer is named and no longer measured."""
         if self.refuses:
             return
         try:
@@ -111,7 +111,7 @@ class Server:
             print("not compared: requests per second of %s, since wrk fails with it twice: %s" % (self.name, words[-1]))
 
     def measure_calls(self):
-        """System calls of a scrape."""
+        """The system calls per scrape."""
         def scrape():
             for _ in range(self.batch):
                 self.client.get()
@@ -143,20 +143,20 @@ class Perfcountd(Server):
         return "http://127.0.0.1:%d%s" % (self.port, path)
 
     def reload(self, config):
-        """The configuration must have local_operators."""
+        """Reloads the configuration, which must set local_operators."""
         self.configure(config)
         request = urllib.request.Request(self.url("/-/reload"), method="POST")
         with urllib.request.urlopen(request, timeout=60) as response:
             response.read()
 
     def watched(self):
-        """How many cgroups."""
+        """The number of counted cgroups."""
         found = re.search(r'^perfcountd_cgroups\{state="watched"\} (\d+)', self.client.page(), re.M)
         return int(found[1]) if found else 0
 
 
 class BarePage(Server):
-    """A constant page; where it reads, after one read of each CPU's group."""
+    """bench/bare as a server of a constant page; optionally, it first reads the group of each CPU."""
 
     def __init__(self, build, size, reads=False, wrapper=(), **more):
         self.name = "a bare page that reads" if reads else "the bare page"
@@ -166,19 +166,19 @@ class BarePage(Server):
 
 
 class BareReads:
-    """The same groups, only read; and as many bytes, only copied."""
+    """bench/bare, which only reads the same groups, or only copies as many bytes."""
 
     def __init__(self, build, n_events=N_EVENTS, cgroups=()):
         self.process = subprocess.Popen([os.path.join(build, "bench", "bare"), "reads", str(n_events), *cgroups],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, line):
-        """Microseconds of CPU time and of wall time of a round."""
+        """The CPU time and the wall time of a round, in microseconds."""
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit("bare ended")
+            sys.exit("bench/bare exited")
         return tuple(float(figure) / 1000 for figure in answer.split())
 
     def read(self, rounds):
@@ -204,8 +204,8 @@ class NodeExporter(Server):
 
 class Pcp(Server):
     """
-    pmproxy, which asks pmcd, which asks pmdaperfevent; asked as Prometheus asks it. All their paths are moved, into the
-    tools and the scratch.
+    PCP: pmproxy requests values from pmcd, which requests them from pmdaperfevent. The client sends the
+    same requests as Prometheus. All paths are redirected into the tools and scratch directories.
     """
 
     name = "PCP"
@@ -237,7 +237,7 @@ class Pcp(Server):
             "pmcd.conf": "pmcd 2 dso pmcd_init %s/pmdas/pmcd/pmda_pmcd.so\n"
                          "perfevent 127 pipe binary %s/pmdas/perfevent/pmdaperfevent -d 127 -p -U root -l %s/pmda.log\n"
                          % (binaries, binaries, home),
-            # Nobody is there. With Redis disabled, pmproxy 6.0 would end at the first request.
+            # Nothing listens at this Redis address. pmproxy 6.0 exits at the first request if Redis is disabled.
             "pmproxy.conf": "[pmproxy]\nsecure.enabled = false\n[redis]\nservers = 127.0.0.1:1\n",
             "perfevent/perfevent.conf": "[perf]\n" + "".join("perf::PERF_COUNT_SW_%s\n" % event for event in (
                 "CONTEXT_SWITCHES", "CPU_MIGRATIONS", "PAGE_FAULTS", "PAGE_FAULTS_MIN", "PAGE_FAULTS_MAJ")),
@@ -253,9 +253,9 @@ class Pcp(Server):
 
 class Netdata(Server):
     """
-    netdata with its perf.plugin alone, on loopback, its files in the scratch. The plugin reads each second of its own
-    accord, and a page has the last reading. Without a hardware PMU it counts three software events: CPU migrations,
-    alignment faults and emulation faults.
+    netdata with only its perf.plugin, on the loopback address, with its files in the scratch directory. The plugin
+    reads the counters every second, and a page has the last reading. Without a hardware PMU it counts three software
+    events: CPU migrations, alignment faults and emulation faults.
     """
 
     name = "netdata (3 events)"
@@ -293,7 +293,7 @@ class Netdata(Server):
 
 
 class Periodic:
-    """A program that reads each second of its own accord, and prints."""
+    """A program that reads the counters every second and prints them."""
 
     def __init__(self, name, command):
         self.name = name
@@ -327,6 +327,6 @@ def absent(reason):
 
 
 def subtree(file):
-    """The names in a file of PCP's name space, without its root."""
+    """The names in a file of PCP's metric namespace, without its root."""
     with open(file) as text:
         return re.sub(r"^root \{.*?^\}", "", text.read(), flags=re.M | re.S)

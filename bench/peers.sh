@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Unpacks the programs that perfcountd is compared with, and the Prometheus that scrapes it, from their Debian packages,
-# below a directory. Nothing is installed, so no service is started or enabled. A program that is not available is
-# named, and is no failure.
+# Unpacks the programs that perfcountd is compared with, and Prometheus, from Debian packages into a directory. Nothing
+# is installed, so no service is started or enabled. A program that is not available is reported, which is no error.
 #
 # usage: peers.sh DIRECTORY
 set -u
@@ -11,7 +10,7 @@ tools=${1:?usage: peers.sh DIRECTORY}
 mkdir -p "$tools"
 tools=$(cd "$tools" && pwd)
 
-# unpack FILE PACKAGE...: unless the file, which the first package has, is there already.
+# unpack FILE PACKAGE...: unpacks the packages, unless FILE of the first package already exists.
 unpack() {
     file=$1
     shift

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perfcountd on a board that is played: an RK3588 of four Cortex-A55 and four Cortex-A76, with services. Its PMUs count
- * in real time, and everything else of the daemon is real: configuration, HTTP, event loop. Many of them are a fleet on
- * one machine (fleet.py).
+ * perfcountd on a fake board: an RK3588 with four Cortex-A55, four Cortex-A76 and several services. Only the system
+ * calls are fake, and its PMUs count in real time; configuration, HTTP and the event loop are the daemon's own.
+ * fleet.py runs many of these as a fleet on one machine.
  *
  *     played-board FLAGS...     takes the flags of perfcountd run
  *
- * PLAYED_IPC is its instructions per 100 cycles; 110 by default. The program takes the place of the system calls by
- * --wrap=sys_init.
+ * PLAYED_IPC sets the instructions per 100 cycles (default: 110). The program is linked with --wrap=sys_init to replace
+ * the system calls.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -22,13 +22,13 @@
 #define A55 8
 #define A76 9
 #define CPUS 8
-/* A CPU of 1.8 GHz that works for two fifths of the time has 36 cycles in 50 ns. */
+/* A CPU of 1.8 GHz that is busy for two fifths of the time runs 36 cycles in 50 ns. */
 #define CYCLES 36
 #define RATE_NS 50
 #define CONFIG_FILE "/etc/perfcountd.yaml"
-/* Nothing of the real kernel is opened. */
+/* Turns off what would open descriptors of the real kernel. */
 #define CONFIG "{web: {min_interval: 0s}, history: {enabled: false}, collectors: {cgroup: {engine: perf}}}\n"
-/* Totals move in steps, since each step goes through all events. */
+/* Totals grow in steps, since each step visits all events. */
 #define STEP_NS (10 * NSEC_PER_MSEC)
 
 static const char *const services[] = {"db", "web", "log", "queue", "backup", "camera"};
@@ -38,7 +38,7 @@ static int inodes[ARRAY_SIZE(services)];
 
 void __wrap_sys_init(struct sys *sys);
 
-/* --- the machine --- */
+/* --- fake machine --- */
 
 static uint64_t real_now(clockid_t clock)
 {
@@ -68,7 +68,7 @@ static void set_rates(uint64_t ipc)
         fake_rate(fake, rates[i]);
 }
 
-/* A cgroup is known by the inode of its directory, since each has its own descriptors. */
+/* Identifies a cgroup by the inode of its directory, since every open gives a new descriptor. */
 static void make_services(void)
 {
     char path[64];
@@ -103,7 +103,7 @@ static void make_board(void)
     fake->realtime_ns = real_now(CLOCK_REALTIME);
 }
 
-/* --- calls --- */
+/* --- fake system calls --- */
 
 static struct sys *played(const struct sys *sys)
 {
@@ -145,7 +145,7 @@ static int board_munmap(struct sys *sys, void *address, size_t size)
     return sys_munmap(played(sys), address, size);
 }
 
-/* The counters follow the real clock when somebody looks at it. */
+/* Whenever the clock is read, the counters are advanced to the real time. */
 static uint64_t board_now(struct sys *sys, clockid_t clock)
 {
     uint64_t passed = real_now(CLOCK_MONOTONIC) - fake->monotonic_ns;

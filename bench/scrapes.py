@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What perfcountd costs, beside its peers and beside the limits, in one table of ratios.
-"""
+"""Compares the cost of perfcountd with its peers and with the minimum possible cost, in one table of ratios."""
 import contextlib
 import glob
 import os
@@ -27,7 +26,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 
 class Scale:
-    """How much of everything."""
+    """The number of rounds, scrapes and so on."""
 
     def __init__(self):
         self.rounds, self.scrapes = (150, 40)
@@ -38,7 +37,7 @@ class Scale:
 
 
 class Bench:
-    """Who takes part, for as long as this is entered."""
+    """The contestants; they run while the context is entered."""
 
     def __init__(self, build):
         self.build = build
@@ -71,7 +70,7 @@ class Bench:
         return contestant
 
     def dismiss(self):
-        """All of them end."""
+        """Stops all contestants."""
         self.contestants.close()
 
     def start_perfcountd(self, config):
@@ -94,7 +93,7 @@ class Bench:
             return None
 
     def measure_scrapes(self):
-        """The rounds of all, into the contestants."""
+        """Runs all rounds and stores the figures in the contestants."""
         servers = [self.fresh, self.shared, self.page, self.page_reads, *self.others]
         compressing = [one for one in (self.fresh, *self.others) if one.client.compresses()]
         self.read_us, self.copy_us = [], []
@@ -138,7 +137,7 @@ def print_scrapes(bench, table):
 
 def print_requests(bench, table):
     if "requests" not in bench.fresh.rounds:
-        print("not measured: requests per second, since there is no wrk here")
+        print("not measured: requests per second, since wrk is not installed")
         return
     for name, own in (("readings shared", bench.shared), ("new readings each", bench.fresh)):
         table.row("requests per second, " + name, own.rounds["requests"], "/s")
@@ -151,7 +150,7 @@ def print_requests(bench, table):
 
 def print_calls(bench, table):
     if not shutil.which("strace"):
-        print("not measured: system calls, since there is no strace here")
+        print("not measured: system calls, since strace is not installed")
         return
     own = bench.fresh.measure_calls()
     table.row("system calls of a scrape", own)
@@ -173,7 +172,7 @@ def print_bytes(bench, table):
 
 
 def instructions(bench, start):
-    """Of a scrape: the difference of two runs under callgrind, which differ in the number of scrapes alone."""
+    """Instructions per scrape: the difference of two callgrind runs with different numbers of scrapes."""
     totals = []
     for scrapes in (20, 120):
         base = os.path.join(bench.directory, "callgrind-%d" % lib.free_port())
@@ -198,7 +197,7 @@ def print_instructions(bench, table):
 
 
 def print_each_second(bench, table):
-    """What is read each second finds cold caches, so this is dearer than one after another."""
+    """CPU time of programs that read once a second: caches are cold then, so a reading costs more than back to back."""
     servers = [bench.fresh, *bench.others]
     everyone = servers + bench.periodic
     figures = {one.name: [] for one in everyone}
@@ -257,7 +256,7 @@ def print_starts(bench, table):
             server = start()
             server.stop()
             figures[name].append(server.first_scrape * 1000)
-    # This is wall time, so the best one measures the daemon, and the others whatever else the machine did.
+    # This is wall time, so the shortest one is closest to the daemon's own; the others include other load.
     own = min(figures.pop("perfcountd"))
     table.row("start to first scrape, the best of %d" % bench.scale.starts, own, "ms")
     for name, figure in figures.items():

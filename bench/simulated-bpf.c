@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program that counts cgroups, on a simulated machine: see simulated-bpf.h. */
+/* The maps are anonymous memory; every second that passes adds to the words of each CPU and each cgroup. */
 #include "bench/simulated-bpf.h"
 
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 #define FD_COUNTS 900000
 #define FD_RECORDS 900001
 
-/* The BPF program that was started last; who has mapped its maps unmaps them. */
+/* The BPF program that was started last. Whoever maps its maps must unmap them. */
 struct simulated_bpf {
     struct simulated *simulated;
     struct bpf_calls calls;
     struct bpf_shape shape;
     uint64_t *counts;
     struct bpf_record *records;
-    uint64_t (*rates)[BPF_WORDS_MAX]; /* by CPU: what a word grows in a second */
-    bool *watched;                    /* by slot */
+    uint64_t (*rates)[BPF_WORDS_MAX]; /* by CPU: how much each word grows in a second */
+    bool *watched;                    /* by slot: a cgroup is counted in it */
     unsigned each;
     uint64_t seconds;
 };
@@ -101,7 +101,7 @@ static int bpf_attach(void *owner, bool attached)
     return attached ? bpf_flush(owner) : 0;
 }
 
-/* The identity of a cgroup is its slot. */
+/* The ID of a cgroup is its slot. */
 static int bpf_assign(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
 {
     const struct simulated_bpf *bpf = owner;
@@ -179,7 +179,7 @@ struct simulated_bpf *simulated_bpf_free(struct simulated_bpf *bpf)
     return NULL;
 }
 
-/* The slot had this part of the CPU's second. */
+/* Adds this share of the CPU's second to the slot. */
 static void run_slot(const struct simulated_bpf *bpf, unsigned cpu, uint32_t slot, unsigned part)
 {
     uint64_t *entry = entry_of(bpf, cpu, slot);

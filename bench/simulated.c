@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine of any size over the syscall seam: see simulated.h. */
+/* System calls of the simulated machine, on a directory of files in /tmp and a table of events. */
 #include "bench/simulated.h"
 
 #include <ftw.h>
@@ -13,24 +13,24 @@
 #include "base/cleanup.h"
 
 #define FD_FIRST 1000000
-/* Addresses only: unused pages take no memory. */
+/* Reserves address space; unused pages take no memory. */
 #define EVENTS_MAX ((size_t)4 * 1024 * 1024)
 #define NONE UINT32_MAX
 #define MEMBERS_MAX 64
 
-/* Members follow their leader in a list, so that a read costs what the group has. */
+/* The events of a group form a list that starts at the leader, so that a read costs as much as the group is large. */
 struct event {
-    uint32_t next, last; /* the next member; of a leader, the last one */
-    uint32_t n;          /* of a leader: how many the group has */
+    uint32_t next, last; /* next event of the group; last one (leader only) */
+    uint32_t n;          /* number of events in the group (leader only) */
     bool open;
 };
 
 struct simulated {
     struct sys sys;
     char root[64];
-    struct event *events; /* EVENTS_MAX */
+    struct event *events; /* EVENTS_MAX entries */
     size_t n, n_open, n_reads;
-    uint64_t seconds; /* since it began */
+    uint64_t seconds; /* since the machine was created */
 };
 
 static struct simulated *simulated_of(struct sys *sys)
@@ -77,7 +77,7 @@ uint64_t simulated_rate(const struct simulated *simulated, int fd)
     return 1000003 + 1009 * (uint64_t)((fd - FD_FIRST) % 97);
 }
 
-/* The layout of perf_event_open(2), "Reading results", for groups with both times and ids. */
+/* Fills the layout of "Reading results" in perf_event_open(2), for groups with both times and IDs. */
 static ssize_t event_read(struct sys *sys, int fd, void *buffer, size_t size)
 {
     struct simulated *simulated = simulated_of(sys);
@@ -155,7 +155,7 @@ static uint64_t virtual_now(struct sys *sys, clockid_t clock)
     return (start + simulated_of(sys)->seconds) * NSEC_PER_SEC;
 }
 
-/* Its files */
+/* Files */
 
 static int make_directories(char *path)
 {

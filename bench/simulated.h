@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine of any size over the syscall seam, for measuring growth: its reads take the same time however much is
- * open, and nothing of it is on the heap, so that mallinfo2(3) has the program under test alone.
+ * Simulates the system calls of a machine of any size, to measure how costs grow. A simulated read takes the same time
+ * however many events are open. The simulation uses no heap, so mallinfo2(3) shows only the program under test.
  *
- * It has one core PMU "cpu" whose groups all count at once, software events, and a cgroup v2 tree of directories.
+ * The machine has one core PMU "cpu", which counts all groups at the same time, software events, and a cgroup v2 tree.
  */
 #ifndef BENCH_SIMULATED_H
 #define BENCH_SIMULATED_H
@@ -12,21 +12,21 @@
 
 struct simulated;
 
-/* CPUs 0 to `n_cpus` - 1, and as many cgroups /b00000, /b00001, ... NULL with the reason in errno. */
+/* Creates the CPUs from 0 on and the cgroups /b00000, /b00001, ... Returns NULL and sets errno on failure. */
 struct simulated *simulated_new(unsigned n_cpus, unsigned n_cgroups);
-/* Removes its directory; all descriptors must be closed. */
+/* Removes the machine's directory; all descriptors must have been closed. */
 struct simulated *simulated_free(struct simulated *simulated);
 
 struct sys *simulated_sys(struct simulated *simulated);
-/* A second passes, and every event counts something. */
+/* Lets a second pass, in which every event counts. */
 void simulated_advance(struct simulated *simulated);
-/* How much an event counts in a second. */
+/* Returns how much an event counts in a second. */
 uint64_t simulated_rate(const struct simulated *simulated, int fd);
-/* Pages of zero that are not on the heap; munmap(2). NULL: out of memory. */
+/* Allocates zeroed pages outside the heap; release them with munmap(2). NULL: out of memory. */
 void *simulated_map(size_t size);
-/* How often groups were read. */
+/* Returns how many group reads there were. */
 size_t simulated_reads(const struct simulated *simulated);
-/* How many events are open. */
+/* Returns the number of open events. */
 size_t simulated_open(const struct simulated *simulated);
 
 #endif

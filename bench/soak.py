@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory over hours: tests/soak with many rounds, and how the memory of both daemons rises in the last half.
+"""Measures memory over hours: runs tests/soak with many rounds, and measures how the memory of both daemons rises in
+the second half.
 
-Each round of the soak ends in the same situation, and memory is read there. Its rise is that of the line of least
-squares through these readings, less two standard errors, which say how far they are from a line.
+Each round of the soak ends in the same state, in which memory is read. The rise is the slope of the least squares line
+through these readings, less two standard errors.
 """
 import os
 import re
@@ -14,7 +15,7 @@ SOAK = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../tests/soak/
 
 
 def rise(readings):
-    """Of the line from the first to the last reading, and two standard errors of that."""
+    """The rise of the line from the first to the last reading, and two standard errors of it."""
     n = len(readings)
     middle, mean = (n - 1) / 2, sum(readings) / n
     spread = sum((x - middle) ** 2 for x in range(n))

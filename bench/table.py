@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The table that a benchmark prints, and the verdict on its figures by bounds.tsv.
+The table that a benchmark prints, with the verdict on each figure by its bound in bounds.tsv.
 
-Figures of several rounds are lists; the ratio is then the median of the rounds' ratios, since what else the machine did
-in a round harmed both.
+Figures of several rounds are lists. Their ratio is the median of the rounds' ratios, since other load on the machine
+affects both figures of a round alike.
 """
 import collections
 import os
@@ -20,7 +20,7 @@ def key_of(figure):
 
 
 def load_bounds(program, path=BOUNDS):
-    """{figure: bound}; a row that is wrong ends the program, with its place."""
+    """Returns {figure: bound}. Exits with the line number if a row is malformed."""
     bounds = {}
     with open(path) as file:
         for number, line in enumerate(file, 1):
@@ -40,14 +40,14 @@ def load_bounds(program, path=BOUNDS):
 
 
 def excess(value, sign, limit):
-    """By how much the value is worse than the limit: above 1 it is."""
+    """By which factor the value is worse than the limit; above 1, the bound is missed."""
     if sign == "<=":
         return value / limit if limit else 1 + value
     return limit / value if value else float("inf")
 
 
 class Table:
-    """Figures of perfcountd, each with those it is compared with, their ratio, and whether the bound is met."""
+    """A table of figures of perfcountd and of others, with their ratio and whether the bound is met."""
 
     def __init__(self, program, path=BOUNDS):
         self.bounds = load_bounds(program, path)
@@ -56,7 +56,7 @@ class Table:
         self.begun = False
 
     def begin(self):
-        """The names of the columns come with the first row or heading, below what a benchmark says of its method."""
+        """Prints the column names before the first row or heading, below the description of the method."""
         if not self.begun:
             print("%-52s %12s %12s %8s %9s" % ("", "perfcountd", "other", "ratio", "bound"))
         self.begun = True
@@ -71,7 +71,7 @@ class Table:
         self.print(figure, readable(own, unit), "", "", self.judge(figure, own))
 
     def of(self, name, own, other, unit=""):
-        """One that the figure of the row above is compared with."""
+        """Prints a row with another program's figure, which the figure of the row above is compared with."""
         own, other = listed(own), listed(other)
         ratio = statistics.median(a / b for a, b in zip(own, other)) if all(other) else None
         self.print("    of " + name, "", readable(statistics.median(other), unit),
@@ -79,7 +79,7 @@ class Table:
                    ("", "") if ratio is None else self.judge("%s, of %s" % (self.head, name), ratio))
 
     def compare(self, figure, own, other, unit=""):
-        """Both on one row."""
+        """Prints both figures in one row."""
         own, other = listed(own), listed(other)
         ratio = statistics.median(a / b for a, b in zip(own, other))
         self.print(figure, readable(statistics.median(own), unit), readable(statistics.median(other), unit),
@@ -95,7 +95,7 @@ class Table:
         return "%s %g" % bound[:2], "met" if met else "missed"
 
     def conclude(self):
-        """Prints the verdicts and returns the exit status: 1 where a bound is missed and that is not accepted."""
+        """Prints the verdicts. Returns the exit status: 1 if a bound is missed and the miss is not accepted."""
         missed = [verdict for verdict in self.verdicts if not verdict.met]
         failed = [verdict for verdict in missed if not verdict.accepted]
         judged = {key_of(verdict.figure) for verdict in self.verdicts}

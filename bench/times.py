@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How soon: the daemon's end, scrapes beside clients that cost time and in floods, new cgroups, passwords, the opener.
-"""
+"""Measures times: the daemon's shutdown, scrapes during expensive requests and floods, new cgroups, passwords, the
+opener."""
 import base64
 import contextlib
 import json
@@ -26,10 +26,10 @@ collectors:
   cpu: {enabled: false}
   cgroup: {engine: perf, include: ["%s"], groups: [{name: f, events: "{minor-faults,context-switches}"}]}
 """
-# "secret", at the cost that the exporters' manual recommends
+# bcrypt of "secret", with the cost that the Prometheus exporters' manual recommends
 PASSWORD = "basic_auth_users: {alice: $2y$10$abcdefghijklmnopqrstuuqflPDzB6gcMhKa1rZqKiun2YGL5sa2u}\n"
 FLOODS = ("events", "silent", "drip", "refused", "wrong")
-TAKES_CPU = ("events", "wrong")  # a scrape may wait for a tick of the kernel there: doc/comparison.md
+TAKES_CPU = ("events", "wrong")  # floods that use CPU: a scrape may wait for a kernel tick, see doc/comparison.md
 
 
 class Daemon:
@@ -50,7 +50,7 @@ class Daemon:
             if self.process.poll() is not None:
                 break
             time.sleep(0.01)
-        sys.exit("the daemon does not start")
+        sys.exit("the daemon has not started")
 
     def url(self, path):
         return "http://127.0.0.1:%d%s" % (self.port, path)
@@ -64,14 +64,14 @@ def request(path, headers=""):
 
 
 def open_client(port, path):
-    """A client that has asked and reads nothing yet."""
+    """Opens a connection and sends a request, but does not read the answer."""
     client = socket.create_connection(("127.0.0.1", port), timeout=60)
     client.sendall(request(path))
     return client
 
 
 def latencies(client, count, pause=0.0):
-    """Milliseconds of each scrape, from the shortest on."""
+    """The time of each scrape in milliseconds, in ascending order."""
     found = []
     for _ in range(count):
         begin = time.monotonic()
@@ -126,7 +126,7 @@ def measure_scrapes(table, start):
 
 
 def measure_new_cgroups(table, start, count):
-    """The counters of a new cgroup are open without a scrape: as files of the daemon."""
+    """Times until the counters of a new cgroup are open, without a scrape: looks at the daemon's open files."""
     cgroups = lib.Cgroups(0)
     daemon = start(CGROUPS % (cgroups.below + "/*"))
     each = 2 * os.cpu_count()
@@ -148,7 +148,8 @@ def measure_new_cgroups(table, start, count):
 
 
 def measure_first_work(table, start, directory, count):
-    """Cgroups whose work begins with them, beside a program that only opens counters: see cgroup-start.c."""
+    """Cgroups whose work begins as soon as they exist, compared with a program that only opens counters; see
+    cgroup-start.c."""
     program, figures = os.path.join(directory, "cgroup-start"), os.path.join(directory, "figures")
     subprocess.run(["cc", "-O2", "-o", program, os.path.join(HERE, "cgroup-start.c")], check=True)
     cgroups = lib.Cgroups(0)
@@ -174,7 +175,7 @@ def measure_first_work(table, start, directory, count):
 
 
 def tls_times(port, ca, count, user):
-    """Milliseconds of scrapes over one connection with TLS."""
+    """Times of scrapes over one TLS connection, in milliseconds."""
     context = ssl.create_default_context(cafile=ca)
     headers = "Authorization: Basic %s\r\n" % base64.b64encode(("%s:secret" % user).encode()).decode()
     found = []
@@ -209,7 +210,7 @@ def measure_passwords(table, start, directory):
                    "tls_server_config: {cert_file: %s.pem, key_file: %s.key}\n" % (name, name))
     daemon = start(web=web)
     known = statistics.median(tls_times(daemon.port, name + ".pem", 21, "alice")[1:])
-    # A name each, since a wrong password is remembered, too.
+    # Each attempt uses another user name, since wrong passwords are cached too.
     unknown = min(tls_times(daemon.port, name + ".pem", 1, "carol%d" % n)[0] for n in range(5))
     table.row("a scrape over TLS with a password that is known", known, "ms")
     table.compare("beside one with a password that is not", known, unknown, "ms")
@@ -230,7 +231,8 @@ def most_memory(daemon, ends):
 
 
 def measure_floods(table, start, directory, rounds):
-    """The 99th percentile against that in quiet, less half a millisecond that virtual machines lose now and then."""
+    """Compares the 99th percentile in a flood with that without one. Half a millisecond is subtracted, which virtual
+    machines occasionally lose."""
     web = os.path.join(directory, "flood.yml")
     with open(web, "w", encoding="utf-8") as file:
         file.write(PASSWORD + "auth_excluded_paths: [/-/ready]\n")

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes every generated file of contrib/ and doc/: the dashboards of Grafana, the recording rules, the table of derived
-metrics in doc/metrics.md, and the files for kustomize, from the tables in grafana/dashboards.py and that of the daemon,
-and from the chart in kubernetes/:
+Writes all generated files of contrib/ and doc/: the Grafana dashboards from grafana/dashboards.py, the recording rules
+and the metrics in doc/metrics.md from the daemon's table of derived metrics, and the kustomize files from the chart in
+kubernetes/:
 
     perfcountd list-metrics --json | contrib/generate.py [--check]
 
-With --check it writes nothing, prints each file that is not what it would write, and fails if there is any. The files
-are in the tree so that they can be imported as they are.
+With --check it writes nothing, prints each file that is out of date, and fails if there is one. The files are in the
+tree so that they can be used without running this script.
 """
 import json
 import os
@@ -37,7 +37,7 @@ def formula_line(formula):
 
 
 def metrics_page(metrics):
-    """The page up to its table, an overview, and then the formulas of each metric with their sources."""
+    """Returns the page: the part before the table, the table, and then each metric's formulas with their sources."""
     lines = ["| metric | unit | of | |\n", "| --- | --- | --- | --- |\n"]
     for metric in metrics:
         lines.append("| [`%s`](#%s) | %s | %s | %s |\n" % (metric["name"], metric["name"], metric["unit"],
@@ -54,12 +54,12 @@ def to_json(document):
 
 
 def generated(table):
-    """{file: its text}."""
+    """Returns {file: text}."""
     recorded = rules.write_rules(table)
     return {
         **{"contrib/grafana/" + name: to_json(made) for name, made in dashboards.DASHBOARDS.items()},
         "contrib/prometheus/rules.yml": recorded,
-        # For the mixin, since jsonnet takes long to read YAML.
+        # JSON for the mixin, since jsonnet parses YAML slowly.
         "contrib/mixin/rules.json": to_json(rules.read_rules(recorded)),
         PAGE: metrics_page(table["metrics"]),
         **{"contrib/kubernetes/" + name: text for name, text in chart.generated().items()},
@@ -82,7 +82,7 @@ def main():
     wrong = [name for name, text in files.items() if read(name) != text]
     for name in wrong:
         if check:
-            print("%s: is not what perfcountd list-metrics --json | contrib/generate.py writes" % name)
+            print("%s: is out of date: run perfcountd list-metrics --json | contrib/generate.py" % name)
         else:
             with open(os.path.join(ROOT, name), "w", encoding="utf-8") as file:
                 file.write(files[name])

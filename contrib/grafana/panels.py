@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts that dashboards.py is made of: expressions, panels, variables, and their JSON."""
+"""The building blocks of dashboards.py: PromQL expressions, panels, variables, and their JSON."""
 
 WHERE = 'job=~"$job", instance=~"$instance"'
 ON_PMU = WHERE + ', pmu=~"$pmu"'
@@ -7,7 +7,7 @@ IN_CGROUP = WHERE + ', cgroup=~"$cgroup"'
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 BOARD = "job, instance"
 CGROUP = BOARD + ", cgroup"
-# Labels that perf_cgroup_info may have of a container.
+# Labels that perf_cgroup_info can have for a container.
 NAMES = "container, image, pod, namespace, compose_project, compose_service"
 CONTAINER = BOARD + ", %s, id" % NAMES
 
@@ -15,25 +15,25 @@ CONTAINER = BOARD + ", %s, id" % NAMES
 
 
 def rate(metric, where=WHERE):
-    """METRIC may have matchers of its own: perf_x_total or {__name__=~"..."}."""
+    """A rate with the label matchers added. METRIC may already have matchers: perf_x_total or {__name__=~"..."}."""
     if metric.endswith("}"):
         return "rate(%s, %s}[$__rate_interval])" % (metric[:-1], where)
     return "rate(%s{%s}[$__rate_interval])" % (metric, where)
 
 
 def either(*metrics, where=WHERE):
-    """Two names of one event. `or` takes the first that a group has."""
+    """The rate of an event with two names; `or` selects the first one that a group has."""
     rates = [rate(metric, where) for metric in metrics]
     return rates[0] if len(rates) == 1 else "(%s)" % " or ".join(rates)
 
 
 def ratio(above, below, by=BOARD):
-    """A ratio of sums of what was counted in one group on one CPU: `and` leaves out what has only one of the events."""
+    """A ratio of sums over groups that count both events on one CPU; `and` drops groups with only one of them."""
     return "sum by (%s) (%s and %s) / (sum by (%s) (%s and %s) > 0)" % (by, above, below, by, below, above)
 
 
 def total(metric, by=BOARD, where=WHERE):
-    """An event that is in several groups is not added up twice."""
+    """A rate per CPU. If an event is in several groups, it is not added up twice."""
     return "max by (%s) (sum by (%s, group) (%s))" % (by, by, rate(metric, where))
 
 
@@ -59,13 +59,13 @@ def cgroup_total(event, where=WHERE):
 
 
 def running(collector, by, where=WHERE):
-    """The share of the time in which groups really counted, of the group that counted least."""
+    """The share of the time for which the least counted group was counted."""
     times = [rate("perf_%s_group_%s_seconds_total" % (collector, time), where) for time in ("running", "enabled")]
     return "min by (%s) (%s / (%s > 0))" % (by, *times)
 
 
 def memory(direction, by=BOARD, where=WHERE):
-    """Bytes per second by the drivers that count bytes; for the others by what rules.yml records."""
+    """Bytes per second: from drivers that count bytes, otherwise from what rules.yml records."""
     names = "{0}|cas_count_{0}|data_{0}|data_{0}s".format(direction)
     counted = "sum by (%s) (%s)" % (by, rate('{__name__=~"perf_pmu_(%s)_bytes_total"}' % names, where))
     if by != BOARD:
@@ -79,13 +79,13 @@ def watts(part, by=BOARD, where=WHERE):
 
 
 def of_services(expression):
-    """With the names of systemd's units. A unit's cgroup includes those below it."""
+    """Adds the labels of systemd units. A unit's cgroup includes those below it."""
     return '(%s) * on (%s) group_left (unit) max by (%s, unit) (perf_cgroup_info{%s, unit=~".+[.](service|scope)"})' % (
         expression, CGROUP, CGROUP, WHERE)
 
 
 def of_containers(expression):
-    """By the names of containers. A container may have cgroups inside its own, whose counts are in those of its own."""
+    """Adds container labels. Cgroups inside a container's cgroup are included in its counts, so `max` selects it."""
     return ('max by (%s) (label_replace((%s) * on (%s) group_left (container_id, %s) perf_cgroup_info{%s, '
             'container=~"$container"}, "id", "$1", "container_id", "(.{12}).*"))' % (
                 CONTAINER, expression, CGROUP, NAMES, WHERE))
@@ -119,7 +119,7 @@ def targets_of(expressions, legend, instant):
 
 
 def panel(kind, title, description, unit, targets, options, size, **defaults):
-    """SIZE is (width, height) in Grafana's grid, which is 24 wide."""
+    """A panel. SIZE is (width, height) in Grafana's grid, which is 24 units wide."""
     return {"type": kind, "title": title, "description": description, "datasource": SOURCE, "targets": targets,
             "options": options, "size": size,
             "fieldConfig": {"defaults": {"unit": unit, "color": {"mode": "palette-classic"}, **defaults},
@@ -127,7 +127,7 @@ def panel(kind, title, description, unit, targets, options, size, **defaults):
 
 
 def lines(title, unit, expressions, description, legend="{{instance}}", width=8, most=None, decimals=None, stack=False):
-    """Lines over time. EXPRESSIONS is one, or has the legend of each."""
+    """A time series panel. EXPRESSIONS is one expression, or a map from legends to expressions."""
     limits = {"min": 0} | ({"max": most} if most else {}) | ({"decimals": decimals} if decimals is not None else {})
     custom = {"drawStyle": "line", "lineInterpolation": "linear", "lineWidth": 1, "fillOpacity": 30 if stack else 8,
               "showPoints": "never", "spanNulls": False, "axisPlacement": "auto",
@@ -144,7 +144,7 @@ def reduced(values=False):
 
 
 def number(title, unit, expression, description, steps=None, width=3, decimals=None):
-    """One number, or one for each instance with its name. STEPS are the colours from each value on."""
+    """A stat panel: one number, or one per instance with its name. STEPS are colours with the value each starts at."""
     steps = [{"color": colour, "value": value} for colour, value in steps or [("text", None)]]
     made = panel("stat", title, description, unit, targets_of(expression, "{{instance}}", False),
                  {"reduceOptions": reduced(), "orientation": "auto", "textMode": "auto", "colorMode": "value",
@@ -161,7 +161,7 @@ WARNINGS = [("green", None), ("orange", 1)]
 
 
 def bars(title, unit, expression, description, width=6, decimals=None):
-    """Ten services, as the query sorts them."""
+    """A bar panel of ten services, in the order of the query."""
     made = panel("bargauge", title, description, unit, targets_of(expression, "{{unit}} on {{instance}}", True),
                  {"reduceOptions": reduced(), "orientation": "horizontal", "displayMode": "basic", "showUnfilled": True,
                   "minVizWidth": 0, "minVizHeight": 10}, (width, 10), min=0,
@@ -178,7 +178,7 @@ def column(name, unit, decimals=2):
 
 
 def table(title, columns, description, order, height=9, width=24, links=()):
-    """COLUMNS: heading, unit, expression. Rows that have the same labels become one; ORDER has the labels, in front."""
+    """A table. COLUMNS: heading, unit, expression. Rows with equal labels are merged; labels in ORDER come first."""
     targets = [target(expression, "", chr(ord("A") + i), "table") for i, (_, _, expression) in enumerate(columns)]
     values = ["Value #%s" % made["refId"] for made in targets] if len(targets) > 1 else ["Value"]
     hidden = {"Time": True} | {value: True for value, (name, _, _) in zip(values, columns) if name is None}
@@ -218,7 +218,7 @@ def variable(name, query, label=None):
 
 
 def placed(panels):
-    """From left to right, in rows; ids in this order."""
+    """Places the panels from left to right, in rows, and numbers them."""
     x = y = height = 0
     for i, made in enumerate(panels):
         width, tall = made["size"]

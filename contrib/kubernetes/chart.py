@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Renders the chart, as `helm template perfcountd chart --set KEY=VALUE` does, for the few actions that it uses: values,
-the name of the release, `if` and `if eq`. ../generate.py makes the files for kustomize of it, with the built-in values.
+Renders the chart like `helm template perfcountd chart --set KEY=VALUE`. Supports only the actions that the chart uses:
+values, the release name, `if` and `if eq`. ../generate.py uses it to write the kustomize files with default values.
 
 usage: chart.py [KEY=VALUE...]
 """
@@ -12,18 +12,18 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RELEASE = "perfcountd"
-# What each file for kustomize is made of: a template, and how values differ.
+# For each kustomize file: its template, and the values that differ from the defaults.
 FILES = {
     "base/daemonset.yaml": ("daemonset.yaml", {}),
     "base/podmonitor.yaml": ("podmonitor.yaml", {"monitor": "pod"}),
     "base/servicemonitor.yaml": ("servicemonitor.yaml", {"monitor": "service"}),
 }
-GENERATED = "# contrib/generate.py wrote this file from ../chart: change that and not this one.\n"
+GENERATED = "# Generated from ../chart by contrib/generate.py: edit the chart instead.\n"
 SPDX = "# SPDX-License-Identifier: Apache-2.0\n"
 
 
 class Mistake(Exception):
-    """A template or a file of values with something that is not known here."""
+    """A template or a values file uses something that this script does not support."""
 
 
 def read(*path):
@@ -32,7 +32,7 @@ def read(*path):
 
 
 def parse_values(text):
-    """{"image.tag": text}: of scalars, and of maps of scalars."""
+    """Parses values into {"image.tag": text}; supports scalars and maps of scalars."""
     values, above = {}, ""
     for line in text.splitlines():
         match = re.fullmatch(r'( {2}|)(\w+):(?: "?([^"#]*?)"?)?', line)
@@ -79,7 +79,7 @@ def rendered(template, values):
 
 
 def generated():
-    """{file below contrib/kubernetes: its text}."""
+    """Returns {file below contrib/kubernetes: text}."""
     values = parse_values(read("values.yaml"))
     return {name: rendered(template, {**values, **changed}).replace(SPDX, SPDX + GENERATED, 1)
             for name, (template, changed) in FILES.items()}

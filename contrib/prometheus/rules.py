@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-The recording rules of every derived metric, rules.yml, from the table that the daemon has; ../generate.py writes them.
+Generates the recording rules (rules.yml) for all derived metrics from the daemon's table; ../generate.py writes them.
 
-A formula becomes a formula of sums: each part that is linear in its events is added up over the CPUs that have all
-events of the formula in one group.
+In a rule, each part of the formula that is linear in its events is summed over the CPUs that count all events of the
+formula in one group.
 """
 import re
 
 WIDTH = 112
 WINDOW = "5m"
-# Base units in the names of metrics: of the kernel's clocks, and of the events to which a driver gives a unit.
+# Base units in metric names: those of the kernel's clocks, and of events for which a driver declares a unit.
 UNITS = (
     (re.compile(r"(task|cpu)_clock"), "seconds"),
     (re.compile(r"energy_[a-z]+"), "joules"),
@@ -26,7 +26,7 @@ BUSY_METRIC = "perfcountd_cpu_busy_seconds_total"
 ON_CPU = "on (job, instance, cpu)"
 TIMES_SLOTS = "* on (job, instance, pmu) group_left () perfcountd_pmu_slots"
 
-# Of each collector: the levels, each with the labels that are added up, and what the level is.
+# For each collector, the levels of aggregation and the labels that each level sums over.
 LEVELS = {
     "cpu": (("instance", "cpu, pmu"), ("instance_pmu", "cpu")),
     "pmu": (("instance", "cpu, pmu"),),
@@ -38,13 +38,13 @@ HEADER = """\
 # Recording rules for perfcountd: the derived metrics of each node, each kind of core, each cgroup and each unit.
 # contrib/generate.py wrote this file: change the table of derived metrics (`perfcountd list-metrics`), or rules.py.
 #
-# Each is made of events of one group, which were counted at the same time, so the label `group` is kept. `and` selects
-# the CPUs that have all of them. There is no value where a divisor did not change. Where a metric has several formulas
-# (`or`), each group has the first that it has the events of; kinds of core that have different ones are apart in
-# instance_pmu. Each window must hold several scrapes; make it longer if the scrape interval is longer than a minute.
+# A rule uses events of one group, which were counted at the same time, so the label `group` is kept. `and` selects the
+# CPUs that count all of these events. There is no value if a divisor did not change. If a metric has several formulas
+# (`or`), the first whose events a group counts is used; kinds of core with different formulas are separate in
+# instance_pmu. Each window must contain several scrapes; make it longer if the scrape interval exceeds a minute.
 groups:
 """
-# Rates of single events, which are no derived metrics.
+# Rates of single events, which are not derived metrics.
 RATES = {
     "cpu": (("instance:perf_cpu_context_switches:rate5m", "context_switches"),
             ("instance:perf_cpu_major_faults:rate5m", "major_faults")),
@@ -57,13 +57,13 @@ GROUPS = (("perfcountd_node", "cpu", ""), ("perfcountd_pmu", "pmu", ""),
 
 
 class Mistake(Exception):
-    """A formula that cannot become a rule."""
+    """A formula that cannot be converted to a rule."""
 
 
 # --- formulas
 
 def parse(text):
-    """The formula as a tree: a float, a name, or (sign, left, right)."""
+    """Parses a formula into a tree: a float, a name, or (sign, left, right)."""
     tokens = re.findall(r"[a-z][a-z0-9_]*|[0-9.]+|[-+*/()]|\S", text)
 
     def operand():
@@ -93,7 +93,7 @@ def parse(text):
 
 
 def names_of(tree):
-    """The names in a tree, each once, in order of appearance."""
+    """Returns the distinct names in a tree, in order of appearance."""
     if isinstance(tree, tuple):
         left = names_of(tree[1])
         return left + [name for name in names_of(tree[2]) if name not in left]
@@ -105,12 +105,12 @@ def events_of(tree):
 
 
 def is_factor(tree):
-    """Whether it is made of numbers and slots only."""
+    """Returns whether a tree contains only numbers and `slots`."""
     return not events_of(tree)
 
 
 def is_linear(tree):
-    """Whether it is a sum of rates, each times or by a factor: then sums of it are sums of rates."""
+    """Returns whether a tree is a sum of scaled rates, so that it can be summed over CPUs."""
     if not isinstance(tree, tuple):
         return isinstance(tree, str) and tree != SLOTS
     sign, left, right = tree
@@ -120,12 +120,12 @@ def is_linear(tree):
 
 
 def binds_weaker(sign, above):
-    """Whether an operation needs parentheses as the left operand of `above`, or as the right one of `above` and )."""
+    """Returns whether an operation needs parentheses as an operand of `above`, which ends in ) for a right operand."""
     return above.endswith(")") or bool(above) and sign in "+-" and above in "*/"
 
 
 def kind_of(name):
-    """Events of software have a label `pmu` of their own."""
+    """Software events have another value of the label `pmu`."""
     return "software" if name in SOFTWARE else "hardware"
 
 
@@ -141,7 +141,7 @@ def flat(document):
 
 
 def layout(document, indent):
-    """The lines of a document, broken where it is too wide."""
+    """Returns the lines of a document, wrapped if it is too wide."""
     line = flat(document)
     if len(line) + indent <= WIDTH or isinstance(document, str):
         return [" " * indent + line]
@@ -171,12 +171,12 @@ def metric_of(collector, event):
 
 
 def regex_of(pattern):
-    """A glob as Prometheus's regular expression, which is anchored."""
+    """Converts a glob to a Prometheus regular expression, which is anchored."""
     return re.sub(r"[.+()|^$]", lambda match: "\\\\" + match.group(), pattern).replace("*", ".*").replace("?", ".")
 
 
 class Writer:
-    """The rules of one formula of one collector, on one level."""
+    """Writes the rules for one formula of one collector at one level."""
 
     def __init__(self, table, collector, formula, summed):
         self.collector = collector
@@ -187,7 +187,7 @@ class Writer:
         self.names = names_of(self.tree)
 
     def rate(self, name):
-        """The rates of an event, by whatever name of it a CPU has it."""
+        """The rates of an event, under any of its names."""
         if name == BUSY:
             return "rate(%s[%s])" % (BUSY_METRIC, WINDOW)
         selector = "{pmu=~\"%s\"}" % regex_of(self.pmu) if self.pmu and kind_of(name) != "software" else ""
@@ -196,7 +196,7 @@ class Writer:
         return ("call", "", chain_of(rates, ["or"] * (len(rates) - 1))) if len(rates) > 1 else rates[0]
 
     def row(self, tree, above=""):
-        """A tree that is linear, or a factor, of one group of one CPU; `above` is the operator that it is part of."""
+        """Renders a linear tree or a factor for one group on one CPU; `above` is the operator that contains it."""
         if isinstance(tree, float):
             return "%g" % tree
         if isinstance(tree, str):
@@ -211,7 +211,7 @@ class Writer:
         return ("call", "", document) if binds_weaker(sign, above) else document
 
     def present(self, tree, name):
-        """Selects what is of groups that have this event too."""
+        """Selects the series of groups that also count this event."""
         if name == SLOTS:
             return HAS_SLOTS.split(" perfcountd")[0], "perfcountd_pmu_slots"
         if name == BUSY:
@@ -220,7 +220,7 @@ class Writer:
         return "and" if same else "and ignoring (pmu)", self.rate(name)
 
     def sum_busy(self):
-        """The busy time of the CPUs that have the event in a group."""
+        """The busy time of the CPUs that count the event in a group."""
         others = [name for name in self.names if name != BUSY]
         if len(others) != 1 or self.collector != "cpu":
             raise Mistake("busy_time must divide one event of CPUs: \"cycles / busy_time\"")
@@ -229,11 +229,11 @@ class Writer:
         return ("call", "sum without (%s) " % self.summed, row)
 
     def sum(self, tree):
-        """A tree that is linear, added up."""
+        """Renders the sum of a linear tree."""
         if tree == BUSY:
             return self.sum_busy()
         own = names_of(tree)
-        # A group has both of its times.
+        # Every group has both times.
         rest = [self.present(tree, name) for name in self.names
                 if name not in own and not (name in TIMES and set(own) & set(TIMES))]
         row = chain_of([self.row(tree)] + [rate for _, rate in rest], [word for word, _ in rest])
@@ -263,7 +263,7 @@ class Writer:
 
 
 def rule_name(level, collector, metric):
-    """The name as the rules have it: LEVEL:METRIC:OPERATION."""
+    """Returns the name of a rule: LEVEL:METRIC:OPERATION."""
     name = metric["name"]
     if metric["unit"] != "ratio":
         return "%s:perf_%s_%s:rate5m" % (level, collector, name)
@@ -282,7 +282,7 @@ def metric_rules(table, collector, metric):
     rules = []
     for level, summed in LEVELS[collector]:
         writers = [Writer(table, collector, formula, summed) for formula in metric["formulas"]]
-        # A counter of software is not of a kind of core.
+        # Software counters do not belong to a kind of core.
         writers = [writer for writer in writers if level != "instance_pmu" or not writer.mixes()]
         documents = [writer.document() for writer in writers]
         if documents:
@@ -315,7 +315,7 @@ def write_rules(table):
 
 
 def read_rules(text):
-    """The rules that write_rules() wrote, as Prometheus reads them."""
+    """Parses the output of write_rules() into the data structure that Prometheus reads from YAML."""
     groups = []
     for line in text.splitlines():
         word, _, rest = line.strip().partition(": ")
