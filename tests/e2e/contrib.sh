@@ -361,7 +361,7 @@ cat >"$scratch/dns.py" <<'END_OF_PYTHON'
 import socket, struct
 def name(text):
     return b"".join(bytes([len(part)]) + part.encode() for part in text.split(".")) + b"\0"
-answers = {33: struct.pack("!HHH", 0, 0, 10298) + name("opi5-08.fleet.example.org"), 1: bytes([127, 0, 0, 1])}
+answers = {33: struct.pack("!HHH", 0, 0, 10298) + name("opi5-08.fleet.internal"), 1: bytes([127, 0, 0, 1])}
 server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 server.bind(("127.0.0.1", 53))
 while True:
@@ -375,19 +375,19 @@ END_OF_PYTHON
 /usr/bin/python3 "$scratch/dns.py" 2>"$scratch/dns.log" &
 children+=($!)
 mkdir "$scratch/inventory"
-echo '[{"targets": ["opi5-09.lab.fleet.example.org:10298"], "labels": {"board": "orangepi-5"}}]' \
+echo '[{"targets": ["opi5-09.lab.fleet.internal:10298"], "labels": {"board": "orangepi-5"}}]' \
     >"$scratch/inventory/perfcountd.json"
 /usr/bin/python3 -m http.server --bind 127.0.0.1 --directory "$scratch/inventory" 80 >/dev/null 2>&1 &
 children+=($!)
 # Prometheus would ask it again after a minute only.
-holds "there is an inventory" eventually 60 curl -sf http://inventory.fleet.example.org/perfcountd.json
+holds "there is an inventory" eventually 60 curl -sf http://inventory.fleet.internal/perfcountd.json
 
 mkdir "$scratch/prometheus"
 cp -r "$contrib"/prometheus/* "$scratch/prometheus/"
 sed -E -i 's/scrape_interval: 15s/scrape_interval: 1s/; s/evaluation_interval: 15s/evaluation_interval: 3s/
     s/^  # - (compat|aggregate).yml/  - \1.yml/' "$scratch/prometheus/scrape.yml"
 cat >"$scratch/prometheus/targets/fleet.yml" <<'END'
-- targets: [opi5-01.fleet.example.org:10298, "127.0.0.1:10298"]
+- targets: [opi5-01.fleet.internal:10298, "127.0.0.1:10298"]
 - targets: ["127.0.0.1:10298"]
   labels: {instance: opi5-07, site: field}
 END

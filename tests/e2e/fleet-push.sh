@@ -103,7 +103,7 @@ settings() {
     { sed -n 's/^Environment=//p' "$fleet/perfcountd-push.service" | xargs -n 1; grep '^[a-z]' "$fleet/push.env"; } |
         sed "s|%H|opi5-07|; s|/etc/perfcountd/push.yml|$scratch/push.yml|; s|/var/lib/perfcountd-push|$scratch/queue|
             s|/run/credentials/perfcountd-push.service/push_|$pki/|
-            s|=https://metrics.example.org/api/v1/write|=$prometheus_url/api/v1/write,$victoria_url/api/v1/write|"
+            s|=https://metrics.fleet.internal/api/v1/write|=$prometheus_url/api/v1/write,$victoria_url/api/v1/write|"
 }
 # start_vmagent [NAME=VALUE...]: settings instead of those of the service.
 start_vmagent() {
@@ -223,7 +223,7 @@ equals "with each of its samples" "$(promtool tsdb list "$scratch/blocks" | awk 
 
 # --- the same by an agent of Prometheus
 
-sed "s|https://metrics.example.org|$prometheus_url|; s|/etc/perfcountd/push/|$pki/|; s/scrape_interval: 15s/scrape_interval: 1s/" \
+sed "s|https://metrics.fleet.internal|$prometheus_url|; s|/etc/perfcountd/push/|$pki/|; s/scrape_interval: 15s/scrape_interval: 1s/" \
     "$fleet/agent.yml" >"$scratch/agent.yml"
 HOSTNAME=opi5-08 prometheus --enable-feature=agent,expand-external-labels --config.file="$scratch/agent.yml" \
     --storage.agent.path="$scratch/agent" --web.listen-address=127.0.0.1:9090 >"$scratch/agent.log" 2>&1 &

@@ -34,7 +34,7 @@ start_service
 inside mkdir -p /etc/perfcountd/push
 inside_write /etc/systemd/system/perfcountd-push.service <"$fleet/perfcountd-push.service"
 sed "s|10298|${url##*:}|; s|15s|1s|" "$fleet/push.yml" | inside_write /etc/perfcountd/push.yml
-sed "s|https://metrics.example.org|$database|" "$fleet/push.env" | inside_write /etc/perfcountd/push.env
+sed "s|https://metrics.fleet.internal|$database|" "$fleet/push.env" | inside_write /etc/perfcountd/push.env
 for file in client.pem client.key ca.pem; do
     inside_write "/etc/perfcountd/push/$file" <"$pki/$file"
 done
