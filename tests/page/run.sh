@@ -42,7 +42,8 @@ if [ $browsers = yes ] && [ "$(id -u)" -eq 0 ]; then
     # process group would not be enough, since browsers run in their own sessions.
     apart=(unshare --pid --fork --kill-child --mount-proc)
     signal=KILL
-    # A private network namespace avoids conflicts over addresses and ports. A board must be reached over the real one.
+    # A private network namespace avoids conflicts over addresses and ports. A board is only
+    # reachable over the real network.
     # shellcheck disable=SC2016 # expanded by the inner shell
     [ -n "${PAGE_BOARD-}" ] ||
         apart+=(--net sh -c 'ip link set lo up && PERFCOUNTD_OWN_LOOPBACK=yes exec "$@"' sh)

@@ -115,7 +115,7 @@ test("what a CPU of the other cluster does", options, () => task(async (tab, cli
     assert.equal(await tab.page.$eval("#profile-cpu", (one) => one.value), "1");
 }));
 
-// Uses this machine: no machine provides all metrics.
+// Uses the metrics that this machine lacks: no machine provides all of them.
 test("why a number is missing", () => task(async (tab, click) => {
     await click('#views [data-view="health"]');
     await click("main details summary");

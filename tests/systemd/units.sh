@@ -158,7 +158,7 @@ descriptions() {
         | select(.cgroup | test("/user@[0-9]+[.]service/") | not)
         | "\(.cgroup | split("/") | last): \(.description)"' | sort
 }
-# descriptions_there: as systemctl has them; systemd itself makes up those of units that have none in a file.
+# descriptions_there: prints the descriptions that systemctl shows. Units without one in a file get it from systemd.
 descriptions_there() {
     local units
     mapfile -t units < <(cd "$machine" && find . -path '*/user@*/*' -prune -o -type d -regex \

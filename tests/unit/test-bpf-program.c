@@ -427,7 +427,7 @@ TEST(test_sentences)
     for (size_t i = 1; i < ARRAY_SIZE(cases); i++) {
         struct outcome outcome = outcome_of(i);
         if (outcome.result == 1)
-            leave_out("a machine that can play \"%s\"", cases[i].name);
+            leave_out("a machine that can run \"%s\"", cases[i].name);
         else if ((cases[i].out ? outcome.result != cases[i].out : outcome.result == 0) ||
                  !str_starts(outcome.error.message, cases[i].out_message))
             fail_msg("%s: %d: %s", cases[i].name, outcome.result, outcome.error.message);
@@ -1046,8 +1046,9 @@ static void expect_spun(double spun)
 }
 
 /*
- * The worker counts for its old cgroup until its CPU switches, since the program knows that nothing else ran. If it
- * missed the switch to the worker, the record still has the idle task, and a move tells nothing about the interval.
+ * What the moved worker counts belongs to its old cgroup until the next switch on its CPU: the BPF program knows that
+ * no other task ran in between. If it missed the switch to the worker, the record still has the idle task, and a move
+ * tells nothing about the interval.
  */
 TEST_WITH(test_moved, NULL, teardown)
 {

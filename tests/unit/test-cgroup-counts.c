@@ -461,7 +461,7 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
  */
 TEST_WITH(test_no_directory, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}, {name: soft, events: cs}]"));
     struct config *before = rig.config;
     rig.env.config = rig.config = config_of(GROUPS("[{name: core, events: cycles}, {name: other, events: faults}]"));
@@ -505,7 +505,7 @@ TEST_WITH(test_counted_nowhere, NULL, end)
 /* A cgroup that is removed while it is opened gives ENODEV, also on a machine that lacks hardware events anyway. */
 TEST_WITH(test_removed_while_opening, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
     struct fake_sys *(*const machines[])(void) = {fake_machine_one_pmu, fake_machine_no_pmu};
 
     for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
@@ -520,7 +520,7 @@ TEST_WITH(test_removed_while_opening, NULL, end)
 /* A reload that notices the removal first reads the cgroup one last time. */
 TEST_WITH(test_removed_before_reload, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}]"));
     fake_cgroup_run(rig.fake, CGROUP, 0, 100);
     fake_cgroup_remove(rig.fake, CGROUP);

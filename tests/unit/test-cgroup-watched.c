@@ -93,7 +93,7 @@ static void begin(const char *settings)
 /* Cgroups do not use descriptors that are reserved for others. The cgroups that fit are chosen before any is opened. */
 TEST(test_share_of_descriptors)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
     struct descriptors descriptors = {0};
     begin("max_cgroups: 4");
     descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 9});
@@ -117,7 +117,7 @@ TEST(test_share_of_descriptors)
 /* The collector self opens two descriptors on each kind of core after all cgroups, so these are reserved. */
 TEST(test_room_for_self)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* only there do cgroups have descriptors of their own */
+    NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
     struct descriptors descriptors = {0};
     begin_on(fake_machine_one_pmu(), "max_cgroups: 4");
     descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 17});

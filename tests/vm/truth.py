@@ -11,8 +11,8 @@ SECONDS of it. No total may fall; each group's growth must be within TOLERANCE p
 scaling, raw * enabled / running, is applied to the same readings for comparison.
 
 A reading is some milliseconds of the daemon on this CPU, which the groups that run just then extrapolate. So how many
-there are in a second must not depend on how fast this machine is. And the CPU is never idle: while all CPUs are, QEMU
-follows this machine's clock, and where that is busy, the board's leaps within one turn of the groups. Where the load
+there are in a second must not depend on how fast this machine is. And one CPU is always busy: while all are idle, QEMU's
+clock follows that of the host, and on a busy host it can jump by more than one rotation of the groups. Where the load
 rests, the kernel works, so that instructions of user space change and all instructions do not.
 
 The groups of one reading are read one after the other. So the first and the last reading are taken while the load rests;
