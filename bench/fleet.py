@@ -21,7 +21,7 @@ import lib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests", "contrib"))
-from promql import replaced  # noqa: E402
+from promql import panels_of, replaced  # noqa: E402
 
 INTERVAL = 5  # seconds between scrapes
 SLOW = 7  # the board that is slow on purpose
@@ -121,12 +121,6 @@ class Engine:
     def stop(self):
         for process in reversed(self.started):
             lib.end(process)
-
-
-def panels_of(dashboard):
-    for panel in dashboard["panels"]:
-        yield panel
-        yield from panel.get("panels", [])
 
 
 def measure_panels(table, engine, seconds):

@@ -337,8 +337,8 @@ const struct option_type option_events = {"events", events_read, NULL, events_js
 /* --- Presets --- */
 
 /*
- * Records that variant number `variant` of the preset has the event. If no earlier variant has it, moves *event to the
- * group.
+ * Marks the event as a member of variant number `variant` of the preset. An event that no earlier variant has is moved
+ * from *event into the group.
  */
 static int events_put_variant(struct config_group *group, struct event *event, size_t variant)
 {

@@ -55,8 +55,8 @@ struct summary_state {
 };
 
 /*
- * Writes "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status", preceded by an action
- * that an operator took (a pause) or must take. Always NUL-terminated.
+ * Writes "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status", after a sentence
+ * about a pause, or about what an operator has to do. Always NUL-terminated.
  */
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size);
 

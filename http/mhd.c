@@ -178,7 +178,7 @@ struct mhd_loop {
     sd_event_source *io, *again, *later;
     uint64_t progress; /* incremented by everything that happens */
     unsigned n_connections;
-    bool follows_heads; /* whether the libmicrohttpd in use requires it: head_check_is_followed() */
+    bool follows_heads; /* result of head_check_is_followed() for this libmicrohttpd */
     bool retired;
     void (*on_empty)(void *userdata);
     void *on_empty_userdata;

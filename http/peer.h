@@ -41,8 +41,8 @@ struct peer_credentials {
 };
 
 /*
- * Returns the role of a process. `own` is the daemon's user, and `group` the socket's; PEER_ID_NOBODY: none. The user
- * and group "nobody" have the role of anybody. A pure function.
+ * Returns the role of a process. `own` is the user of the daemon, `group` the group of the socket, or PEER_ID_NOBODY if
+ * the socket has none. The user and the group "nobody" never get more than PEER_ANYBODY. A pure function.
  */
 enum peer_role peer_role_of(const struct peer_credentials *credentials, uid_t own, gid_t group);
 /* Sets the role of the peer of a unix socket whose group is `group`. */

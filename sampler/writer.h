@@ -57,7 +57,7 @@ struct writer_source {
     struct sys *sys;                                /* reads the machine's /proc and /sys */
     uint64_t start_realtime_ns, start_monotonic_ns; /* start of the stream; the second is from sys_record_now() */
     double seconds;                                 /* maximum duration of the stream */
-    uint64_t off_cpu_threshold_ns; /* minimum duration of a wait, if the event is off-cpu; 0: another event */
+    uint64_t off_cpu_threshold_ns; /* shortest wait that is sampled by the event off-cpu; 0 for other events */
     bool full; /* the writers of all clients hold as much memory as they may: the writer must not grow */
 };
 
@@ -79,10 +79,10 @@ struct writer_mark {
 
 /* Samples whose innermost function has no name; all 0 if the format does not resolve names. */
 struct writer_unnamed {
-    uint64_t samples; /* all of them */
+    uint64_t samples; /* total */
     uint64_t kernel;  /* those in the kernel */
     uint64_t outside; /* those of programs outside this process's pid namespace, whose mappings cannot be known */
-    uint64_t of_file; /* those in the file that has the most */
+    uint64_t of_file; /* those in the file with the most of them */
     char file[64];    /* the name of that file, made printable; "" if there is none */
 };
 

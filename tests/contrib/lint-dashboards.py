@@ -14,19 +14,13 @@ import subprocess
 import sys
 import tempfile
 
-from promql import replaced, selectors
+from promql import panels_of, replaced, selectors
 
 WITH_QUERIES = {"timeseries", "stat", "table", "bargauge"}
 # Of Grafana's packages/grafana-data/src/valueFormats/categories.ts, those that counters can have.
 UNITS = {"none", "short", "percent", "percentunit", "bytes", "decbytes", "Bps", "binBps", "hertz", "watt", "joule", "s",
          "ms", "ns", "cps", "ops", "celsius", "volt"}
 GLOBALS = {"__rate_interval": "4m", "__interval": "1m", "__range": "1h"}
-
-
-def panels_of(dashboard):
-    for panel in dashboard["panels"]:
-        yield panel
-        yield from panel.get("panels", [])
 
 
 def variables_of(dashboard):

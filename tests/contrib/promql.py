@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PromQL for the tests of dashboards: the selectors of an expression, and the variables that Grafana replaces.
+"""PromQL of Grafana dashboards: their panels, the selectors of an expression, and the variables that Grafana replaces.
 
 Whether an expression is PromQL at all is left to Prometheus.
 """
@@ -11,6 +11,13 @@ TOKEN = re.compile(r"""\s+ | (?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*') | (
 MATCHER = re.compile(r"""([a-zA-Z_]\w*)\s*(=~|!~|!=|=)\s*"((?:\\.|[^"\\])*)\"""")
 BINARY = {"and", "or", "unless", "bool", "offset", "atan2"}
 LABELS_FOLLOW = {"by", "without", "on", "ignoring", "group_left", "group_right"}
+
+
+def panels_of(dashboard):
+    """All panels, with those inside rows."""
+    for panel in dashboard["panels"]:
+        yield panel
+        yield from panel.get("panels", [])
 
 
 def tokens_of(expression):

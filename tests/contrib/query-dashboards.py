@@ -18,7 +18,7 @@ import time
 import urllib.parse
 import urllib.request
 
-from promql import regex_value, replaced, selectors
+from promql import panels_of, regex_value, replaced, selectors
 
 WINDOW = 20  # seconds of a panel
 
@@ -63,12 +63,6 @@ class Prometheus:
         if sorted(series) != sorted(listed):
             sys.exit("%s: the series have %s, the label has %s" % (query, sorted(series), listed))
         return sorted(series)
-
-
-def panels_of(dashboard):
-    for panel in dashboard["panels"]:
-        yield panel
-        yield from panel.get("panels", [])
 
 
 class Check:

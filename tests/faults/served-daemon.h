@@ -76,8 +76,8 @@ const char *served_daemon_url(const struct served_daemon *served);
 /* The i-th client sends a request, without waiting for the response. */
 void served_daemon_ask(struct served_daemon *served, size_t i, const char *request, const char *headers);
 /*
- * Runs the event loop until no client waits. Fails the point if a client hangs, unless faults_last(), or if a response
- * is malformed.
+ * Runs the event loop until no client waits. The test point fails if a response is malformed, or if a client hangs
+ * while faults_last() is false.
  */
 void served_daemon_wait(struct served_daemon *served);
 /*

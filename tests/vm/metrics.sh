@@ -18,7 +18,7 @@ collectors:
 END
 }
 
-# metric GROUP NAME: prints the metric of CPU 3, or of the cgroup there, in millionths, or -1 if it is absent.
+# metric GROUP NAME: prints the metric of CPU 3 or of the cgroup that runs on it, times a million; -1 if it is absent.
 metric() {
     jq --arg group "$1" --arg name "$2" "[.rates[] | select(.group == \$group and .pmu == \"$big\") | .ratios[\$name]] |
         if length == 1 and .[0] != null then .[0] * 1000000 | round else -1 end" <<<"$rates"
