@@ -86,6 +86,11 @@ int error_oom(struct error *error)
     return error_set(error, -ENOMEM, "out of memory");
 }
 
+int error_of_file(struct error *error, int code, const char *verb, const char *path)
+{
+    return error_set(error, code, "cannot %s %.256s: %s", verb, path, strerror(-code));
+}
+
 void error_set_position(struct error *error, unsigned line, unsigned column)
 {
     if (!error)

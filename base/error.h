@@ -26,6 +26,8 @@ int error_set(struct error *error, int code, const char *format, ...) PRINTF_LIK
 int error_set_at(struct error *error, int code, size_t offset, const char *format, ...) PRINTF_LIKE(4, 5);
 /* Sets "out of memory" and returns -ENOMEM. */
 int error_oom(struct error *error);
+/* Sets "cannot write PATH: No space left on device" for the verb "write" and -ENOSPC. Returns `code`. */
+int error_of_file(struct error *error, int code, const char *verb, const char *path);
 /* Sets the line and the column, both counted from 1. */
 void error_set_position(struct error *error, unsigned line, unsigned column);
 /* Returns "EACCES" for -EACCES, and "EUNKNOWN" for a number without a name. */

@@ -77,4 +77,10 @@ void suggest_consider(struct suggest *suggest, const char *candidate);
 /* Writes `; did you mean "a", "b"?`, or "" if no candidate is near enough, always with a NUL. Returns `text`. */
 const char *suggest_format(const struct suggest *suggest, char *text, size_t size);
 
+/* Returns the ending of a noun that `n` counts: "" for 1, else "s". */
+static inline const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 #endif

@@ -280,7 +280,7 @@ static int loader_start(void *owner, const struct bpf_shape *shape, struct bpf_m
         return r;
     r = loader->counting ? loaded_copy_slots(loaded, loader->counting) : 0;
     if (r < 0)
-        return error_set(error, r, "cannot give the cgroups to the program in the kernel: %s", strerror(-r));
+        return error_set(error, r, "cannot pass the cgroups to the BPF program: %s", strerror(-r));
     _cleanup_(closep) int counts = fcntl(loaded->parts[KERNEL_COUNTS], F_DUPFD_CLOEXEC, 0);
     _cleanup_(closep) int records = fcntl(loaded->parts[KERNEL_RECORDS], F_DUPFD_CLOEXEC, 0);
     if (counts < 0 || records < 0)

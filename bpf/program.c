@@ -292,7 +292,7 @@ static const struct {
     const char *sentence;
 } reasons[] = {
     {EPERM, has_rights, true, EPERM,
-     "perfcountd may not load its BPF program: it takes CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN"},
+     "perfcountd may not load its BPF program: it needs CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN"},
     {EPERM, is_locked_down, false, EPERM,
      "the kernel is locked down (" LOCKDOWN " says confidentiality) and lets no program read counters"},
     {EPERM, is_memory_limited, false, ENOMEM,
@@ -303,8 +303,8 @@ static const struct {
     {ENOMEM, is_data_limited, false, ENOMEM, NO_MEMORY_TO_LOAD},
     {ESRCH, is_data_limited, false, ENOMEM, NO_MEMORY_TO_LOAD},
     {ENOMEM, NULL, false, ENOMEM,
-     "the kernel has no memory for the BPF program: if it is to count cgroups, watch fewer of them (max_cgroups)"},
-    {E2BIG, NULL, false, E2BIG, "the kernel takes no maps of that size: watch fewer cgroups (max_cgroups)"},
+     "the kernel is out of memory for the BPF program: if it is to count cgroups, watch fewer of them (max_cgroups)"},
+    {E2BIG, NULL, false, E2BIG, "the kernel refuses BPF maps of that size: watch fewer cgroups (max_cgroups)"},
     {EMFILE, NULL, false, EMFILE, NO_ROOM_FOR_PROGRAM},
     {ESRCH, is_library_older, false, ENOENT,
      "libbpf does not understand how the kernel describes its types (" TYPES "), since it is older than the kernel: "
@@ -317,7 +317,7 @@ static int explain(int error, struct error *ret)
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
         if (reasons[i].error == -error && (!reasons[i].applies || reasons[i].applies() != reasons[i].negated))
             return error_set(ret, -reasons[i].becomes, "%s", reasons[i].sentence);
-    return error_set(ret, error, "the kernel does not take the BPF program: %s (libbpf: %s)", strerror(-error),
+    return error_set(ret, error, "the kernel refuses the BPF program: %s (libbpf: %s)", strerror(-error),
                      warning[0] ? warning : "no warning");
 }
 
@@ -413,10 +413,10 @@ static int shape_check(const struct bpf_shape *shape, struct error *error)
     if (shape->events < 1)
         return error_set(error, -E2BIG, BPF_NO_EVENTS);
     if (shape->events > BPF_EVENTS_MAX || shape->groups < 1 || shape->groups > BPF_GROUPS_MAX)
-        return error_set(error, -E2BIG, "the program counts at most %d events in %d groups", BPF_EVENTS_MAX,
+        return error_set(error, -E2BIG, "the BPF program counts at most %d events in %d groups", BPF_EVENTS_MAX,
                          BPF_GROUPS_MAX);
     if (shape->cpus < 1 || shape->slots <= BPF_SLOT_ROOT || shape->slots > UINT32_MAX / shape->cpus)
-        return error_set(error, -E2BIG, "the program cannot count %u slots on %u CPUs", shape->slots, shape->cpus);
+        return error_set(error, -E2BIG, "the BPF program cannot count %u slots on %u CPUs", shape->slots, shape->cpus);
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "cgroups/name-source.h"
 #include "cgroups/names-reader.h"
 #include "cgroups/path.h"
+#include "perf/reason.h"
 
 struct container_users {
     struct container_user **items;
@@ -27,8 +28,8 @@ struct container_users {
     "no container runtime had a state file when perfcountd started, or the process that reads such files has ended; "  \
     "restart perfcountd"
 #define NOT_FOUND                                                                                                      \
-    "no state file of a container runtime has it, at the places that doc/names.md lists; where its runtime has its "   \
-    "files elsewhere, make a symbolic link there"
+    "no state file of a container runtime has it, at the places that doc/names.md lists; if its runtime has its "      \
+    "files elsewhere, link them to one of these places"
 #define HIDDEN_HOMES                                                                                                   \
     "; where the service hides homes, ProtectHome=read-only shows them, by user-containers.conf (perfcountd(8), "      \
     "Systemd)"
@@ -46,16 +47,15 @@ static const struct {
 } reasons[] = {
     {0, UNNAMED_YET},
     {-ENOSYS, WITHOUT_READER},
-    {-EPIPE, "the opener, which opens state files, is gone; restart perfcountd"},
+    {-EPIPE, REASON_OPENER_GONE "; " REASON_OPENER_GONE_REMEDY},
     {-EBADRQC, "the state file of its runtime is refused, since another account than its owner could have written it; "
                "check the owners and modes of its directories"},
     {-EMFILE, NO_FILES},
     {-ENFILE, NO_FILES},
     {-ENOMEM, "the state file of its runtime cannot be opened, since the kernel is out of memory"},
     {-EACCES, NO_ACCESS},
-    {-EHOSTDOWN,
-     "the file system of its runtime's state file does not answer, or took too long; perfcountd tries again; check the "
-     "mounts of its user's directories (FUSE, NFS)"},
+    {-EHOSTDOWN, "the file system of its runtime's state file does not answer, or took too long; perfcountd will "
+                 "retry; check the mounts of its user's directories (FUSE, NFS)"},
     {-EFBIG, "the state file of its runtime is too large to be read; remove containers that are stopped"},
     {-EBADMSG, "the state file of its runtime has an unsupported format; doc/names.md lists the supported "
                "versions"},

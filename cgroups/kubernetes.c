@@ -316,7 +316,7 @@ static const char *why_unnamed(const struct kubernetes_source *kubernetes)
         [DIRECTORY_LISTED] = "no link in /var/log/containers has its id: it is the pod's pause container, or the "
                              "kubelet has not made the link yet",
         [DIRECTORY_UNWATCHED] =
-            "no link in /var/log/containers has its id, and there is no inotify to notice new ones; raise "
+            "no link in /var/log/containers has its id, and inotify, which notices new ones, is not available; raise "
             "fs.inotify.max_user_instances or fs.inotify.max_user_watches and restart",
         [DIRECTORY_REFUSED] =
             "users other than root may write to /var/log/containers, so that its names are not trusted; "

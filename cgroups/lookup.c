@@ -578,7 +578,7 @@ int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_wish *w
     if (r == 0 && removed)
         search_known(&search);
     if (r < 0 && r != -ENOMEM)
-        error_set(error, r, "cannot open the cgroups' directory %s: %s", hierarchy.path, strerror(-r));
+        error_of_file(error, r, "open", hierarchy.path);
     else if (r < 0 || search.failed)
         r = error_oom(error);
     else if (search.n == 0)

@@ -276,8 +276,8 @@ enum limitation { NO_INOTIFY, NO_WATCHES_LEFT, NOT_WATCHED, NOT_READ, N_LIMITATI
 
 static const char *const limitations[N_LIMITATIONS] = {
     [NO_INOTIFY] =
-        "there is no inotify: the limit of its instances (fs.inotify.max_user_instances) or the limit of open files is "
-        "reached; raise it and restart; until then new and removed cgroups are noticed only by rescans",
+        "inotify is not available: the limit of its instances (fs.inotify.max_user_instances) or the limit of open "
+        "files is reached; raise it and restart; until then new and removed cgroups are noticed only by rescans",
     [NO_WATCHES_LEFT] = "the limit of inotify watches is reached (fs.inotify.max_user_watches); raise it; until then "
                         "some new and removed cgroups are noticed only by rescans",
     [NOT_WATCHED] =
@@ -593,7 +593,7 @@ int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, st
     tree->inotify_fd = -1;
     tree->root.fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tree->root.fd < 0 || fstat(tree->root.fd, &status) < 0)
-        return error_set(error, -errno, "cannot open the cgroups' directory %s: %s", root, strerror(errno));
+        return error_of_file(error, -errno, "open", root);
     tree->root.device = status.st_dev;
     if (cgroup_index_add(&tree->index, NULL, "", status.st_ino, &node) < 0)
         return error_oom(error);

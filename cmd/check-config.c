@@ -31,7 +31,7 @@ static bool print_errors(const char *file, struct error_list *errors)
     for (size_t i = 0; i < errors->n; i++)
         print_error(file, &errors->items[i]);
     if (errors->n == ERROR_LIST_MAX)
-        fprintf(stderr, "%s: these are %d errors, and there may be more\n", file, ERROR_LIST_MAX);
+        fprintf(stderr, "%s: only the first %d errors are shown\n", file, ERROR_LIST_MAX);
     return errors->n > 0;
 }
 

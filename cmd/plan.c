@@ -319,7 +319,7 @@ static void add_entry(struct table *table, const json_t *entry)
     bool first = true;
 
     if (detail == DETAIL_COUNT) {
-        buffer_appendf(&line, "%zu metric%s", n, n == 1 ? "" : "s");
+        buffer_appendf(&line, "%zu metric%s", n, plural(n));
         add_line(table, entry, &line, true);
         return;
     }
@@ -407,7 +407,7 @@ static void add_group(struct table *table, const json_t *group)
     table_cell(table, TABLE_PLAIN, "%s", text_of(group, "pmu"));
     if (number_of(group, "cgroups") > 0)
         table_cell(table, TABLE_PLAIN, "%lld cgroup%s", number_of(group, "cgroups"),
-                   number_of(group, "cgroups") == 1 ? "" : "s");
+                   plural((uint64_t)number_of(group, "cgroups")));
     else
         table_cell(table, TABLE_PLAIN, "%s", text_of(group, "cpus"));
     table_cell(table, TABLE_PLAIN, "%lld", number_of(group, "descriptors"));
@@ -604,12 +604,16 @@ static void print_privileges(FILE *file, const json_t *privileges)
 
 static int print_unavailable(FILE *file, const struct registry *registry)
 {
+    const struct failures *failures = registry_failures(registry);
+    size_t n, events = failures_count_events(failures);
     char **sentences;
-    size_t n;
 
-    if (failures_sentences(registry_failures(registry), &sentences, &n) < 0)
+    if (failures_sentences(failures, &sentences, &n) < 0)
         return -ENOMEM;
-    if (n > 0)
+    if (events > 0)
+        table_print_styled(file, TABLE_BOLD, "\nnot counted: %zu event%s (per group and PMU)\n", events,
+                           plural(events));
+    else if (n > 0)
         table_print_styled(file, TABLE_BOLD, "\nnot counted:\n");
     for (size_t i = 0; i < n; i++)
         table_print_styled(file, TABLE_WARNING, "  %s\n", sentences[i]);

@@ -106,11 +106,6 @@ static void output_done(struct output *output)
     *output = (struct output){0};
 }
 
-static int refuse_output(const char *path, int code, struct error *error)
-{
-    return error_set(error, code, "%.256s: cannot be written: %s", path, strerror(-code));
-}
-
 /* Makes the temporary file, in the directory of `path`, or of what it links to. */
 static int output_open(struct output *output, const char *path, struct error *error)
 {
@@ -132,7 +127,7 @@ static int output_open(struct output *output, const char *path, struct error *er
         code = code < 0 ? code : -errno;
         free(output->temporary);
         output->temporary = NULL;
-        return refuse_output(path, code, error);
+        return error_of_file(error, code, "write", path);
     }
     fchmod(output->fd, exists ? status.st_mode & 0777 : 0666 & ~mask);
     return 0;
@@ -147,7 +142,7 @@ static int output_write(struct output *output, const void *bytes, size_t size, s
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return refuse_output(output->path, n < 0 ? -errno : -ENOSPC, error);
+            return error_of_file(error, n < 0 ? -errno : -ENOSPC, "write", output->path);
         at += n;
         size -= (size_t)n;
     }
@@ -164,7 +159,7 @@ static int output_close(struct output *output, struct error *error)
         r = -errno;
     if (r < 0) {
         unlink(temporary);
-        refuse_output(output->path, r, error);
+        error_of_file(error, r, "write", output->path);
     }
     free(temporary);
     return r;
@@ -438,7 +433,7 @@ static int start_sampling(struct recording *recording, int *ret_status, struct e
         return error_oom(error);
     r = sampler_new(&session->sys, recording->event, &recording->symboliser, &session->bpf, &recording->sampler);
     if (r < 0)
-        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+        return capture_refuse(r, error);
     if (recording->resolver)
         sampler_set_namer(recording->sampler, name_cgroup, recording);
     r = open_stream(recording, error);
@@ -527,8 +522,8 @@ static void note_unnamed(const struct summary *summary, const struct symbols *sy
                 "start the container with --pid=host");
     append_part(&text, unnamed->kernel, "in the kernel", symbols ? symbols_reason_kernel(symbols) : NULL);
     buffer_append_char(&text, '\0');
-    note("%" PRIu64 " sample%s without a name for the innermost function%s", unnamed->samples,
-         unnamed->samples == 1 ? "" : "s", text.failed ? "" : text.data);
+    note("%" PRIu64 " sample%s without a name for the innermost function%s", unnamed->samples, plural(unnamed->samples),
+         text.failed ? "" : text.data);
 }
 
 /* The sentence may come from an untrusted daemon, so it is printed without control characters. */
@@ -554,16 +549,17 @@ static void note_missing(const struct recording *recording)
         note("the kernel's functions are missing, since this user may only sample programs: run it with sudo, or lower "
              "kernel.perf_event_paranoid to 1");
     if (end->lost)
-        note("%" PRIu64 " records were lost by the kernel, whose rings were full: ask for a lower --frequency",
-             end->lost);
+        note("%" PRIu64 " record%s lost by the kernel, whose rings were full: ask for a lower --frequency", end->lost,
+             plural(end->lost));
     if (end->dropped)
-        note("%" PRIu64 " records were dropped, since they were not written in time", end->dropped);
+        note("%" PRIu64 " record%s dropped, not written in time", end->dropped, plural(end->dropped));
     if (end->throttled)
-        note(WRITER_THROTTLED, end->throttled);
+        note(WRITER_THROTTLED, end->throttled, plural(end->throttled));
     if (end->off_cpu.brief)
-        note(WRITER_BRIEF, (uint64_t)end->off_cpu.brief, (double)end->off_cpu.brief_ns / (double)NSEC_PER_SEC);
+        note(WRITER_BRIEF, (uint64_t)end->off_cpu.brief, plural(end->off_cpu.brief),
+             (double)end->off_cpu.brief_ns / (double)NSEC_PER_SEC);
     if (end->off_cpu.missed)
-        note(WRITER_MISSED, (uint64_t)end->off_cpu.missed);
+        note(WRITER_MISSED, (uint64_t)end->off_cpu.missed, plural(end->off_cpu.missed));
     note_unnamed(&recording->summary, source ? source->symbols : NULL);
     note_early(end->early ? end->early : "");
 }
@@ -677,7 +673,7 @@ static void append_amount(const struct summary *summary, struct buffer *text)
     if (summary->is_time)
         buffer_appendf(text, "%.3f s", (double)summary->samples / (double)USEC_PER_SEC);
     else
-        buffer_appendf(text, "%" PRIu64 " sample%s", summary->samples, summary->samples == 1 ? "" : "s");
+        buffer_appendf(text, "%" PRIu64 " sample%s", summary->samples, plural(summary->samples));
 }
 
 /* Appends "make -j2 on HOST: cycles, 10.2 s, 994 samples". */

@@ -433,7 +433,7 @@ void report_test_formulas(const struct report *report, const struct pmu *pmu, FI
             if (!row->pmu || glob_match(row->pmu, pmu->name))
                 any |= test_formula(report, pmu, cpu, metric, row, file);
     if (!any)
-        fputs("no formula is for this PMU\n", file);
+        fputs("no formula is known for this PMU\n", file);
 }
 
 /* Tests events that need no PMU, all as one group. */
@@ -660,7 +660,7 @@ int command_report(const struct options *options)
     struct sys sys;
 
     if (path && !output) {
-        error_set(&error, -errno, "--output: cannot write %s: %s", path, strerror(errno));
+        error_of_file(&error, -errno, "write", path);
         return command_fail(EXIT_FAILURE, &error);
     }
     sys_init(&sys);

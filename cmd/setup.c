@@ -104,11 +104,11 @@ static int write_file(const char *path, const char *text, size_t size, const str
         return error_oom(error);
     _cleanup_(closep) int fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return error_set(error, -errno, "cannot write %s: %s", new, strerror(errno));
+        return error_of_file(error, -errno, "write", new);
     errno = EIO;
     if (write(fd, text, size) != (ssize_t)size || fchown(fd, access->user, access->group) < 0 ||
         fchmod(fd, access->mode) < 0 || fsync(fd) < 0 || rename(new, path) < 0) {
-        r = error_set(error, -errno, "cannot write %s: %s", path, strerror(errno));
+        r = error_of_file(error, -errno, "write", path);
         unlink(new);
     }
     return r;
@@ -190,7 +190,7 @@ static int extend_file(struct setup *setup, const char *tail, struct error *erro
     if (text.failed)
         return error_oom(error);
     if (stat(setup->web, &status) < 0)
-        return error_set(error, -errno, "cannot read %s: %s", setup->web, strerror(errno));
+        return error_of_file(error, -errno, "read", setup->web);
     const struct access access = {status.st_mode & 07777, status.st_uid, status.st_gid};
     forget_file(setup, setup->web);
     buffer_appendf(&setup->list, "tail %016llx %zu %s\n", (unsigned long long)checksum(text.data, text.size), head,
@@ -387,7 +387,7 @@ static int check_head(struct setup *setup, struct error *error)
     if (r == 0)
         r = text.failed ? error_oom(error) : web_config_parse(text.data, text.size, "/", &after, error);
     if (r < 0) {
-        error_prefix(error, "%s cannot get a user, and nothing was changed", setup->web);
+        error_prefix(error, "%s: cannot add a user, and nothing was changed", setup->web);
         return r;
     }
     setup->has_tls = before->tls.enabled;
@@ -408,13 +408,13 @@ static int check_web(struct setup *setup, struct error *error)
         return 0;
     }
     if (setup->web[0] != '/' || lstat(setup->web, &status) < 0 || !S_ISREG(status.st_mode))
-        return error_set(error, -EINVAL,
-                         "%s, the web configuration in use, is no file that can be changed: add "
-                         "basic_auth_users there; nothing was changed",
-                         setup->web);
+        return error_set(
+            error, -EINVAL,
+            "%s, the web configuration in use, is not a regular file: add basic_auth_users there; nothing was changed",
+            setup->web);
     r = file_read(AT_FDCWD, setup->web, FILE_MAX, &setup->head, &size);
     if (r < 0)
-        return error_set(error, r, "cannot read %s: %s", setup->web, strerror(-r));
+        return error_of_file(error, r, "read", setup->web);
     setup->head[head_size(setup, setup->web, setup->head, size)] = '\0';
     return check_head(setup, error);
 }
@@ -802,7 +802,7 @@ int command_setup(const struct options *options)
     }
     int r = file_read(AT_FDCWD, LIST_FILE, FILE_MAX, &list, &size);
     if (r < 0 && r != -ENOENT) {
-        error_set(&error, r, "cannot read " LIST_FILE ": %s", strerror(-r));
+        error_of_file(&error, r, "read", LIST_FILE);
         return command_fail(EXIT_FAILURE, &error);
     }
     if (r == 0)

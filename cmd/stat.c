@@ -262,7 +262,7 @@ static int open_output(struct stat_view *view)
     view->file = fopen(path, "we");
     if (view->file)
         return EXIT_SUCCESS;
-    error_set(&error, -errno, "--output: cannot write %s: %s", path, strerror(errno));
+    error_of_file(&error, -errno, "write", path);
     return command_fail(EXIT_FAILURE, &error);
 }
 
@@ -730,8 +730,7 @@ static int refuse_unknown(const struct stat_view *view)
 
     number_format_duration(view->options->last_ns, last);
     error_set(&error, -ENODATA,
-              "nothing is known of the last %s: the daemon has not recorded anything in it yet; ask again after an "
-              "interval of its recording (history.interval), or for a longer time",
+              "the daemon recorded nothing in the last %s: ask again after history.interval, or for a longer time",
               last);
     return command_fail(EXIT_FAILURE, &error);
 }
@@ -791,7 +790,7 @@ static int print_past(struct stat_view *view)
     print_known(view);
     if (view->past.left_out)
         fprintf(view->file,
-                "counts of cgroups may be too low: %" PRIu64 " did not fit into the record at times (history.memory)\n",
+                "counts of cgroups may be too low: %" PRIu64 " did not always fit into the history (history.memory)\n",
                 view->past.left_out);
     return 0;
 }

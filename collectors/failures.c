@@ -103,6 +103,15 @@ int failures_add_cgroups(struct failures *failures, const struct failures *cgrou
     return 0;
 }
 
+size_t failures_count_events(const struct failures *failures)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < failures->n; i++)
+        n += failures->items[i].event[0] != '\0';
+    return n;
+}
+
 /* --- sentences --- */
 
 static bool failed_at_same_targets(const struct failure *a, const struct failure *b)

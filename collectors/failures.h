@@ -54,6 +54,9 @@ static inline void failures_note(struct failures *failures, enum reason_span spa
     failures->span = MAX(failures->span, span);
 }
 
+/* The number of events that are not counted: one for each collector, group, PMU and reason. */
+size_t failures_count_events(const struct failures *failures);
+
 /*
  * Calls `visit` with each sentence and the first failure that it reports, until a call returns a value other than 0.
  * Returns that value, or -ENOMEM if memory runs out.

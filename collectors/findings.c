@@ -822,7 +822,7 @@ static int report_starved(struct search *search, const struct history_table *tab
         return r;
     set_time(search, table, state->since, table->n_steps, finding);
     buffer_appendf(&title, "The group %s of %s is starved on %zu %s%s", state->group, state->pmu, state->starved,
-                   cgroups ? "cgroup" : "CPU", state->starved == 1 ? "" : "s");
+                   cgroups ? "cgroup" : "CPU", plural(state->starved));
     buffer_append_text(&text, "It has not been counted for ");
     append_duration(&text, table->steps[table->n_steps - 1].end_ns - finding->since_ns);
     buffer_appendf(&text, ": %s.", state->cause ? state->cause : "other groups or programs have all counters");

@@ -260,8 +260,7 @@ static int opening_leave_out_strict(struct opening *opening)
     EVENTS_FOREACH (event, events->mask) {
         struct refusal refusal = {.event = event,
                                   .pmu = events->attrs[event].pmu->name,
-                                  .message = "left out with its strict group, because another of its events is not "
-                                             "there",
+                                  .message = "left out with its strict group, because another of its events is missing",
                                   .reason = events->refusals[0].reason,
                                   .error = -ENOENT,
                                   .span = REASON_LASTS};

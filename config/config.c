@@ -62,7 +62,7 @@ int config_override(struct config *config, const char *path, const char *value, 
     const struct option *option = option_table_find(&config_options, path);
 
     if (!option || !option->type->parse)
-        return error_set(error, -EINVAL, "the configuration has no key \"%s\" that a flag could set", path);
+        return error_set(error, -EINVAL, "the configuration has no key \"%s\" for a flag", path);
     /* In the file, the YAML reader checks this. */
     if (utf8_printable_prefix(value, strlen(value)) != strlen(value))
         return error_set(error, -EINVAL, "the value has a control character or is not UTF-8");

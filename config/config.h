@@ -106,7 +106,10 @@ void config_clear_list(struct config *config, const char *path);
 json_t *config_json(const struct config *config);
 
 /* Why a reload refuses an empty file: an editor may be about to write it. */
-#define CONFIG_BLANK "the file is empty, perhaps because it is being written; write {} into it if it should set nothing"
+#define CONFIG_BLANK "the file is empty, perhaps because it is being written; write {} for a file that sets nothing"
+
+/* What a failed reload adds to its error. */
+#define CONFIG_KEPT "the previous configuration stays in effect"
 
 /*
  * Reads the whole file into a NUL-terminated text, which the caller frees. Errors are those of config_load(), with a

@@ -63,7 +63,7 @@ static const struct option config_rows[] = {
     {
         .path = "user",
         MEMBER(text, user),
-        .range = "the name or number of a user who is not root; empty for \"perfcountd\", or else \"nobody\"",
+        .range = "the name or number of a user other than root; empty for \"perfcountd\", or else \"nobody\"",
         .default_yaml = "\"\"",
         .help = "the user that the listening process becomes when root starts it",
     },
@@ -71,8 +71,8 @@ static const struct option config_rows[] = {
         .path = "opener.breakpoints",
         BOOL(opener_breakpoints),
         .default_yaml = "false",
-        .help = "whether breakpoints of the configuration are counted beside an opener, although an attacker who "
-                "takes over the listening process can move them",
+        .help = "whether the opener opens breakpoints of the configuration, which an attacker who takes over the "
+                "listening process could move",
     },
     {
         .path = "web.listen",

@@ -168,7 +168,7 @@ static int web_check_tls(const struct web_reading *reading, struct web_tls *tls)
         r = web_check_client_auth(reading, tls);
     if (r == 0 && tls->min_version > tls->max_version)
         r = web_fail_at(reading, row_is_given(reading, WEB_MAX_VERSION) ? WEB_MAX_VERSION : WEB_MIN_VERSION,
-                        "no version is left: max_version is below min_version, which is TLS12 by default");
+                        "max_version is below min_version, which is TLS12 by default");
     tls->enabled = r == 0;
     return r;
 }

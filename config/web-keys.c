@@ -427,7 +427,7 @@ static int check_known_name(const char *what, const char *text, const char *cons
 static int check_cipher_suite(const char *text, struct error *error)
 {
     if (str_is_one_of(text, weak_cipher_suites, ARRAY_SIZE(weak_cipher_suites)))
-        return error_set(error, -EINVAL, "%s is weak and not offered", text);
+        return error_set(error, -EINVAL, "%s is weak and not supported", text);
     return check_known_name("cipher suite", text, cipher_suites, ARRAY_SIZE(cipher_suites), error);
 }
 

@@ -6,6 +6,7 @@
 #include "collectors/cgroup/cgroup.h"
 #include "daemon/log.h"
 #include "daemon/status.h"
+#include "perf/reason.h"
 #include "systemd/service-manager.h"
 
 /* --- listening --- */
@@ -137,7 +138,7 @@ static void log_counting(const struct daemon *daemon)
 {
     char text[1024];
 
-    summary_describe(daemon->session.registry, text, sizeof(text));
+    summary_describe(daemon->session.registry, daemon->options->config_file, text, sizeof(text));
     log_event(LOG_KIND_COUNTING, NULL, 0, "%s", text);
 }
 
@@ -159,7 +160,7 @@ static void schedule_retry(struct daemon *daemon)
     int r = retry_want(daemon->retry, span);
 
     if (r < 0)
-        log_warning("events that could not be opened will not be retried: %s", strerror(-r));
+        log_warning("events that could not be opened cannot be retried: %s", strerror(-r));
 }
 
 static void watch_collectors(struct daemon *daemon)
@@ -246,8 +247,8 @@ int daemon_end(struct daemon *daemon, int status)
 static void end_without_opener(struct daemon *daemon, const char *end)
 {
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
-              "the opener is gone: %s; perfcountd ends with exit status 1, so that the service manager starts it again "
-              "(Restart=)",
+              REASON_OPENER_GONE
+              ": %s; perfcountd ends with exit status 1, so that the service manager starts it again (Restart=)",
               end);
     daemon_end(daemon, EXIT_FAILURE);
     report_state(daemon, notify_status);
@@ -279,10 +280,10 @@ static void on_opener_changed(void *userdata)
         end_without_opener(daemon, end);
         return;
     }
-    log_event(
-        LOG_KIND_OPENER_LOST, NULL, 0,
-        "the opener is gone: %s; open groups continue to count, but nothing new can be opened; restart perfcountd",
-        end);
+    log_event(LOG_KIND_OPENER_LOST, NULL, 0,
+              REASON_OPENER_GONE
+              ": %s; open groups continue to count, but nothing new can be opened; " REASON_OPENER_GONE_REMEDY,
+              end);
     failure_log_update(&daemon->failure_log, daemon->session.registry, &daemon->troubles);
     report_state(daemon, notify_status);
 }
@@ -306,7 +307,7 @@ static void on_collector_changed(void *userdata, int error)
     struct daemon *daemon = userdata;
 
     trouble_set(&daemon->troubles, TROUBLE_CHANGES_MISSED, error,
-                "cgroups came or went, and not all could be followed yet: %s", strerror(-error));
+                "not all new and removed cgroups could be followed: %s; perfcountd will retry", strerror(-error));
     limit_memory(daemon, error);
     daemon_follow_failures(daemon);
     schedule_retry(daemon);
@@ -318,7 +319,7 @@ static int rescan(struct daemon *daemon)
     int r = session_rescan(&daemon->session, &daemon->unhandled_cpus, &error);
 
     trouble_set(&daemon->troubles, TROUBLE_RESCAN_FAILED, r,
-                "CPUs came or went, and the counters cannot follow yet: %s", error.message);
+                "the counters do not follow a change of the online CPUs yet: %s; perfcountd will retry", error.message);
     return r;
 }
 
@@ -347,8 +348,8 @@ static bool cpus_differ(struct daemon *daemon)
     int r = machine_is_outdated(&daemon->session.sys, daemon->session.machine);
 
     trouble_set(&daemon->troubles, TROUBLE_CPUS_UNREAD, r,
-                "changes of the online CPUs cannot be noticed: /sys/devices/system/cpu/online cannot be read: "
-                "%s; the next reading will retry",
+                "changes of the online CPUs cannot be noticed: cannot read /sys/devices/system/cpu/online: %s; the "
+                "next reading will retry",
                 strerror(-r));
     return r > 0;
 }
@@ -421,7 +422,7 @@ int daemon_pause(struct daemon *daemon, unsigned seconds, struct error *error)
     }
     int r = timer_arm_in(daemon->pause, seconds * USEC_PER_SEC);
     if (r < 0)
-        return error_set(error, r, "no timer for the end of the pause: %s", strerror(-r));
+        return error_set(error, r, "cannot set the timer that ends the pause: %s", strerror(-r));
     log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u %s", seconds, seconds == 1 ? "second" : "seconds");
     return set_paused(daemon, true) < 0 ? error_set(error, -EIO, "not every group could be disabled") : 0;
 }
@@ -477,8 +478,8 @@ int daemon_reload(struct daemon *daemon, struct error *error)
         snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);
         log_event(LOG_KIND_RELOAD_FAILED, &field, 1, "%s; %s", error->message,
                   daemon->session.config == before
-                      ? "the old configuration stays in use"
-                      : "the new configuration is in use, and the parts that failed will be retried");
+                      ? CONFIG_KEPT
+                      : "the new configuration is in effect, and the parts that failed will be retried");
     } else {
         daemon->reload_error[0] = '\0';
         log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
@@ -512,9 +513,9 @@ static size_t list_troubles(const struct daemon *daemon, const char **sentences)
     size_t n = 0;
 
     if (privsep_is_lost(daemon->privsep))
-        sentences[n++] = "the opener has ended: restart the daemon; until then nothing new can be opened";
+        sentences[n++] = REASON_OPENER_GONE ": nothing new can be opened; " REASON_OPENER_GONE_REMEDY;
     if (daemon->troubles.now[TROUBLE_NOT_RECORDED])
-        sentences[n++] = "no history is recorded: memory ran out";
+        sentences[n++] = "no history is recorded: out of memory";
     return n;
 }
 

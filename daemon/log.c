@@ -319,7 +319,8 @@ static void append_left_out(char message[MESSAGE_SIZE], unsigned left_out)
     size_t n = strlen(message);
 
     if (left_out)
-        snprintf(message + n, MESSAGE_SIZE - n, " (%u more messages of this kind were left out before)", left_out);
+        snprintf(message + n, MESSAGE_SIZE - n, " (%u more message%s of this kind left out before)", left_out,
+                 plural(left_out));
 }
 
 void log_write(enum log_level level, const char *format, ...)

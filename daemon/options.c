@@ -567,7 +567,7 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
             if (!runs_commands(options->command) || before >= argc || !str_equal(argv[before], "--"))
                 break;
             if (optind == argc)
-                return error_set(error, -EINVAL, "there is no command behind \"--\"");
+                return error_set(error, -EINVAL, "there is no command after \"--\"");
             options->workload = argv + optind;
             break;
         }
@@ -599,7 +599,7 @@ static int unexpected_argument(const struct options *options, const char *word, 
 
     return error_set(error, -EINVAL, "unexpected argument \"%s\"%s", word,
                      is_command                        ? ": give one command, before the flags"
-                     : runs_commands(options->command) ? ": a command to run stands behind \"--\""
+                     : runs_commands(options->command) ? ": a command to run goes after \"--\""
                                                        : "");
 }
 
@@ -729,7 +729,7 @@ int command_end_output(FILE *file, const char *name, int status)
         fflush(file);
         clearerr(file);
     }
-    error_set(&error, -EIO, "cannot write to %s%s%s", name, errno ? ": " : "", errno ? strerror(errno) : "");
+    error_of_file(&error, errno ? -errno : -EIO, "write", name);
     return command_fail(EXIT_FAILURE, &error);
 }
 

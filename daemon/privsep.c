@@ -152,10 +152,9 @@ static int privsep_on_reader_end(sd_event_source *source, int fd, uint32_t event
     if (!child_reap(&privsep->reader->child, &status))
         return 0;
     child_describe_end(pid, status, end, sizeof(end));
-    log_warning(
-        "the reader of containers' names is gone: %s; known containers keep their names, and new ones are named "
-        "by their cgroup paths; restart perfcountd",
-        end);
+    log_warning("the reader of container names is gone: %s; known containers keep their names, and new ones are named "
+                "by their cgroup paths; restart perfcountd",
+                end);
     privsep->reader_source = sd_event_source_disable_unref(privsep->reader_source);
     return 0;
 }

@@ -313,7 +313,7 @@ static void count_watched(void *userdata, const struct cgroup_view *view)
 
 static void append_count(struct buffer *line, const char *before, size_t n, const char *noun)
 {
-    buffer_appendf(line, "%s%zu %s%s", before, n, noun, n == 1 ? "" : "s");
+    buffer_appendf(line, "%s%zu %s%s", before, n, noun, plural(n));
 }
 
 static size_t count_cgroups(const struct registry *registry)
@@ -352,21 +352,10 @@ static void append_counted(struct buffer *line, struct registry *registry)
         append_count(line, cpuset_count(&cpus) > 0 ? " and " : " on ", cgroups, "cgroup");
 }
 
-/* Returns the failures of events. *ret_others is the number of other failures, such as a limit that was reached. */
-static size_t count_failures(const struct registry *registry, size_t *ret_others)
-{
-    const struct failures *failures = registry_failures(registry);
-    size_t events = 0;
-
-    for (size_t i = 0; i < failures->n; i++)
-        events += failures->items[i].event[0] != '\0';
-    *ret_others = failures->n - events;
-    return events;
-}
-
 static void append_failures(struct buffer *line, const struct registry *registry)
 {
-    size_t others, events = count_failures(registry, &others);
+    const struct failures *failures = registry_failures(registry);
+    size_t events = failures_count_events(failures), others = failures->n - events;
 
     if (events > 0)
         append_count(line, "; ", events, "event");
@@ -389,10 +378,10 @@ void summary_format(struct registry *registry, const struct summary_state *state
     _cleanup_(buffer_done) struct buffer line = {0};
 
     if (state->opener_lost)
-        buffer_append_text(&line, state->ends ? "the opener is gone, perfcountd ends so that it is started again; "
-                                              : "the opener is gone, restart perfcountd; ");
+        buffer_append_text(&line, state->ends ? REASON_OPENER_GONE ", perfcountd ends so that it is started again; "
+                                              : REASON_OPENER_GONE ", " REASON_OPENER_GONE_REMEDY "; ");
     if (state->reload_error[0])
-        buffer_appendf(&line, "reload failed, the old configuration stays in use: %s; ", state->reload_error);
+        buffer_appendf(&line, "reload failed, " CONFIG_KEPT ": %s; ", state->reload_error);
     if (state->paused_seconds > 0) {
         append_count(&line, "paused for ", state->paused_seconds, "second");
         buffer_append_text(&line, "; ");
@@ -485,12 +474,12 @@ static void append_collector(struct buffer *line, const struct row_list *example
         }
 }
 
-void summary_describe(struct registry *registry, char *text, size_t size)
+void summary_describe(struct registry *registry, const char *config_file, char *text, size_t size)
 {
     const struct snapshot *snapshot = registry_snapshot(registry);
     _cleanup_(buffer_done) struct buffer line = {0};
     struct row_list examples = {0};
-    size_t others, events = count_failures(registry, &others);
+    size_t events = failures_count_events(registry_failures(registry));
     const char *reason = summarize_cgroups(registry).engine_reason;
 
     for (size_t i = 0; i < snapshot->n_rows; i++)
@@ -507,7 +496,8 @@ void summary_describe(struct registry *registry, char *text, size_t size)
         buffer_appendf(&line, "; the engine for cgroups is not bpf: %s", reason);
     if (events > 0) {
         append_count(&line, "; ", events, "event");
-        buffer_appendf(&line, " %s not counted, see \"perfcountd plan\"", events == 1 ? "is" : "are");
+        buffer_appendf(&line, " %s not counted, see \"perfcountd plan%s%s\"", events == 1 ? "is" : "are",
+                       config_file ? " --config.file=" : "", config_file ? config_file : "");
     }
     free(examples.rows);
     put_line(&line, text, size);

@@ -62,8 +62,9 @@ void summary_format(struct registry *registry, const struct summary_state *state
 
 /*
  * Writes "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), software; 24 cgroups by bpf: core; 3 events are
- * not counted, see "perfcountd plan"". Always NUL-terminated.
+ * not counted, see "perfcountd plan --config.file=FILE"". `config_file` is the value of --config.file, or NULL. Always
+ * NUL-terminated.
  */
-void summary_describe(struct registry *registry, char *text, size_t size);
+void summary_describe(struct registry *registry, const char *config_file, char *text, size_t size);
 
 #endif

@@ -365,7 +365,7 @@ static void explain_apart(const struct counted_place *place, struct availability
                        row->group);
     }
     if (availability->why_absent == ABSENT_APART)
-        buffer_append_text(message, ", and events are counted at the same time only in one group: put them into one");
+        buffer_append_text(message, ", and only events of one group are counted at the same time: put them into one");
     else
         buffer_appendf(message, ", a part that did not fit the counters of %s: put these events into a smaller group",
                        place->pmu_name);

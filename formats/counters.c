@@ -147,7 +147,7 @@ const struct totals_kind *totals_kind_find(const char *name, struct error *error
             return kinds[i];
         unknown_consider(&unknown, kinds[i]->name);
     }
-    unknown_error(&unknown, error, "parameter \"totals\": there are no sums by \"%.64s\"", name);
+    unknown_error(&unknown, error, "parameter \"totals\": there are no totals by \"%.64s\"", name);
     return NULL;
 }
 

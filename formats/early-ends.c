@@ -84,6 +84,6 @@ void early_ends_describe(const struct early_ends *ends, struct buffer *sentence)
     }
     if (n > shown)
         buffer_appendf(sentence, " and %zu other files", n - shown);
-    buffer_append_text(sentence, ": callers are missing, as where code keeps no frame pointers; the "
-                                 "compiler's -fno-omit-frame-pointer helps");
+    buffer_append_text(
+        sentence, ": callers are missing, as in code without frame pointers; compile it with -fno-omit-frame-pointer");
 }

@@ -210,7 +210,7 @@ static void append_amount(const struct flame *flame, uint64_t n, struct buffer *
     if (flame->is_time)
         buffer_appendf(out, "%.1f ms", (double)n / 1000);
     else
-        buffer_appendf(out, "%" PRIu64 " sample%s", n, n == 1 ? "" : "s");
+        buffer_appendf(out, "%" PRIu64 " sample%s", n, plural(n));
 }
 
 static void write_box(struct frame_box box, const struct flame *flame, struct buffer *out)

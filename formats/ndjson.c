@@ -452,10 +452,10 @@ static void write_notes(const struct writer_source *source, uint64_t awaited, co
     bool filled = false;
 
     snprintf(early, sizeof(early),
-             "%" PRIu64 " addresses have no symbol, since the tables of their files were still being made; a stream "
-             "that begins now has them",
+             "addresses without a symbol: %" PRIu64
+             ", because the symbol tables of their files were still being built; a new stream has them",
              awaited);
-    snprintf(late, sizeof(late), WRITER_THROTTLED, throttled);
+    snprintf(late, sizeof(late), WRITER_THROTTLED, throttled, plural(throttled));
     json_write_raw(out, ",\"notes\":[");
     write_note(out, symbols_reason_user(source->symbols), &filled);
     write_note(out, symbols_reason_kernel(source->symbols), &filled);

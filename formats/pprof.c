@@ -456,7 +456,8 @@ static void write_brief(struct pprof *pprof, const struct off_cpu_totals *totals
 {
     char comment[256];
 
-    snprintf(comment, sizeof(comment), WRITER_BRIEF, (uint64_t)totals->brief, (double)totals->brief_ns / NSEC_PER_SEC);
+    snprintf(comment, sizeof(comment), WRITER_BRIEF, (uint64_t)totals->brief, plural(totals->brief),
+             (double)totals->brief_ns / NSEC_PER_SEC);
     const uint64_t number = write_any_string(pprof, comment);
     protobuf_write_packed(pprof->out, PPROF_PROFILE_COMMENT, &number, 1);
 }
@@ -464,19 +465,20 @@ static void write_brief(struct pprof *pprof, const struct off_cpu_totals *totals
 static void write_comments(struct pprof *pprof, const struct writer_end *end, struct profile_weight total,
                            struct profile_weight skipped)
 {
-    write_comment(pprof, "perfcountd: %" PRIu64 " samples%s", total.samples, "");
+    write_comment(pprof, "perfcountd: %" PRIu64 " sample%s", total.samples, plural(total.samples));
     if (end->lost)
-        write_comment(pprof, "%" PRIu64 " records were lost by the kernel%s", end->lost, "");
+        write_comment(pprof, "%" PRIu64 " record%s lost by the kernel", end->lost, plural(end->lost));
     if (end->throttled)
-        write_comment(pprof, WRITER_THROTTLED "%s", end->throttled, "");
+        write_comment(pprof, WRITER_THROTTLED, end->throttled, plural(end->throttled));
     if (end->dropped)
-        write_comment(pprof, "%" PRIu64 " records were dropped%s", end->dropped, "");
+        write_comment(pprof, "%" PRIu64 " record%s dropped", end->dropped, plural(end->dropped));
     if (end->off_cpu.brief)
         write_brief(pprof, &end->off_cpu);
     if (end->off_cpu.missed)
-        write_comment(pprof, WRITER_MISSED "%s", end->off_cpu.missed, "");
+        write_comment(pprof, WRITER_MISSED, end->off_cpu.missed, plural(end->off_cpu.missed));
     if (skipped.samples)
-        write_comment(pprof, "%" PRIu64 " samples found no room: their stacks are [truncated]%s", skipped.samples, "");
+        write_comment(pprof, "%" PRIu64 " sample%s whose stacks found no room and are [truncated]", skipped.samples,
+                      plural(skipped.samples));
     if (end->early) {
         const uint64_t number = write_any_string(pprof, end->early);
         protobuf_write_packed(pprof->out, PPROF_PROFILE_COMMENT, &number, 1);

@@ -303,9 +303,9 @@ static int check_cpus(const struct filter_term *term, const struct snapshot *sna
 
     if (cpuset_count(&snapshot->possible) == 0 || (cpu >= 0 && (unsigned)cpu <= term->last))
         return 0;
-    _cleanup_(freep) char *cpus = cpuset_format(&snapshot->possible);
-    return error_set(error, -EINVAL, "parameter \"cpu\": this machine has no CPU %.64s, only %.256s", term->text,
-                     cpus ? cpus : "");
+    cpuset_refuse(&snapshot->possible, term->text, error);
+    error_prefix(error, "parameter \"cpu\"");
+    return -EINVAL;
 }
 
 int filter_check(const struct filter *filter, const struct snapshot *snapshot, struct error *error)

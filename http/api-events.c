@@ -212,7 +212,7 @@ void handle_events(struct request *request)
     if (!document || document->generation != site->service->events_generation(site->service->userdata))
         document = document_begin(site);
     if (!document)
-        reply_busy(request, "the catalogue of events cannot be made now; try again");
+        reply_busy(request, "the catalogue of events cannot be built now; try again");
     else if (document->stage == STAGE_DONE)
         document_reply(document, request, request_negotiate(request, NULL, 0));
     else

@@ -53,10 +53,10 @@ bool refusal_delay_start(struct request *request)
 /* --- permissions --- */
 
 static const char forbidden_to_pages[] =
-    "this may come from a page in a browser that somebody else has made, and such a page may read documents but start "
-    "nothing. A page of this server sends \"" TRUST_PROOF ": " TRUST_PROOF_VALUE "\" and uses an IP address, "
-    "\"localhost\", this machine's name or one of web.hosts; a program that is no browser sends no "
-    "\"User-Agent: Mozilla/...\", \"Accept-Language\" or \"Origin\"";
+    "this request may come from a web page of another site, which may read documents but start nothing. A page of this "
+    "server sends \"" TRUST_PROOF ": " TRUST_PROOF_VALUE
+    "\" and uses an IP address, \"localhost\", this machine's name or one of web.hosts; a program other than a browser "
+    "sends no \"User-Agent: Mozilla/...\", \"Accept-Language\" or \"Origin\"";
 
 static const char operators_only[] =
     "only operators may do this: clients with a password or certificate (web.config_file), and clients of a unix "

@@ -120,7 +120,7 @@ void handle_page_file(struct request *request)
 
     /* The page itself is served only at /, where it has its policy. */
     if (!asset || asset->type == ASSET_HTML) {
-        reply_error(request, MHD_HTTP_NOT_FOUND, "the page has no file \"%.256s\"; see / for what there is", path);
+        reply_error(request, MHD_HTTP_NOT_FOUND, REPLY_NO_PATH, request->path, "");
         return;
     }
     bool gzip = request_negotiate(request, NULL, 0);

@@ -67,9 +67,12 @@ void reply_wrong(struct request *request, int code, const struct error *error);
 /* Replies 503 with a sentence; the client may retry after a second. */
 void reply_busy(struct request *request, const char *sentence);
 
+/* The sentence about a path that is not served; its second argument is a suggestion or "". */
+#define REPLY_NO_PATH "no such path: %.256s (see / for the list)%s"
+
 /* The text of the reply when the actual reply did not fit in memory. */
 #define REPLY_NO_MEMORY                                                                                                \
-    "there is no memory for this reply; ask for less of it by parameters, or raise the memory limit of the service "   \
+    "out of memory for this reply; request less by parameters, or raise the memory limit of the service "              \
     "(MemoryMax= of the unit)"
 
 #endif

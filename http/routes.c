@@ -125,7 +125,7 @@ const struct route routes[] = {
      .starts = true,
      .restricted = true,
      .example = "",
-     .help = "counts again at once; for operators"},
+     .help = "resumes counting at once; for operators"},
     {.path = "/api/v1/resume",
      .method = "POST",
      .handle = handle_resume,
@@ -172,7 +172,7 @@ const struct route routes[] = {
      .method = "GET",
      .handle = handle_ready,
      .example = "",
-     .help = "200 once there was a reading, 503 until then"},
+     .help = "200 after the first reading, 503 before"},
     {.path = "/-/reload",
      .method = "POST",
      .handle = handle_reload,
@@ -268,8 +268,7 @@ static void reply_not_found(struct request *request)
     /* Only the nearest path is suggested, because long paths easily resemble each other. */
     suggest.n = suggest.n > 0 && suggest.distances[0] <= PATH_DISTANCE_MAX;
     suggest_format(&suggest, text, sizeof(text));
-    reply_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at %.256s%s %s / for what there is", request->path,
-                *text ? text : ";", *text ? "See" : "see");
+    reply_error(request, MHD_HTTP_NOT_FOUND, REPLY_NO_PATH, request->path, text);
 }
 
 static void reply_unknown(struct request *request, const char *allow)
@@ -278,7 +277,7 @@ static void reply_unknown(struct request *request, const char *allow)
         reply_not_found(request);
         return;
     }
-    reply_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%.16s is not possible here, only %s", request->method, allow);
+    reply_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%.16s is not allowed here, only %s", request->method, allow);
     if (request->response)
         MHD_add_response_header(request->response, MHD_HTTP_HEADER_ALLOW, allow);
 }
@@ -325,7 +324,7 @@ static void request_handle(struct request *request)
     else if ((r = request_parse_query(request, route->parameters, &error)) < 0)
         reply_wrong(request, r, &error);
     else if (route->json && !accepts_json(request))
-        reply_error(request, MHD_HTTP_NOT_ACCEPTABLE, "this is served as application/json only");
+        reply_error(request, MHD_HTTP_NOT_ACCEPTABLE, "this path is served as application/json only");
     else
         route->handle(request);
 }

@@ -238,7 +238,7 @@ static void server_complain(const struct server *server, const struct error *err
 {
     char sentence[sizeof(error->message) + 64];
 
-    snprintf(sentence, sizeof(sentence), "%s; the previous settings stay in force", error->message);
+    snprintf(sentence, sizeof(sentence), "%s; " CONFIG_KEPT, error->message);
     if (server->site.service->complain)
         server->site.service->complain(server->site.service->userdata, sentence);
 }

@@ -82,10 +82,10 @@ static int pem_read(const struct pem *pem, char **ret, struct error *error)
     else if (!(*ret = strdup(pem->text)))
         return error_oom(error);
     if (r == -EACCES)
-        return error_set(error, r, "%s cannot be read: permission denied (EACCES) for user %u, group %u%s",
-                         NAME_OF(pem), geteuid(), getegid(), file_remedy(pem->opener, r, remedy, sizeof(remedy)));
+        return error_set(error, r, "cannot read %s: permission denied (EACCES) for user %u, group %u%s", NAME_OF(pem),
+                         geteuid(), getegid(), file_remedy(pem->opener, r, remedy, sizeof(remedy)));
     if (r < 0)
-        return error_set(error, r, "%s cannot be read: %s (%s)", NAME_OF(pem), strerror(-r), error_name(r));
+        return error_set(error, r, "cannot read %s: %s (%s)", NAME_OF(pem), strerror(-r), error_name(r));
     return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "opener/bound-sockets.h"
 #include "opener/opener-server.h"
 #include "perf/machine.h"
+#include "perf/reason.h"
 #include "process/fdpass.h"
 #include "process/sandbox.h"
 
@@ -405,8 +406,8 @@ static int open_quotas(const struct opener_server *server, struct error *error)
         r = quota_open(server->bpf_programs, 1);
     if (r == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
         return error_set(error, r,
-                         "the limit of open files is %llu, and the opener needs one for each CPU and some more; "
-                         "raise LimitNOFILE (ulimit -n)",
+                         "the limit of open files is %llu, and the opener needs one for each CPU and some more; raise "
+                         "LimitNOFILE= (ulimit -n)",
                          (unsigned long long)limit.rlim_cur);
     return r < 0 ? error_set(error, r, "cannot count open files by epoll(7) and /proc/self/fdinfo: %s", strerror(-r))
                  : 0;
@@ -579,7 +580,7 @@ bool opener_kill(struct opener *opener)
 void opener_describe_end(const struct opener *opener, char *text, size_t size)
 {
     if (opener->killed)
-        snprintf(text, size, "process %d gave a wrong answer and was killed", (int)opener->pid);
+        snprintf(text, size, "process %d sent an invalid reply and was killed", (int)opener->pid);
     else
         child_describe_end(opener->pid, opener->status, text, size);
 }
@@ -620,9 +621,9 @@ static int start_fail(int code, const char *message, struct error *error)
         const char *sentence;
     } known[] = {
         {EUNATCH, "perfcountd was started without this engine, or for fewer cgroups; restart perfcountd"},
-        {ENOSYS, "this perfcountd is built without counting by BPF"},
+        {ENOSYS, "this perfcountd was built without BPF"},
         {ETIMEDOUT, "the opener does not answer; if it never does, restart perfcountd"},
-        {EPIPE, "the opener is gone; restart perfcountd"},
+        {EPIPE, REASON_OPENER_GONE "; " REASON_OPENER_GONE_REMEDY},
     };
 
     if (*message)
@@ -759,8 +760,7 @@ static int client_off_cpu_start(void *owner, const struct off_cpu_shape *shape, 
         return 0;
     }
     if (r == -EUNATCH)
-        return error_set(error, -EOPNOTSUPP,
-                         "the sampler was enabled after perfcountd had started; restart perfcountd");
+        return error_set(error, -EOPNOTSUPP, REASON_SAMPLER_LATE);
     reply.message[sizeof(reply.message) - 1] = '\0';
     return start_fail(r, r == reply.error ? reply.message : "", error);
 }

@@ -358,9 +358,9 @@ static int check_quota(struct quota *quota, struct error *error)
     int r = quota_check(quota, 0, 1, 2, (uint64_t)2 * OPENER_PROGRAMS_MAX);
 
     if (r == -EDQUOT)
-        return error_set(error, -EBUSY, "%d programs that count cgroups are in memory, which is the limit",
+        return error_set(error, -EBUSY, "%d BPF programs that count cgroups are loaded, which is the limit",
                          OPENER_PROGRAMS_MAX);
-    return r < 0 ? error_set(error, r, "cannot count the programs that count cgroups: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "cannot tell how many BPF programs count cgroups: %s", strerror(-r)) : 0;
 }
 
 static int add_to_quota(struct quota *quota, const struct bpf_maps *maps, struct error *error)
@@ -369,7 +369,7 @@ static int add_to_quota(struct quota *quota, const struct bpf_maps *maps, struct
 
     if (r == 0)
         r = quota_add(quota, 0, maps->records);
-    return r < 0 ? error_set(error, r, "cannot register the maps of the program that counts cgroups: %s%s",
+    return r < 0 ? error_set(error, r, "cannot register the maps of the BPF program that counts cgroups: %s%s",
                              strerror(-r), r == -EUSERS ? "; raise fs.epoll.max_user_watches" : "")
                  : 0;
 }

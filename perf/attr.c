@@ -480,9 +480,10 @@ static int attr_put_words(const struct event *event, const struct attr_words *wo
     attr->kernel.config1 = words->words[1];
     attr->kernel.config2 = words->words[2];
     if (words->words[3] && sizeof(attr->kernel) < PERF_ATTR_SIZE_VER8)
-        return error_set_at(error, -EINVAL, event->offset,
-                            "\"%s\" needs config3, which is known only when built with headers of Linux 6.3 or newer",
-                            event->text);
+        return error_set_at(
+            error, -EINVAL, event->offset,
+            "\"%s\" needs config3, which this perfcountd lacks: build it with headers of Linux 6.3 or newer",
+            event->text);
     if (words->words[3])
         memcpy((char *)&attr->kernel + PERF_ATTR_SIZE_VER7, &words->words[3], sizeof(uint64_t));
     return 0;
@@ -586,10 +587,9 @@ static int check_breakpoint(const struct event *event, const struct attr *attr, 
 {
     if (pmu_kind(attr->pmu->name) != PMU_BREAKPOINT || breakpoint_is_in_user_memory(&attr->kernel))
         return 0;
-    return error_set_at(
-        error, -EINVAL, event->offset,
-        "\"%s\" would watch the kernel's memory, which perfcountd does not do; give an address of a program%s",
-        event->text, sizeof(void *) == 8 ? "" : ", and the modifier u");
+    return error_set_at(error, -EINVAL, event->offset,
+                        "\"%s\" would watch kernel memory, which is not supported; give an address of a program%s",
+                        event->text, sizeof(void *) == 8 ? "" : ", and the modifier u");
 }
 
 int attr_build(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu,

@@ -185,3 +185,10 @@ char *cpuset_format(const struct cpuset *set)
     }
     return buffer_string(&text);
 }
+
+int cpuset_refuse(const struct cpuset *possible, const char *cpus, struct error *error)
+{
+    _cleanup_(freep) char *known = cpuset_format(possible);
+
+    return error_set(error, -EINVAL, "this machine has no CPU %.64s, only %.256s", cpus, known ? known : "");
+}

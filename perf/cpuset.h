@@ -39,6 +39,8 @@ void cpuset_done(struct cpuset *set);
  * error at the offending character; -ENOMEM on failure to allocate.
  */
 int cpuset_parse(const char *text, struct cpuset *ret, struct error *error);
+/* Sets "this machine has no CPU 4, only 0-3". Returns -EINVAL. */
+int cpuset_refuse(const struct cpuset *possible, const char *cpus, struct error *error);
 /* Returns -ERANGE if `cpu` is CPUSET_MAX or more, or -ENOMEM. */
 int cpuset_add(struct cpuset *set, unsigned cpu);
 void cpuset_remove(struct cpuset *set, unsigned cpu);

@@ -168,7 +168,7 @@ static int refuse_type(uint64_t type, size_t offset, struct error *error)
                             "the number of a tracepoint may change at the next boot: write its name, as in "
                             "sched:sched_switch");
     if (type == PERF_TYPE_BREAKPOINT)
-        return error_set_at(error, -EINVAL, offset, "a breakpoint has an address: write it as in mem:0x1000/8:w");
+        return error_set_at(error, -EINVAL, offset, "a breakpoint needs an address: write it as in mem:0x1000/8:w");
     return error_set_at(error, -EINVAL, offset,
                         "the number %" PRIu64
                         " of a PMU may change at the next boot: write its name, as in PMU/config=0x11/ (0 is "
@@ -466,10 +466,10 @@ static int check_no_pattern(const struct event_cursor *cursor, struct error *err
 
     if (text[size] != '*' && text[size] != '?')
         return 0;
-    return error_set_at(error, -EINVAL, cursor->at + size,
-                        "an event is written by its whole name, without \"%c\": \"perfcountd list-events\" lists all "
-                        "events",
-                        text[size]);
+    return error_set_at(
+        error, -EINVAL, cursor->at + size,
+        "patterns such as \"%c\" are not supported in an event: \"perfcountd list-events\" lists the whole names",
+        text[size]);
 }
 
 static int parse_kind(struct event_cursor *cursor, struct event *event, struct error *error)
@@ -559,7 +559,7 @@ static int parse_events_here(struct event_cursor *cursor, struct event_list *lis
     do {
         cursor_skip_space(cursor);
         if (group_starts_here(cursor, &name, &before))
-            return error_set_at(error, -EINVAL, cursor->at, "groups do not nest");
+            return error_set_at(error, -EINVAL, cursor->at, "groups cannot be nested");
         if (list->n == EVENTS_MAX)
             return error_set_at(error, -EINVAL, cursor->at, "a group has at most %d events", EVENTS_MAX);
         if (array_grow(&list->events, list->n) < 0)

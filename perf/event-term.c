@@ -82,7 +82,7 @@ static int unknown_modifier(const struct event_cursor *cursor, struct error *err
     if (c < ' ' || c > '~')
         snprintf(name, sizeof(name), "0x%02x", c);
     return error_set_at(error, -EINVAL, cursor->at,
-                        "unknown modifier \"%s\"; there are u, k, h, G, H, I, p, P, S, D, W and e", name);
+                        "unknown modifier \"%s\"; known are u, k, h, G, H, I, p, P, S, D, W and e", name);
 }
 
 int cursor_parse_modifiers(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error)
@@ -211,7 +211,7 @@ static int parse_quoted(struct event_cursor *cursor, struct event_term *term, st
     while (text[size] >= ' ' && text[size] <= '~' && text[size] != '\'')
         size++;
     if (size == 0 || text[size] != '\'')
-        return error_set_at(error, -EINVAL, cursor->at, "a value in quotes has characters and a second quote");
+        return error_set_at(error, -EINVAL, cursor->at, "expected printable ASCII characters and a closing quote");
     term->text = strndup(text, size);
     cursor->at += size + 2;
     return term->text ? 0 : error_oom(error);
@@ -314,8 +314,8 @@ static const struct {
     {"aux-sample-size", true, "is not supported"},
     {"inherit", false, "is not supported for per-CPU and cgroup counters"},
     {"no-inherit", false, "is not supported for per-CPU and cgroup counters"},
-    {"percore", false, "is perf's own arithmetic: add up the CPUs in a query"},
-    {"metric-id", false, "is perf's own: name the metric by \"name=\""},
+    {"percore", false, "is not supported: add up the CPUs in a query"},
+    {"metric-id", false, "is not supported: name the metric with \"name=\""},
 };
 
 /* Terms whose value is text: the function or file on which a probe is set. */

@@ -250,7 +250,7 @@ static void append_description(struct buffer *help, const struct event *event)
         buffer_appendf(help, "Raw event %s", event->name);
         return;
     case EVENT_TRACEPOINT:
-        buffer_appendf(help, "Passes of the tracepoint %s:%s", event->system, event->name);
+        buffer_appendf(help, "Hits of the tracepoint %s:%s", event->system, event->name);
         return;
     case EVENT_BREAKPOINT:
         buffer_appendf(help, "Accesses to memory at %s", event->name);

@@ -149,7 +149,7 @@ static int machine_load_cpus(struct sys *sys, struct machine *machine, struct er
 
     int r = sys_read_file(sys, online, &text);
     if (r < 0)
-        return error_set(error, r, "%s cannot be read: %s%s", online, strerror(-r),
+        return error_set(error, r, "cannot read %s: %s%s", online, strerror(-r),
                          r == -ENOENT ? "; is /sys mounted?" : "");
     r = cpuset_parse(text, &machine->online, error);
     if (r < 0) {
@@ -157,7 +157,7 @@ static int machine_load_cpus(struct sys *sys, struct machine *machine, struct er
         return r;
     }
     if (cpuset_count(&machine->online) == 0)
-        return error_set(error, -EINVAL, "%s is empty, but some CPU must be online", online);
+        return error_set(error, -EINVAL, "%s is empty, but at least one CPU must be online", online);
     r = sys_read_file(sys, "/sys/devices/system/cpu/possible", &possible);
     /*
      * The list of online CPUs is no substitute for the list of possible ones: a CPU that goes offline would lose its
@@ -167,9 +167,9 @@ static int machine_load_cpus(struct sys *sys, struct machine *machine, struct er
         r = cpuset_parse(possible, &machine->possible, NULL);
     if (r == 0 && cpuset_count(&machine->possible) == 0)
         r = -ENODATA;
-    return r < 0 ? error_set(error, r, "/sys/devices/system/cpu/possible cannot be read: %s; is /sys mounted?",
-                             strerror(-r))
-                 : 0;
+    return r < 0
+               ? error_set(error, r, "cannot read /sys/devices/system/cpu/possible: %s; is /sys mounted?", strerror(-r))
+               : 0;
 }
 
 static int machine_add_pmu(struct machine *machine, struct pmu **pmu)
@@ -346,7 +346,7 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
         return r;
     r = load_pmus(sys, machine);
     if (r < 0 && r != -ENOMEM)
-        return error_set(error, r, DEVICES " cannot be read: %s", strerror(-r));
+        return error_of_file(error, r, "read", DEVICES);
     if (r < 0 || complete_pmus(machine) < 0 || add_absent(machine) < 0 || load_kernel(sys, machine) < 0)
         return error_oom(error);
     probe_extended_types(sys, machine);

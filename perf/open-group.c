@@ -233,11 +233,11 @@ static const struct {
     int error;
     const char *cause;
 } starved_causes[] = {
-    {0, "it did not run since the last reading: other groups or programs hold the counters that it needs"},
+    {0, "it has not run since the last reading: other groups or programs hold the counters that it needs"},
     {-ENODATA, "it is pinned and found no counter, because something else holds it; perfcountd enables it again from "
                "time to time"},
-    {-EBADMSG, "its CPU went away; perfcountd opens it again"},
-    {-ESTALE, "its CPU went away; perfcountd opens it again"},
+    {-EBADMSG, "its CPU went offline; perfcountd opens it again"},
+    {-ESTALE, "its CPU went offline; perfcountd opens it again"},
 };
 
 const char *open_group_explain(int error)

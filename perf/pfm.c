@@ -499,8 +499,8 @@ static int bad_mask(const struct pfm_library *library, const struct pfm_table *t
 
     if (pfm_name_has_level(sought->parsed))
         return error_set_at(error, -ENOENT, offset,
-                            "\"%s\" of an event is not for libpfm4: the modifiers u, k, h, G and H at the end choose "
-                            "whose work is counted",
+                            "\"%s\" is not supported in an event of libpfm4: the modifiers u, k, h, G and H at the end "
+                            "choose whose work is counted",
                             sought->parsed->rest);
     for (int i = 0; i < sought->event.nattrs; i++) {
         pfm_event_attr_info_t attr = {.size = sizeof(attr)};

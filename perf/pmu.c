@@ -323,7 +323,7 @@ static int pmu_load_cpus(struct sys *sys, struct pmu *pmu, const struct cpuset *
         if (r == -ENOENT)
             continue;
         if (r < 0)
-            return error_set(error, r, DEVICE "/%s cannot be read: %s", pmu->name, files[i].file, strerror(-r));
+            return error_set(error, r, "cannot read " DEVICE "/%s: %s", pmu->name, files[i].file, strerror(-r));
         r = cpuset_parse(text, &pmu->cpus, error);
         if (r < 0) {
             error_prefix(error, DEVICE "/%s cannot be understood, \"%.64s\"", pmu->name, files[i].file, text);
@@ -343,7 +343,7 @@ static int load_type(struct sys *sys, struct pmu *pmu, struct error *error)
 
     int r = sys_read_filef(sys, &text, DEVICE "/type", pmu->name);
     if (r < 0)
-        return error_set(error, r, DEVICE "/type cannot be read: %s", pmu->name, strerror(-r));
+        return error_set(error, r, "cannot read " DEVICE "/type: %s", pmu->name, strerror(-r));
     r = number_parse_u64(text, &type);
     if (r < 0 || type > UINT32_MAX)
         return error_set(error, -EINVAL, DEVICE "/type is not the number of a PMU: \"%.32s\"", pmu->name, text);

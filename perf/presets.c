@@ -43,7 +43,7 @@ const struct preset presets[] = {
     },
     {
         .name = "branch",
-        .help = "branches, and those that were predicted wrongly",
+        .help = "branches, and those that were mispredicted",
         .n_variants = 2,
         .variants = {{ARM_PMUV3, .events = "cycles,instructions,br_retired,br_mis_pred_retired,br_pred,br_mis_pred"},
                      {.events = "cycles,instructions,branches,branch-misses"}},
@@ -65,7 +65,7 @@ const struct preset presets[] = {
          * the sum of the first four events.
          */
         .name = "topdown",
-        .help = "the first level of top-down analysis: slots that retired, or were lost to what",
+        .help = "the first level of top-down analysis: slots that retired, and why the others were lost",
         .strict = true,
         .n_variants = 5,
         .variants = {{.listed = "slots",

@@ -12,6 +12,13 @@
 #define REASON_NO_PMU "this machine offers no hardware PMU"
 #define REASON_NO_PMU_REMEDY "a virtual machine needs its host to pass one on, a board a pmu node in its device tree"
 
+/* Cause and remedy after the opener has ended. */
+#define REASON_OPENER_GONE "the opener is gone"
+#define REASON_OPENER_GONE_REMEDY "restart perfcountd"
+
+/* Cause and remedy if the opener was started without the sampler. */
+#define REASON_SAMPLER_LATE "the sampler was enabled after perfcountd had started; restart perfcountd"
+
 /*
  * Writes "permission denied (EACCES): kernel.perf_event_paranoid is 3, ...; grant ..." for `error` (-errno) of an event
  * on `pmu`, which may be NULL. The text always ends with a NUL.

@@ -602,7 +602,7 @@ static int protect(const struct sandbox *sandbox, pid_t parent, struct error *er
         signal(SIGRTMIN, on_parent_end);
     }
     if (prctl(PR_SET_PDEATHSIG, removes ? SIGRTMIN : SIGKILL, 0, 0, 0) < 0)
-        return error_set(error, -errno, "cannot tie the %s's life to the daemon's: %s", policy->name, strerror(errno));
+        return error_set(error, -errno, "cannot make the %s end with the daemon: %s", policy->name, strerror(errno));
     return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon has ended");
 }
 

@@ -488,7 +488,12 @@ static int capture_begin(struct capture *capture, const struct machine *machine,
         r = list_events(capture);
     if (r == 0)
         r = reset_family(capture);
-    return r < 0 ? error_set(error, r, "sampling cannot start: %s", strerror(-r)) : 0;
+    return r < 0 ? capture_refuse(r, error) : 0;
+}
+
+int capture_refuse(int code, struct error *error)
+{
+    return error_set(error, code, "sampling cannot start: %s", strerror(-code));
 }
 
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,

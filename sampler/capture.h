@@ -51,6 +51,9 @@ struct subscriber {
 
 struct capture;
 
+/* Sets "sampling cannot start: Too many open files" for -EMFILE. Returns `code`. */
+int capture_refuse(int code, struct error *error);
+
 /*
  * Opens the rings of all online CPUs, paused. `machine` is borrowed for the call; `off_cpu`, for options of off-CPU
  * time, until the capture is freed. On success, moves the content of `options`. Each record goes to `symbols`, which

@@ -244,7 +244,7 @@ static int begin(struct hindsight *hindsight, const struct machine *machine, con
         r = symbols_scan(hindsight->symbols, 0, on_scanned, hindsight);
     if (r == 0) /* and the cgroups, so that they are known after they were removed */
         cgroup_lookup_scan(hindsight->cgroups);
-    return r < 0 && !error->message[0] ? error_set(error, r, "sampling cannot start: %s", strerror(-r)) : r;
+    return r < 0 && !error->message[0] ? capture_refuse(r, error) : r;
 }
 
 int hindsight_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,

@@ -153,15 +153,20 @@ static bool cgroup_is_gone(const struct record_options *options)
     return options->cgroup && faccessat(options->cgroup_fd, "cgroup.procs", F_OK, 0) < 0 && errno == ENOENT;
 }
 
+int record_options_no_process(uint32_t pid, struct error *error)
+{
+    return error_set(error, -ENOENT, "there is no process %" PRIu32, pid);
+}
+
 int record_options_refused(const struct record_options *options, const struct machine *machine, const struct pmu *pmu,
                            unsigned cpu, int code, struct error *error)
 {
     char reason[480];
 
     if (code == -ESRCH && options->pid)
-        return error_set(error, -ENOENT, "there is no process %" PRIu32, options->pid);
+        return record_options_no_process(options->pid, error);
     if (code == -ENOENT && cgroup_is_gone(options))
-        return error_set(error, -ENOENT, "there is no cgroup %.256s any more", options->cgroup);
+        return error_set(error, -ENOENT, "the cgroup %.256s no longer exists", options->cgroup);
     /*
      * If a hierarchy never had a controller, perf does not know its cgroups. A software event exists on every machine,
      * so here ENOENT does not mean a missing event.
@@ -173,8 +178,7 @@ int record_options_refused(const struct record_options *options, const struct ma
                          cpu, options->events.events[0].text,
                          pmu && pmu->type == PERF_TYPE_SOFTWARE ? "" : "this PMU has no such event, or ");
     if (code == -EUNATCH) /* the opener returns this if it was started without the sampler (opener/protocol.h) */
-        return error_set(error, -EOPNOTSUPP,
-                         "the sampler was enabled after perfcountd had started; restart perfcountd");
+        return error_set(error, -EOPNOTSUPP, REASON_SAMPLER_LATE);
     if ((code == -EOPNOTSUPP || code == -EINVAL) && pmu && !pmu->absent && options->events.events[0].precise) {
         return error_set(error, -EINVAL, "cpu %u %s: the PMU has no samples as precise as that (%s); ask for fewer p",
                          cpu, options->events.events[0].text, reason_name(code));
@@ -227,16 +231,14 @@ int client_event_check(const struct config_sampler *config, const struct machine
     if (event->kind == EVENT_TRACEPOINT)
         return is_listed(config, event) ? 0
                                         : error_set(error, -EACCES,
-                                                    "event: \"%s\" is not for clients: they may name only the "
-                                                    "tracepoints that sampler.tracepoints "
-                                                    "of the configuration lists",
+                                                    "event: \"%s\" is not allowed: clients may name only the "
+                                                    "tracepoints of sampler.tracepoints in the configuration",
                                                     event->text);
     if (event->kind != EVENT_BREAKPOINT && only_counts(machine, event))
         return 0;
     return error_set(
         error, -EACCES,
-        "event: \"%s\" is not for clients: only the configuration may name probes, breakpoints and PMUs that "
-        "trace",
+        "event: \"%s\" is not allowed: only the configuration may name probes, breakpoints and PMUs that trace",
         event->text);
 }
 
@@ -502,15 +504,16 @@ static int record_options_set_cpus(struct record_options *options, const struct 
     if (cpuset_count(&options->cpus) == 0)
         return error_set(error, -EINVAL, "parameter \"cpu\": the list names no CPU");
     if (cpuset_count(&rest) > 0) {
-        _cleanup_(freep) char *possible = cpuset_format(&machine->possible);
-        return error_set(error, -EINVAL, "parameter \"cpu\": there is no CPU %d on this machine, only %.256s",
-                         cpuset_next(&rest, -1), possible ? possible : "others");
+        _cleanup_(freep) char *unknown = cpuset_format(&rest);
+        cpuset_refuse(&machine->possible, unknown ? unknown : "", error);
+        error_prefix(error, "parameter \"cpu\"");
+        return -EINVAL;
     }
     cpuset_subtract(&options->cpus, &rest);
     CPUSET_FOREACH (cpu, &options->cpus)
         if (cpuset_has(&machine->online, (unsigned)cpu))
             return 0;
-    return error_set(error, -EINVAL, "CPU %s is offline", request->cpus);
+    return error_set(error, -EINVAL, "parameter \"cpu\": CPU %s is offline", request->cpus);
 }
 
 static int record_options_set_process(struct record_options *options, const struct sys *sys,
@@ -521,11 +524,9 @@ static int record_options_set_process(struct record_options *options, const stru
     options->pid = request->pid;
     if (!options->pid)
         return 0;
-    if (request->cgroup)
-        return error_set(error, -EINVAL, "pid and cgroup exclude each other");
     snprintf(path, sizeof(path), "%s/proc/%" PRIu32 "/task", sys->root, options->pid);
     if (access(path, F_OK) < 0 && errno == ENOENT) /* EPERM: the process exists, but /proc hides it */
-        return error_set(error, -ENOENT, "there is no process %" PRIu32, options->pid);
+        return record_options_no_process(options->pid, error);
     return 0;
 }
 
@@ -546,6 +547,8 @@ static int record_options_set_cgroup(struct record_options *options, struct sys 
 
     if (!request->cgroup)
         return 0;
+    if (request->pid)
+        return error_set(error, -EINVAL, "pid and cgroup exclude each other");
     if (!path_is_plain(request->cgroup))
         return error_set(error, -EINVAL, "\"%.256s\" is not a path from the root of the cgroups, such as /system.slice",
                          request->cgroup);
@@ -884,8 +887,6 @@ int record_options_of_past(const struct record_options *taken, struct sys *sys, 
     if (refused)
         return error_set(error, -EINVAL, "parameter \"%s\": \"last\" gives the samples of %s that were already taken",
                          refused, taken->events.events[0].text);
-    if (request->pid && request->cgroup)
-        return error_set(error, -EINVAL, "pid and cgroup exclude each other");
     int r = record_options_parse_events(&options, taken->events.events[0].text, error);
     if (r == 0)
         r = record_options_set_cpus(&options, machine, request, error);

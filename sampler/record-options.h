@@ -74,6 +74,8 @@ bool record_options_tracks(const struct record_options *options);
  */
 void record_options_bind_tracking(const struct record_options *options, struct record_group *ret);
 
+/* Sets "there is no process PID". Returns -ENOENT. */
+int record_options_no_process(uint32_t pid, struct error *error);
 /*
  * Fills in a sentence that says why the kernel refused, with `code` (-errno), to open the options on `cpu`. `pmu` may
  * be NULL. Returns the error for the client: -EINVAL if this machine does not have what the request asks for, -ENOENT

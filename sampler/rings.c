@@ -295,7 +295,7 @@ static int threads_list(struct threads *threads, struct sys *sys, const struct r
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", options->pid);
     int r = sys_list_directory(sys, path, &names, &n);
     if (r < 0)
-        return error_set(error, -ENOENT, "there is no process %" PRIu32, options->pid);
+        return record_options_no_process(options->pid, error);
     threads->tids = calloc(MAX(n, 1), sizeof(*threads->tids));
     for (size_t i = 0; i < n && threads->tids; i++)
         if (number_parse_u64(names[i], &tid) == 0)

@@ -270,7 +270,7 @@ static void configure_hindsight(struct sampler *sampler)
     if (r == 0)
         r = need_cgroups(sampler);
     if (r < 0)
-        error_set(&error, r, "sampling cannot start: %s", strerror(-r));
+        capture_refuse(r, &error);
     else
         r = hindsight_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, sampler->cgroups,
                            sampler->config, &sampler->hindsight, &error);
@@ -356,7 +356,7 @@ static int sampler_refuse(const struct sampler *sampler, struct error *error)
 int sampler_admit(const struct sampler *sampler, enum trust trust, struct error *error)
 {
     if (sampler->ending)
-        return error_set(error, -EBUSY, "perfcountd is ending");
+        return error_set(error, -EBUSY, "perfcountd is shutting down");
     if (!sampler->config->enabled)
         return error_set(
             error, -EOPNOTSUPP,
@@ -378,7 +378,7 @@ static int check_limits(const struct sampler *sampler, const struct record_reque
                          request->seconds, config->max_seconds);
     if (sampler->n_clients >= config->max_clients)
         return error_set(error, -EBUSY,
-                         "%zu clients have samples already, as many as sampler.max_clients allows; try again later",
+                         "as many clients have samples already as sampler.max_clients allows, %zu; try again later",
                          sampler->n_clients);
     return 0;
 }
@@ -440,7 +440,7 @@ static int get_capture(struct sampler *sampler, struct record_options *options, 
     r = capture_pause(capture, sampler->paused);
     if (r < 0) {
         capture_free(capture);
-        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+        return capture_refuse(r, error);
     }
     sampler->captures[sampler->n_captures++] = capture;
     *ret = capture;

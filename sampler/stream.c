@@ -617,7 +617,7 @@ int stream_open(struct sampler *sampler, const struct record_request *request, c
     capture_subscribe(stream->client.capture, &stream->subscriber);
     r = symbols_scan(stream->client.symbols, request->pid, stream_on_scanned, stream);
     if (r < 0)
-        return error_set(error, r, "the processes that run cannot be read from /proc: %s", strerror(-r));
+        return error_set(error, r, "cannot read the running processes from /proc: %s", strerror(-r));
     *ret = steal(stream);
     return 0;
 }

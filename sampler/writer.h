@@ -107,13 +107,12 @@ struct writer_end {
  */
 #define WRITER_BRIEF                                                                                                   \
     "%" PRIu64                                                                                                         \
-    " waits of the whole machine were shorter than the threshold, and are left out: %.3f s together (parameter "       \
-    "\"threshold\")"
-#define WRITER_MISSED "%" PRIu64 " waits have no stack, since the kernel could not take it, and are left out"
+    " wait%s of the whole machine shorter than the threshold left out: %.3f s together (parameter \"threshold\")"
+#define WRITER_MISSED "%" PRIu64 " wait%s left out, since the kernel could not take the stack"
 
 /* A format string that tells the client that sampling was throttled, and how often. */
 #define WRITER_THROTTLED                                                                                               \
-    "the kernel throttled sampling %" PRIu64 " times, and samples are missing there: ask for a lower frequency or a "  \
+    "the kernel throttled sampling %" PRIu64 " time%s, and samples are missing there: ask for a lower frequency or a " \
     "longer period, or raise kernel.perf_event_max_sample_rate"
 
 struct writer {

@@ -578,18 +578,17 @@ const char *symbols_reason_user(const struct symbols *symbols)
     if (dsos_library_is_missing(symbols->dsos))
         return elf_symbols_remedy();
     if (symbols->waiters.denied)
-        return "the names and mappings of some programs that were running before are not known, since /proc hides them "
-               "from perfcountd; run it with sudo, or grant CAP_SYS_PTRACE; with systemd see sampler.conf";
+        return "the names and mappings of some programs that were already running are not known, since /proc hides "
+               "them from perfcountd; run it with sudo, or grant CAP_SYS_PTRACE; with systemd see sampler.conf";
     if (dsos_have_hung(symbols->dsos))
-        return "the symbols of some users' programs are not known: a file of theirs did not answer, and perfcountd "
-               "leaves "
-               "their files alone for an hour";
+        return "the symbols of some users' programs are not known: reading a file of theirs timed out, and perfcountd "
+               "reads none of their files for an hour";
     if (symbols->waiters.failed || dsos_have_failed(symbols->dsos))
-        return "the symbols of some programs are not known: memory or open files were short, and they are tried again; "
-               "or the process that reads them ended over a file";
+        return "the symbols of some programs are not known: memory or open files ran out, and perfcountd will retry; "
+               "or the process that reads symbols failed on a file";
     if (dsos_were_cut(symbols->dsos))
-        return "of large programs only the largest functions are known, since all of their symbols would need more "
-               "memory than sampler.memory of the configuration";
+        return "only the largest functions of large programs are known, since all of their symbols would need more "
+               "memory than sampler.memory of the configuration allows";
     return NULL;
 }
 

@@ -269,7 +269,7 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
                           view->reverse ? ", reversed" : "");
     write_filter(view, frame);
     if (scene->table && n && sort < top_column_count() && !top_table_has(scene->table, sort) && !*scene->error)
-        top_frame_appendf(frame, TOP_WARNING, "  nothing here has %s (%s)%s", top_column_at(sort)->title, why,
+        top_frame_appendf(frame, TOP_WARNING, "  no row has %s (%s)%s", top_column_at(sort)->title, why,
                           frame->height ? "; P sorts by %CPU" : "");
     if (failed && !*scene->error)
         top_frame_appendf(frame, TOP_WARNING, "  the collector %s fails (%s)", failed, why);

@@ -253,7 +253,7 @@ int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply 
     int r = parse_head(data, size, &head);
 
     if (r == -EBADMSG)
-        return error_set(error, r, "the answer is not what HTTP/1.0 has");
+        return error_set(error, r, "the answer is not HTTP");
     if (r == -EAGAIN && size > TOP_REPLY_HEAD_MAX)
         return error_set(error, -EMSGSIZE, "the head of the answer has more than %d KiB", TOP_REPLY_HEAD_MAX / 1024);
     if (size > TOP_REPLY_MAX || (r == 0 && head.length > TOP_REPLY_MAX))
@@ -276,13 +276,13 @@ int top_reply_document(const struct top_address *address, const struct top_reply
     int r = 0;
 
     if (reply->status == 401)
-        r = error_set(error, -EACCES, "it wants a password, which is not supported here: %s",
-                      address->path ? "run this as root, whom it asks for none" : "use its unix socket, as root");
+        r = error_set(error, -EACCES, "it requires a password, which is not supported here: %s",
+                      address->path ? "run this as root, who needs none" : "use its unix socket, as root");
     else if (reply->status != 200)
         r = error_set(error, reply->status == 404 ? -ENOENT : -EPROTO, "it answered %u%s%.400s", reply->status,
                       text ? ": " : "", text ? text : "");
     else if (!json_is_object(document))
-        r = error_set(error, -EBADMSG, "its answer is no JSON document: is it perfcountd?");
+        r = error_set(error, -EBADMSG, "its answer is not JSON: is it perfcountd?");
     if (r == 0)
         *ret = document;
     else

@@ -206,8 +206,8 @@ static int open_window(struct top_screen *screen, const char *type, struct error
     screen->terminal = ncurses->newterm(NULL, stdout, stdin);
     if (!screen->terminal)
         return error_set(error, -ENODEV,
-                         "this type of terminal is not known here: TERM is \"%.64s\"; set it to one "
-                         "that is, as in TERM=xterm, or print plain text by --count=1",
+                         "the type of the terminal is unknown: TERM is \"%.64s\"; set it to one that is, as in "
+                         "TERM=xterm, or print plain text by --count=1",
                          type);
     screen->window = *capability_text(screen, "cup") ? ncurses->newwin(0, 0, 0, 0) : NULL;
     if (!screen->window)
@@ -250,7 +250,7 @@ int top_screen_open(struct top_screen **ret, struct error *error)
         return r;
     r = top_terminal_arm(STDOUT_FILENO);
     if (r < 0)
-        return error_set(error, r, "the modes of the terminal cannot be read: %s", strerror(-r));
+        return error_set(error, r, "cannot read the modes of the terminal: %s", strerror(-r));
     r = open_window(screen, type && *type ? type : "", error);
     if (r < 0)
         return r;

@@ -296,11 +296,11 @@ static int open_terminal(struct top_loop *loop, struct error *error)
     if (r == 0)
         r = top_screen_open(&loop->screen, error);
     else
-        error_set(error, r, "signals cannot be waited for: %s", strerror(-r));
+        error_set(error, r, "cannot wait for signals: %s", strerror(-r));
     if (r < 0)
         return r;
     r = sd_event_add_io(loop->event, &loop->input, STDIN_FILENO, EPOLLIN, loop_on_input, loop);
-    return r < 0 ? error_set(error, r, "keys cannot be waited for: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "cannot wait for keys: %s", strerror(-r)) : 0;
 }
 
 /* Names are in alphabetical order by default, numbers with the largest first. */

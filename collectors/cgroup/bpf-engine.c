@@ -240,8 +240,8 @@ static int engine_attach(const struct bpf_engine *bpf, bool attached, struct err
     int r = bpf->calls->attach(bpf->calls->owner, attached);
 
     return r == 0 ? 0
-                  : error_set(error, r, "cannot %s the program that counts cgroups: %s", attached ? "attach" : "detach",
-                              strerror(-r));
+                  : error_set(error, r, "cannot %s the BPF program that counts cgroups: %s",
+                              attached ? "attach" : "detach", strerror(-r));
 }
 
 /*
@@ -668,9 +668,7 @@ static int bpf_read_all(struct cgroup_engine *engine, const struct collector_env
 {
     (void)env;
     if (bpf_engine_is_lost(engine->bpf))
-        return error_set(error, -EPIPE,
-                         "the opener is gone, and with it the program in the kernel that counts cgroups; restart "
-                         "perfcountd");
+        return error_set(error, -EPIPE, REASON_OPENER_GONE "; " REASON_OPENER_GONE_REMEDY);
     bpf_engine_read(engine->bpf);
     for (size_t i = 0; i < n; i++)
         if (counts[i]->node) {

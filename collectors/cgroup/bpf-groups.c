@@ -245,11 +245,10 @@ static int make_spans(struct bpf_groups *groups, const struct collector_env *env
     if (r < 0)
         return error_oom(error);
     if (groups->events > BPF_EVENTS_MAX || groups->groups > BPF_GROUPS_MAX)
-        return error_set(
-            error, -E2BIG,
-            "collectors.cgroup.groups are %u events in %u perf groups here, and by BPF at most %u in %u are "
-            "counted: use fewer, or collectors.cgroup.engine: perf",
-            groups->events, groups->groups, BPF_EVENTS_MAX, BPF_GROUPS_MAX);
+        return error_set(error, -E2BIG,
+                         "collectors.cgroup.groups need %u events in %u perf groups here, and the engine bpf counts at "
+                         "most %u in %u: use fewer, or collectors.cgroup.engine: perf",
+                         groups->events, groups->groups, BPF_EVENTS_MAX, BPF_GROUPS_MAX);
     return 0;
 }
 
@@ -442,8 +441,7 @@ int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struc
         any |= r == 0;
     }
     return failed == 0 ? any
-                       : error_set(error, failed, "cannot give the counters to the program in the kernel: %s",
-                                   strerror(-failed));
+                       : error_set(error, failed, "cannot pass the counters to the BPF program: %s", strerror(-failed));
 }
 
 void bpf_run_clear_cpus(struct bpf_run *run)
@@ -466,7 +464,7 @@ static int run_map(struct bpf_run *run, const struct bpf_maps *maps, struct erro
 
     sys_close(run->sys, maps->counts);
     sys_close(run->sys, maps->records);
-    return r < 0 ? error_set(error, r, "cannot map what the program in the kernel counts: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "cannot map the counts of the BPF program: %s", strerror(-r)) : 0;
 }
 
 int bpf_run_new(struct sys *sys, const struct bpf_calls *calls, const struct bpf_shape *shape,
@@ -631,9 +629,10 @@ static int run_test_cpu(struct bpf_run *run, struct bpf_groups *groups, unsigned
             return 0;
     }
     if (!exact)
-        return error_set(error, -EBADE, "the program in the kernel does not say what runs on CPU %u", cpu);
+        return error_set(error, -EBADE, "the BPF program does not report what runs on CPU %u", cpu);
     return error_set(error, -EBADE,
-                     "the program in the kernel gave %" PRIu64 " to cgroups on CPU %u where a counter says %" PRIu64,
+                     "the BPF program attributed %" PRIu64
+                     " to cgroups on CPU %u, where a counter has counted %" PRIu64,
                      sum->sums[word], cpu, after.words[word] - before.words[word]);
 }
 

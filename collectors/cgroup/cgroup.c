@@ -234,7 +234,7 @@ static int cgroup_report_dropped(const struct collector_env *env, const struct c
     if (!no_room[0])
         return cgroup_add_failure(env, failures, "limit",
                                   "some are not watched, because collectors.cgroup.max_cgroups or the limit of open "
-                                  "files (LimitNOFILE, ulimit -n) is reached; /api/v1/cgroups names them");
+                                  "files (LimitNOFILE=, ulimit -n) is reached; /api/v1/cgroups names them");
     snprintf(message, sizeof(message), "some are not watched, which /api/v1/cgroups names: %s", no_room);
     return cgroup_add_failure(env, failures, "limit", message);
 }

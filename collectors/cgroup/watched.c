@@ -7,6 +7,7 @@
 #include "collectors/cgroup/bpf-engine.h"
 #include "collectors/cgroup/counts.h"
 #include "config/keys.h"
+#include "perf/reason.h"
 #include "perf/sys.h"
 #include "perf/user-read.h"
 #include "process/memory-limit.h"
@@ -197,10 +198,10 @@ static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_e
 {
     if (hierarchy->kind == HIERARCHY_V1)
         return error_set(error, -EOPNOTSUPP,
-                         "the program in the kernel knows only cgroup v2, and this is v1; boot with "
+                         "the BPF program supports only cgroup v2, and this is v1; boot with "
                          "systemd.unified_cgroup_hierarchy=1, or set collectors.cgroup.engine to perf");
     if (!bpf_is_available(env->bpf))
-        return error_set(error, -ENOSYS, "this process cannot load a program into the kernel");
+        return error_set(error, -ENOSYS, "this process cannot load a BPF program");
     int r = bpf_engine_new(env, hierarchy->namespaced, &engine->bpf, error);
     if (r == 0)
         engine->type = &cgroup_engine_bpf;
@@ -236,7 +237,7 @@ int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_en
     if (engine->asked != env->config->cgroup.engine)
         return error_set(error, -ESTALE, "another engine is configured");
     if (engine->bpf && bpf_engine_is_lost(engine->bpf))
-        return error_set(error, -EPIPE, "the opener is gone; restart perfcountd");
+        return error_set(error, -EPIPE, REASON_OPENER_GONE "; " REASON_OPENER_GONE_REMEDY);
     return engine->bpf ? bpf_engine_resume(engine->bpf, env, error) : 0;
 }
 

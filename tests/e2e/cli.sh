@@ -96,9 +96,9 @@ help|--help=yes
 soon|stat --interval=soon
 --limit: .*1 to 10000.*"none"|stat --limit=none
 --cgroup=container: |stat --cgroup=container=[a
-"sleep".*behind "--"|stat sleep 1
-no command behind "--"|stat --
-no command behind "--"|record -o x.svg --
+"sleep".*after "--"|stat sleep 1
+no command after "--"|stat --
+no command after "--"|record -o x.svg --
 --last cannot be used with --frequency|record -o x.svg --last=1m --frequency=9
 --interval cannot be used with a command|stat --interval=1s -- true
 --order cannot be used without --sort|stat --order=asc
@@ -204,7 +204,7 @@ equals "the daemon logs the warning once" "$(grep -c 'http_server_config.http2: 
 stop_daemon
 printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
 printf 'tls_server_config: {cert_file: x.crt, key_file: x.key}\n' >"$bad"
-refuses "a missing certificate is rejected" "^$bad: cert_file \"$scratch/x.crt\" .*No such file" \
+refuses "a missing certificate is rejected" "^$bad: cannot read cert_file \"$scratch/x.crt\": No such file" \
     check-config --web.config.file="$bad"
 mkdir -p "$scratch/sub"
 printf 'basic_auth_users:\n  alice: hunter2\n' >"$scratch/sub/web.yml"
@@ -260,7 +260,7 @@ equals "stat: exit status" "$status" 0
 holds "stat shows rates" grep -q context.switches "$scratch/out"
 equals "stat lists the events separately that plan does not find" \
     "$(sed -n 's/^not counted: //p' "$scratch/err")" \
-    "$("$PERFCOUNTD" plan | sed -n '/^not counted:$/,$ s/^  //p')"
+    "$("$PERFCOUNTD" plan | sed -n '/^not counted:/,$ s/^  //p')"
 try stat --interval 100ms --count 2 --json
 equals "stat --json: exit status" "$status" 0
 equals "stat --json prints a document for each reading" "$(jq -s length "$scratch/out")" 2
@@ -297,7 +297,7 @@ for command in "" "${commands[@]}"; do
         timeout 60 "$PERFCOUNTD" $arguments $format >/dev/full 2>"$scratch/err" </dev/null || status=$?
         equals "$arguments $format to a full disk: exit status" "$status" 1
         equals "one sentence says why: $arguments $format" "$(grep -v '^not counted: ' "$scratch/err")" \
-            "perfcountd: cannot write to standard output: No space left on device"
+            "perfcountd: cannot write standard output: No space left on device"
     done
 done
 for file in /dev/full "$scratch/missing/report.txt"; do
@@ -464,6 +464,16 @@ eventually 60 listening_or_dead
 url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
 equals "the telemetry path of the file is used" "$(status_of /file)" 200
 stop_daemon
+missing=$scratch/missing.yaml
+printf 'collectors: {cpu: {groups: [%s]}}\n' \
+    '{name: a, events: "cs,sched:no_such"}, {name: b, events: "cpu-migrations,sched:no_such"}' >"$missing"
+start_daemon --config.file="$missing"
+hint=$(grep -o '[0-9]* events are not counted, see .*"' "$daemon_log")
+stop_daemon
+matches "the log names the plan of its configuration" "$hint" ", see \"perfcountd plan --config.file=$missing\""
+try plan --config.file="$missing"
+equals "plan counts as many events that are not counted" \
+    "$(sed -n 's/^not counted: \([0-9]* events\) .*/\1/p' "$scratch/out") are not counted" "${hint%%,*}"
 start_daemon --config.file="$good" --web.telemetry-path=/flag
 equals "a flag overrides the file" "$(status_of /flag)" 200
 stop_daemon

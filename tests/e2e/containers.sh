@@ -117,7 +117,7 @@ check_reader() {
 }
 
 # Matches a container without a name whose reason is the state file or the runtime, not that the lookup is pending.
-explained='^- (the state file of its runtime (is not what|is too large)|its runtime has given it no name).*; '
+explained='^- (the state file of its runtime (has an unsupported format|is too large)|its runtime has given it no name).*; '
 
 # check_bad_files NAME: malformed state files do not stop the reader, and the reason is reported.
 # tests/unit/test-state-formats.c has more of them.
@@ -284,7 +284,7 @@ holds "a reader is running" [ -n "$reader" ]
 equals "the status names the reader" "$(get /api/v1/status | jq -c .reader)" '{"state":"running","pid":'"$reader"'}'
 kill -KILL "$reader"
 holds "the log says that the reader is gone" eventually 60 grep -q \
-    "the reader of containers' names is gone: process $reader was ended by signal 9 (Killed)" "$daemon_log"
+    "the reader of container names is gone: process $reader was ended by signal 9 (Killed)" "$daemon_log"
 equals "the status says so" "$(get /api/v1/status | jq -c .reader)" '{"state":"lost","pid":null}'
 equals "names are kept" "$(names_of "$in_ann" container)" web
 fault "$below$in_ann" 100

@@ -74,7 +74,7 @@ for format in folded perf.data pb.gz; do
     within_shares "$format" "$scratch/parts" 4
 done
 matches "it says for how long" "$said" 'perfcountd: [0-9]+ samples of off-cpu in'
-matches "and what is left out" "$said" '[0-9]+ waits of the whole machine were shorter than the threshold, and are left out: [0-9.]+ s'
+matches "and what is left out" "$said" '[0-9]+ waits? of the whole machine shorter than the threshold left out: [0-9.]+ s'
 equals "pprof: the types of its values" "$(awk '$1 == "sample_type" { print $2 }' "$scratch/fields" | xargs)" \
     "waits/count off_cpu/nanoseconds"
 contains "a task that sleeps" "$(states_of sleep_part)" sleeping

@@ -587,7 +587,7 @@ if shows_kernel env; then
     compares "kernel symbols are found" "$(kernel_symbols) > 0"
     # Other programs of this machine may be large.
     equals "the header has no note about missing symbols" \
-        "$(note | grep -v '^of large programs only the largest functions')" ""
+        "$(note | grep -v '^only the largest functions of large programs')" ""
 fi
 symboliser=$(child_named perfcountd-symb)
 holds "a symboliser process is running" test -n "$symboliser"

@@ -175,7 +175,7 @@ compares "addresses without a symbol so far are counted" "$early >= $(jq -r --ar
     'select(.type == "sample") | .callchain[]?, . | select(.module == $file and .symbol == "[unknown]") | 1' \
     "$scratch/early" | wc -l) && $early > 0"
 contains "a note in the end record says so" "$(jq -r 'select(.type == "end") | .notes[]' "$scratch/early")" \
-    "$early addresses have no symbol, since the tables"
+    "addresses without a symbol: $early, because the symbol tables"
 
 # --- events that clients may name: none ends the daemon or affects a program
 
@@ -201,7 +201,7 @@ for event in "uprobe/path=$probed,offset=$offset/" "uprobe/path=$probed,offset=0
     syscalls:sys_enter_openat tracepoint/config=1/ '{cpu-clock,mem:0x1000:w}' '{cpu-clock,sched:sched_process_fork}'; do
     answers "$event" 403
 done
-contains "the message has the reason" "$(get '/api/v1/samples?event=mem:0x1000:w' | jq -r .error)" "is not for clients"
+contains "the message has the reason" "$(get '/api/v1/samples?event=mem:0x1000:w' | jq -r .error)" "is not allowed: only the configuration"
 holds "the program is still running" running "$started"
 equals "the daemon still answers" "$(status_of /-/healthy)" 200
 stop_daemon

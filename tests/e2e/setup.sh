@@ -57,14 +57,14 @@ rm "$dropin/local.conf"
 printf '[Service]\nNice=1\n' >"$dropin/local.conf"
 try --password
 matches "and so is a web configuration that is none" "$status $out" \
-    '^1 .*/etc/perfcountd/web.yml cannot get a user, and nothing was changed: '
+    '^1 .*/etc/perfcountd/web.yml: cannot add a user, and nothing was changed: '
 equals "which is as it was" "$(cat /etc/perfcountd/web.yml)" mine
 echo 'basic_auth_users: {bob: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}' >/etc/perfcountd/web.yml
 try --password
 matches "and one with users" "$status $out" '^1 .*/etc/perfcountd/web.yml has basic_auth_users already.*nothing was changed'
 ln -sf /etc/passwd /etc/perfcountd/web.yml
 try --password
-matches "and a link" "$status $out" '^1 .*/etc/perfcountd/web.yml, .*, is no file that can be changed.*nothing was changed'
+matches "and a link" "$status $out" '^1 .*/etc/perfcountd/web.yml, .*, is not a regular file.*nothing was changed'
 lacks "no group was made" '^perfcountd:' /etc/group
 rm /etc/perfcountd/web.yml
 try --listen=nowhere

@@ -266,11 +266,11 @@ configure "min_version: TLS14"
 holds "an invalid configuration is logged with its line" eventually 60 has_logged 'web.yml:4:'
 matches "the previous configuration stays in effect" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
 kill -HUP "$daemon_pid"
-holds "a reload says so too" eventually 60 has_logged 'the old configuration stays in use'
+holds "a reload says so too" eventually 60 has_logged 'the previous configuration stays in effect'
 equals "the reload changes nothing" "$(status_of /-/healthy)" 200
 : >"$web"
 holds "an empty file, which may still be being written, is logged" eventually 60 has_logged \
-    'web.yml: the file is empty.*stay in force'
+    'web.yml: the file is empty.*stays in effect'
 matches "an empty file does not disable TLS" "$(hello -tls1_3)" 'New, TLSv1.3'
 configure
 kill -HUP "$daemon_pid"
@@ -343,8 +343,8 @@ while IFS='|' read -r name prepare expected; do
     matches "$name: the log names the error" "$(cat "$daemon_log")" "$expected"
     equals "$name: there is one line" "$(wc -l <"$daemon_log")" 1
 done <<'END'
-a key that is not there|rm "$pki/live.key"|key_file ".*pki/live.key" cannot be read: No such file or directory
-a directory|rm "$pki/live.key"; mkdir "$pki/live.key"|key_file ".*pki/live.key" cannot be read: Is a directory
+a key that is not there|rm "$pki/live.key"|cannot read key_file ".*pki/live.key": No such file or directory
+a directory|rm "$pki/live.key"; mkdir "$pki/live.key"|cannot read key_file ".*pki/live.key": Is a directory
 END
 if [ "$(id -u)" -eq 0 ]; then
     deploy server
@@ -356,7 +356,7 @@ if [ "$(id -u)" -eq 0 ]; then
         --web.listen-address=127.0.0.1:0 >"$scratch/denied" 2>&1
     equals "an unreadable key: exit status" "$?" 2
     matches "an unreadable key: the message" "$(cat "$scratch/denied")" \
-        'live.key" cannot be read: permission denied \(EACCES\) for user 65534'
+        'cannot read key_file ".*live.key": permission denied \(EACCES\) for user 65534'
 fi
 
 deploy second

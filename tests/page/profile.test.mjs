@@ -151,7 +151,7 @@ test("a recording beyond the limit is refused", () => session.see("#profile?seco
         }
         await view.page.bringToFront();
         await view.press("Record");
-        await view.sees(/2 clients have samples already.*Record again later/, "main [role=alert]");
+        await view.sees(/clients have samples already as sampler.max_clients allows, 2.*Record again later/, "main [role=alert]");
     }))));
 
 // --- off-CPU time

@@ -48,7 +48,7 @@ prlimit --pid "$daemon_pid" --nofile="$(open_files):"
 pressed EMFILE 'LimitNOFILE='
 configure first second
 kill -HUP "$daemon_pid"
-holds "EMFILE: a reload has finished" eventually 60 grep -qE 'configuration reloaded|stays in use' "$daemon_log"
+holds "EMFILE: a reload has finished" eventually 60 grep -qE 'configuration reloaded|stays in effect' "$daemon_log"
 prlimit --pid "$daemon_pid" --nofile="$before:"
 kill -HUP "$daemon_pid" # the next reload opens what this one could not
 relieved EMFILE second
@@ -70,7 +70,7 @@ inject "$daemon_pid" $calls,pipe2
 [ -z "$opener" ] || inject "$opener" perf_event_open,$calls
 pressed ENFILE 'fs.file-max'
 kill -HUP "$daemon_pid"
-says "ENFILE: why a reload fails" 'Too many open files in system; the old configuration stays in use'
+says "ENFILE: why a reload fails" 'Too many open files in system; the previous configuration stays in effect'
 kill -TERM "${tracers[@]}"
 wait "${tracers[@]}" 2>/dev/null
 relieved ENFILE first

@@ -115,7 +115,7 @@ answers=$(crowd 10)
 echo "    10 clients at once: $(head -n 1 <<<"$answers")"
 holds "each of 10 clients at once gets the document or 503" only_clear "$answers"
 contains "a document that does not fit is rejected" "$answers" 503:
-matches "the message has the remedy" "$answers" 'no memory for this reply.*MemoryMax='
+matches "the message has the remedy" "$answers" 'out of memory for this reply.*MemoryMax='
 equals "a part of the document is served" "$(status_of "/api/v1/counters?cgroup=$below/c0000*")" 200
 equals "the kernel killed no process" "$(killed)" 0
 no_limit

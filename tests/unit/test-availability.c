@@ -49,8 +49,8 @@ static const struct {
      "armv8_cortex_a55", "not_counted", "no group counts "},
     {"apart", fake_machine_one_pmu, CPU("[{name: a, events: cycles}, {name: b, events: instructions}]"), "ipc", "cpu",
      "cpu", "apart",
-     "instructions is in the group \"b\", cycles is in the group \"a\", and events are counted at the same time only "
-     "in one group: put them into one"},
+     "instructions is in the group \"b\", cycles is in the group \"a\", and only events of one group are counted at "
+     "the same time: put them into one"},
     {"a group that is too large", fake_machine_two_counters,
      CPU("[{name: a, events: 'cycles,branches,instructions,branch-misses'}]"), "ipc", "cpu", "cpu", "split",
      "instructions is in the group \"a-2\", cycles is in the group \"a\", a part that did not fit the counters of cpu"},

@@ -135,7 +135,7 @@ static void make_directory(unsigned i)
 
 TEST(test_choice)
 {
-    static const char program[] = "the program in the kernel knows only cgroup v2";
+    static const char program[] = "the BPF program supports only cgroup v2";
     static const struct {
         const char *in_engine;
         bool in_bpf;
@@ -154,7 +154,7 @@ TEST(test_choice)
         {"perf", true, HIERARCHY_V1, 0, 0, ENGINE_PERF, ""},
         {"bpf", true, HIERARCHY_V2, -EPERM, -EPERM, ENGINE_PERF, "collectors.cgroup.engine is bpf: no"},
         {"bpf", false, HIERARCHY_V2, 0, -ENOSYS, ENGINE_PERF, "collectors.cgroup.engine is bpf: this process cannot"},
-        {"bpf", true, HIERARCHY_V1, 0, -EOPNOTSUPP, ENGINE_PERF, "collectors.cgroup.engine is bpf: the program"},
+        {"bpf", true, HIERARCHY_V1, 0, -EOPNOTSUPP, ENGINE_PERF, "collectors.cgroup.engine is bpf: the BPF program"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
@@ -196,7 +196,7 @@ TEST(test_disagreement)
     fake->bpf_calls.attach = attach_and_spoil;
     play_init_on(fake, "engine: auto");
     assert_int_equal(play.set.engine.type->number, ENGINE_PERF);
-    assert_non_null(strstr(play.set.engine.reason.message, "does not say what runs on CPU 0"));
+    assert_non_null(strstr(play.set.engine.reason.message, "does not report what runs on CPU 0"));
     play_done();
 }
 
@@ -383,7 +383,7 @@ TEST(test_attach_fails)
     play_dispatch();
     int r = set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error);
     assert_int_equal(r, -EBADE);
-    assert_non_null(strstr(error.message, "cannot attach the program"));
+    assert_non_null(strstr(error.message, "cannot attach the BPF program"));
     assert_true(bpf_engine_is_stale(set->engine.bpf));
     play_done();
 }

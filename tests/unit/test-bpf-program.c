@@ -372,7 +372,7 @@ static const struct {
     const char *out_message; /* the beginning of the message */
 } cases[] = {
     {"as it is", as_it_is, {SHAPE}, 0, ""},
-    {"no rights", without_rights, {SHAPE}, -EPERM, "perfcountd may not load its BPF program: it takes "},
+    {"no rights", without_rights, {SHAPE}, -EPERM, "perfcountd may not load its BPF program: it needs "},
     {"no libbpf", without_library, {SHAPE}, -ENOSYS, "libbpf, which loads BPF programs, cannot be "},
     {"no descriptors",
      without_descriptors,
@@ -380,11 +380,11 @@ static const struct {
      -EMFILE,
      "the limit of open files leaves no room for a BPF program"},
     {"no room", without_room, {SHAPE}, -EMFILE, "the limit of open files leaves no room for a BPF program"},
-    {"events", as_it_is, {2, 256, 25, 1}, -E2BIG, "the program counts at most 24 events in 8 groups"},
-    {"groups", as_it_is, {2, 256, 2, 9}, -E2BIG, "the program counts at most 24 events in 8 groups"},
+    {"events", as_it_is, {2, 256, 25, 1}, -E2BIG, "the BPF program counts at most 24 events in 8 groups"},
+    {"groups", as_it_is, {2, 256, 2, 9}, -E2BIG, "the BPF program counts at most 24 events in 8 groups"},
     {"no event", as_it_is, {2, 256, 0, 1}, -E2BIG, "none of the events of collectors.cgroup.groups can be opened"},
-    {"no CPU", as_it_is, {0, 256, 2, 1}, -E2BIG, "the program cannot count 256 slots on 0 CPUs"},
-    {"slots", as_it_is, {2, 0x80000000, 2, 1}, -E2BIG, "the program cannot count 2147483648 slots on 2 CPUs"},
+    {"no CPU", as_it_is, {0, 256, 2, 1}, -E2BIG, "the BPF program cannot count 256 slots on 0 CPUs"},
+    {"slots", as_it_is, {2, 0x80000000, 2, 1}, -E2BIG, "the BPF program cannot count 2147483648 slots on 2 CPUs"},
     {"memory", as_it_is, {2, 0x7fffffff, 24, 8}, 0, "the kernel "},
 };
 

@@ -534,7 +534,7 @@ TEST(test_no_root)
     struct error error = {0};
 
     assert_int_equal(cgroup_tree_new("/no/such/place", &listener, &tree, &error), -ENOENT);
-    assert_string_equal(error.message, "cannot open the cgroups' directory /no/such/place: No such file or directory");
+    assert_string_equal(error.message, "cannot open /no/such/place: No such file or directory");
     assert_int_equal(cgroup_tree_new("/dev/null", &listener, &tree, &error), -ENOTDIR);
     assert_null(tree);
 }

@@ -83,8 +83,8 @@ TEST(test_override)
         {"collectors.self.enabled", "false", NULL},
         {"collectors.self.enabled", "no", "expected true or false, found \"no\""},
         {"collectors.cpu.cpus", "0-1", NULL},
-        {"collectors.cpu.groups", "x", "the configuration has no key \"collectors.cpu.groups\" that a flag could set"},
-        {"web.nothing", "x", "the configuration has no key \"web.nothing\" that a flag could set"},
+        {"collectors.cpu.groups", "x", "the configuration has no key \"collectors.cpu.groups\" for a flag"},
+        {"web.nothing", "x", "the configuration has no key \"web.nothing\" for a flag"},
     };
     _cleanup_(config_freep) struct config *config = NULL;
 

@@ -306,13 +306,13 @@ static const struct {
     {"mem:0/config1=0xffffffff81000000/", 6, "accepts no term except \"name=\""},
     {"mem:1/9:w", 6, "1 to 8 bytes"},
     {"cpu/freq=99/", 4, "the term \"freq\" applies to sampling, and this event is only counted"},
-    {"cpu/percore/", 4, "is perf's own arithmetic"},
+    {"cpu/percore/", 4, "is not supported: add up"},
     {"cycles}", 6, "a comma or the end is missing before \"}\""},
-    {"{a,{b}}", 3, "groups do not nest"},
-    {"{a,x:{b}}", 3, "groups do not nest"},
-    {"a,sched:*", 8, "an event is written by its whole name, without \"*\""},
-    {"*:*", 0, "\"perfcountd list-events\" lists all events"},
-    {"sched:sched_?:u", 12, "without \"?\""},
+    {"{a,{b}}", 3, "groups cannot be nested"},
+    {"{a,x:{b}}", 3, "groups cannot be nested"},
+    {"a,sched:*", 8, "patterns such as \"*\" are not supported in an event"},
+    {"*:*", 0, "\"perfcountd list-events\" lists the whole names"},
+    {"sched:sched_?:u", 12, "patterns such as \"?\""},
     {"{a}:", 4, "a modifier is missing"},
     {"cycles:", 7, "a modifier is missing"},
     {"cycles:uu", 8, "twice"},
@@ -325,8 +325,8 @@ static const struct {
     {"cycles/config=1/", 7, "config1, config2 and config3, not \"config\""},
     {"cycles/period=3/", 7, "applies to sampling, and this event is only counted"},
     {"cs/config1=1/", 3, "accepts no term except \"name=\""},
-    {"cycles/name='x/", 12, "a second quote"},
-    {"cycles/name=''/", 12, "a value in quotes has characters"},
+    {"cycles/name='x/", 12, "a closing quote"},
+    {"cycles/name=''/", 12, "expected printable ASCII"},
     {"uprobe/r41414141/", 7, "a probe takes no \"r41414141\""},
     {"cs:I", 3, "the modifier I does nothing on \"cs\""},
     {"mem:0:r:I", 8, "the modifier I does nothing"},
@@ -393,7 +393,8 @@ TEST(test_one_event)
  */
 
 #define PERIOD "!the term \"period\" applies to sampling, and this event is only counted"
-#define PATTERN "!an event is written by its whole name, without \"*\": \"perfcountd list-events\" lists all events"
+#define PATTERN                                                                                                        \
+    "!patterns such as \"*\" are not supported in an event: \"perfcountd list-events\" lists the whole names"
 
 /*
  * Each event is METRIC TYPE:CONFIG, then config1=, config2= or bp=ADDRESS/LENGTH:ACCESS, excluded contexts after "-",
@@ -455,7 +456,7 @@ static const struct {
     {"mem:0/1", "mem_0_1 5:0x0 bp=0/1:3"},
     {"mem:0/2:w", "mem_0_2_w 5:0x0 bp=0/2:2"},
     {"mem:0/4:rw:u", "mem_0_4_rw_user 5:0x0 bp=0/4:3 -kh"},
-    {"kvm-s390:kvm_s390_create_vm", "!unknown modifier \"v\"; there are u, k, h, G, H, I, p, P, S, D, W and e"},
+    {"kvm-s390:kvm_s390_create_vm", "!unknown modifier \"v\"; known are u, k, h, G, H, I, p, P, S, D, W and e"},
     {"instructions:I", "instructions 0:0x1 -I"},
     {"instructions:kIG", "instructions_kernel_guest 0:0x1 -uhHI"},
     {"task-clock:P,cycles", "task_clock 1:0x1 p3, cycles 0:0x0"},

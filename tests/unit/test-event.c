@@ -52,7 +52,7 @@ TEST(test_help)
         {"cycles:uk", "CPU cycles, in user mode and the kernel."},
         {"r11", "Raw event r11."},
         {"l1d-loads", "Cache event L1-dcache-loads."},
-        {"sched:sched_switch", "Passes of the tracepoint sched:sched_switch."},
+        {"sched:sched_switch", "Hits of the tracepoint sched:sched_switch."},
         {"armv8_cortex_a76/cpu_cycles/", "Event cpu_cycles, as its PMU defines it."},
         {"cpu/event=0x3c,umask=1/", "Event event=0x3c,umask=1, as its PMU defines it."},
     };

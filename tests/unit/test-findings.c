@@ -421,7 +421,7 @@ TEST(test_missing_and_failed)
 {
     struct board board;
     _cleanup_(findings_done) struct findings findings = {0};
-    const char *const troubles[] = {"the opener has ended"};
+    const char *const troubles[] = {"the opener is gone"};
     struct failure items[] = {
         failure_of("bus-cycles", "ENOENT", "no such event on this PMU (ENOENT)"),
         failure_of("cycles", REASON_LABEL_NO_PMU, REASON_NO_PMU),
@@ -441,7 +441,7 @@ TEST(test_missing_and_failed)
     assert_int_equal(findings.n, 4);
     assert_string_equal(findings.items[0].title, "The collector cgroup fails");
     assert_string_equal(findings.items[0].text, "no cgroup file system is mounted");
-    assert_string_equal(findings.items[1].text, "the opener has ended");
+    assert_string_equal(findings.items[1].text, "the opener is gone");
     assert_string_equal(findings.items[2].title, "The collector cgroup is incomplete");
     assert_string_equal(findings.items[2].text, "cpu 9: no cgroup matches");
     assert_string_equal(findings.items[3].title, "2 events are not counted");

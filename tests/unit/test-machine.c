@@ -109,7 +109,7 @@ TEST(test_unread_pmus)
         before = wrap_calls(&fake->sys, (struct sys_calls){.open_file = open_but_list});
         list_error = cases[i].in_error;
         assert_int_equal(machine_load_again(&fake->sys, whole, &again, &error), cases[i].out_again);
-        assert_true(str_starts(error.message, "/sys/bus/event_source/devices "));
+        assert_non_null(strstr(error.message, "/sys/bus/event_source/devices"));
         assert_null(again);
         assert_int_equal(machine_load(&fake->sys, &machine, &error), cases[i].out);
         if (cases[i].out < 0)
@@ -126,7 +126,7 @@ TEST(test_bad_online)
         int out;
         const char *out_message;
     } cases[] = {
-        {NULL, -ENOENT, "cannot be read"},
+        {NULL, -ENOENT, "cannot read /sys/devices/system/cpu/online"},
         {"", -EINVAL, "is empty"},
         {"0-x", -EINVAL, "cannot be understood, \"0-x\": a CPU number"},
         {"0-99999", -ERANGE, "at most 16383"},
@@ -157,7 +157,7 @@ TEST(test_possible_unread)
 
     fake_file(fake, "/sys/devices/system/cpu/online", "0\n");
     assert_int_equal(machine_load(&fake->sys, &untouched, &error), -ENOENT);
-    assert_non_null(strstr(error.message, "/sys/devices/system/cpu/possible cannot be read"));
+    assert_non_null(strstr(error.message, "cannot read /sys/devices/system/cpu/possible"));
     assert_null(untouched);
 }
 

@@ -101,7 +101,7 @@ TEST(test_ends)
     await_end(opener);
     assert_true(opener_reap(opener));
     assert_int_equal(kill(pid, 0), -1);
-    assert_end(opener, "process 713 gave a wrong answer and was killed");
+    assert_end(opener, "process 713 sent an invalid reply and was killed");
     opener_free(opener);
 }
 
@@ -995,9 +995,9 @@ TEST_WITH(test_programs_are_few, bpf_setup, opener_rig_teardown)
     for (size_t i = 0; i < OPENER_PROGRAMS_MAX; i++)
         assert_int_equal(rig.bpf.start(&rig.client, &shape, &maps[i], NULL), 0);
     kernel.made[0] = '\0';
-    assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, which is the limit");
+    assert_start_fails(-EBUSY, "4 BPF programs that count cgroups are loaded, which is the limit");
     close(maps[0].counts);
-    assert_start_fails(-EBUSY, "4 programs that count cgroups are in memory, which is the limit");
+    assert_start_fails(-EBUSY, "4 BPF programs that count cgroups are loaded, which is the limit");
     assert_made("");
     close(maps[0].records);
     start();
@@ -1015,7 +1015,7 @@ TEST_WITH(test_start_fails, bpf_setup, opener_rig_teardown)
     assert_made("start 4 256 3 1;");
     kernel.error = 0;
     rig.server.bpf = NULL;
-    assert_start_fails(-ENOSYS, "this perfcountd is built without counting by BPF");
+    assert_start_fails(-ENOSYS, "this perfcountd was built without BPF");
     rig.server.bpf = &fake_calls;
     rig.server.rules.permissions.bpf_slots = SLOTS - 1;
     assert_start_fails(-EUNATCH,

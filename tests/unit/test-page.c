@@ -49,12 +49,12 @@ static const struct served_case cases[] = {
     {"HEAD /page/app.js", "", 200, "Content-Type: text/javascript\r\n ... ETag: \""},
     {"POST /page/app.js", "Content-Length: 0\r\n", 405, "Allow: GET, HEAD\r\n"},
     {"GET /page/app.js?v=2", "", 400, "unknown parameter \"v\""},
-    {"GET /page/", "", 404, "the page has no file \"\"; see / for what there is"},
-    {"GET /page", "", 404, "there is nothing at /page;"},
-    {"GET /page/index.html", "", 404, "the page has no file"},
-    {"GET /page//app.js", "", 404, "the page has no file"},
-    {"GET /page/overview/../app.js", "", 404, "the page has no file"},
-    {"GET /page/..%2fapp.js", "", 404, "the page has no file"},
+    {"GET /page/", "", 404, "no such path: /page/ (see / for the list)"},
+    {"GET /page", "", 404, "no such path: /page (see / for the list)"},
+    {"GET /page/index.html", "", 404, "no such path: /page/"},
+    {"GET /page//app.js", "", 404, "no such path: /page/"},
+    {"GET /page/overview/../app.js", "", 404, "no such path: /page/"},
+    {"GET /page/..%2fapp.js", "", 404, "no such path: /page/"},
     {"GET /page/app.js%00", "", 400, "not well-formed"},
     {"GET /page/%3cb%3e", "", 404, "Content-Type: text/plain; charset=utf-8\r\n ... nosniff"},
     {"GET /", HTML, 200,
@@ -80,7 +80,7 @@ SERVED_TEST(test_long_path)
 
     for (size_t i = start; i < sizeof(request) - 1; i++)
         request[i] = "../a"[(i - start) % 4];
-    served_check_all(*state, &(struct served_case){request, "", 404, "the page has no file \"../a"}, 1);
+    served_check_all(*state, &(struct served_case){request, "", 404, "no such path: /page/../a"}, 1);
 }
 
 /* A response as received. */

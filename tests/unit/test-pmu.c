@@ -78,7 +78,7 @@ TEST(test_garbled_pmu)
         {"type", "4294967296", -EINVAL, "/type is not the number of a PMU"},
         {"type", "-1", -EINVAL, "/type is not the number of a PMU"},
         {"type", "", -EINVAL, "/type is not the number of a PMU"},
-        {"other", "9", -ENOENT, "/type cannot be read"},
+        {"other", "9", -ENOENT, "cannot read /sys/bus/event_source/devices/p/type: "},
         {"cpus", "0-x", -EINVAL, "/cpus cannot be understood, \"0-x\""},
         {"cpumask", "99999", -ERANGE, "/cpumask cannot be understood"},
     };

@@ -257,10 +257,10 @@ TEST(test_head)
     end(&written, &bad_end);
     assert_shown(written.profile, "samples/count cycles:u/count 5000 cycles:u/count default cycles:u\n"
                                   "# perfcountd: 0 samples\n"
-                                  "# 5 records were lost by the kernel\n"
-                                  "# the kernel throttled sampling 1 times, and samples are missing there: ask for a "
+                                  "# 5 records lost by the kernel\n"
+                                  "# the kernel throttled sampling 1 time, and samples are missing there: ask for a "
                                   "lower frequency or a longer period, or raise kernel.perf_event_max_sample_rate\n"
-                                  "# 6 records were dropped\n"
+                                  "# 6 records dropped\n"
                                   "# it ended after 1 ms: shutdown\n");
     done(&written);
 }
@@ -298,7 +298,7 @@ TEST(test_full)
     show_text(written.profile, read_varint(&field.bytes), "", &out);
     _cleanup_(freep) char *shown = buffer_string(&out);
     assert_non_null(strstr(shown, "[truncated]@0"));
-    assert_non_null(strstr(shown, "samples found no room"));
+    assert_non_null(strstr(shown, "whose stacks found no room"));
     done(&written);
 }
 

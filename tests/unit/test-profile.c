@@ -101,8 +101,8 @@ static void assert_shown_sentence(const struct buffer *sentence, const char *fil
     char expected[512];
 
     snprintf(expected, sizeof(expected),
-             "stacks end after one function in %s: callers are missing, as where code keeps no frame pointers; the "
-             "compiler's -fno-omit-frame-pointer helps",
+             "stacks end after one function in %s: callers are missing, as in code without frame pointers; compile it "
+             "with -fno-omit-frame-pointer",
              files);
     assert_int_equal(sentence->size, strlen(expected));
     assert_memory_equal(sentence->data, expected, sentence->size);

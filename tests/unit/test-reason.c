@@ -49,7 +49,7 @@ static const struct {
     {-ENFILE, 2, "6.1.0", &present, "too many open files on this machine (ENFILE): ", "fs.file-max"},
     {-EBUSY, 2, "6.1.0", &present, "the PMU is in exclusive use (EBUSY): ", "profiler"},
     {-ENOSPC, 2, "6.1.0", &present, "no counter or breakpoint slot is left (ENOSPC): ", "fewer"},
-    {-ENXIO, 2, "6.1.0", &present, "the CPU is not there (ENXIO): ", "online"},
+    {-ENXIO, 2, "6.1.0", &present, "the CPU is offline or does not exist (ENXIO): ", "online"},
     {-E2BIG, 2, "6.1.0", &present, "the kernel is older than these attributes (E2BIG): ", "config3"},
     {-ENOBUFS, 2, "6.1.0", &present, "the kernel is out of memory (ENOBUFS): ", "fewer"},
     {-ETOOMANYREFS, 2, "6.1.0", &present, "too many descriptors are in flight", "LimitNOFILE"},

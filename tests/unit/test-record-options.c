@@ -398,7 +398,7 @@ static const struct {
      "power/event=1/ cannot sample: it counts for several CPUs",
      .out_r = -EINVAL},
     {one_cpu_offline, {.cpus = (char *)"0-x"}, "parameter \"cpu\": ", .out_r = -EINVAL},
-    {one_cpu_offline, {.cpus = (char *)"3"}, "CPU 3 is offline", .out_r = -EINVAL},
+    {one_cpu_offline, {.cpus = (char *)"3"}, "parameter \"cpu\": CPU 3 is offline", .out_r = -EINVAL},
     {one_cpu_offline, {.pid = 42, .cgroup = (char *)"/x"}, "pid and cgroup exclude each other", .out_r = -EINVAL},
     {one_cpu_offline, {.cgroup = (char *)"x"}, NO_PATH("x"), .out_r = -EINVAL},
     {one_cpu_offline, {.cgroup = (char *)"/../x"}, NO_PATH("/../x"), .out_r = -EINVAL},

@@ -109,7 +109,7 @@ TEST(test_formulas)
                 expect_in(little, formula->text);
                 expect_in(big, formula->text);
             }
-    expect_in(text, "## self-test of arm_dsu_0\n\non CPU 0\nno formula is for this PMU\n");
+    expect_in(text, "## self-test of arm_dsu_0\n\non CPU 0\nno formula is known for this PMU\n");
     expect_in(text, "armv8_cortex_a76: type 9, core, CPU 4-7, 7 counters\n");
     expect_in(text, "\n## end\n");
 }

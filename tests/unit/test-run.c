@@ -210,9 +210,8 @@ static const struct {
      "counting 4 groups on 4 CPUs; 1 event unavailable, see /api/v1/status"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "a.yaml:1:2: bad", .paused_seconds = 59},
-     "reload failed, the old configuration stays in use: a.yaml:1:2: bad; paused for 59 seconds; counting 4 groups on "
-     "4 "
-     "CPUs"},
+     "reload failed, the previous configuration stays in effect: a.yaml:1:2: bad; paused for 59 seconds; counting 4 "
+     "groups on 4 CPUs"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "", .opener_lost = true},
      "the opener is gone, restart perfcountd; counting 4 groups on 4 CPUs"},
@@ -248,6 +247,9 @@ static const struct {
      "pmu: {enabled: false}",
      "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), big (armv8_cortex_a76); 1 event is not counted, "
      "see \"perfcountd plan\""},
+    {"cpu: {groups: [{name: a, events: sched:no_such}, {name: b, events: '{cs,sched:no_such}'}]}, pmu: {enabled: "
+     "false}",
+     "counting: cpu 0-7: b; 2 events are not counted, see \"perfcountd plan --config.file=/etc/a.yaml\""},
     {"cpu: {enabled: false}, pmu: {groups: [{name: power, events: power/energy-pkg/}]}",
      "counting: pmu: power (power)"},
     {"cpu: {groups: [{name: soft, events: cs}]}, pmu: {groups: [{name: power, events: power/energy-pkg/}]}",
@@ -275,7 +277,8 @@ TEST(test_descriptions)
                  strstr(descriptions[i].in_collectors, "cgroup:") ? "" : "cgroup: {enabled: false}, ",
                  descriptions[i].in_collectors);
         rig_init(&rig, fake, yaml);
-        summary_describe(rig.registry, text, sizeof(text));
+        const char *file = strstr(descriptions[i].out, "--config.file") ? "/etc/a.yaml" : NULL;
+        summary_describe(rig.registry, file, text, sizeof(text));
         assert_string_equal(text, descriptions[i].out);
         rig_done(&rig);
     }

@@ -64,7 +64,7 @@ TEST_WITH(test_refused, sampled_begin, sampled_end)
         {{.seconds = 1},
          false,
          -EBUSY,
-         "1 clients have samples already, as many as sampler.max_clients allows; try again later"},
+         "as many clients have samples already as sampler.max_clients allows, 1; try again later"},
         {{.seconds = 1}, true, -EOPNOTSUPP, "sampler.enabled"},
         {{.seconds = 61}, false, -EINVAL, "61 seconds are over the limit of 60, sampler.max_seconds"},
     };
@@ -122,7 +122,7 @@ TEST(test_spec)
         {{.cgroup = (char *)"/"}, 0, false, 0, "", false},
         {{.cgroup = (char *)"/b"}, 0, false, -ENOENT, "there is no cgroup /b below /", false},
         {{.cgroup = (char *)"/a.slice/cgroup.procs"}, 0, false, -ENOENT, "there is no cgroup /a.slice/", false},
-        {{.cgroup = (char *)"/a.slice"}, -ENOENT, true, -ENOENT, "there is no cgroup /a.slice any more", false},
+        {{.cgroup = (char *)"/a.slice"}, -ENOENT, true, -ENOENT, "the cgroup /a.slice no longer exists", false},
         {{.cgroup = (char *)"/a.slice"},
          -ENOENT,
          false,
@@ -143,7 +143,7 @@ TEST(test_spec)
         {{.pid = 0}, -EUNATCH, false, -EOPNOTSUPP, "the sampler was enabled after perfcountd had started", false},
         {{.pid = 0}, -EOPNOTSUPP, false, -EINVAL, "the PMU does not support this", false},
         {{.pid = 0}, -E2BIG, false, -EINVAL, "the kernel is older", false},
-        {{.pid = 0}, -ENXIO, false, -EINVAL, "the CPU is not there", false},
+        {{.pid = 0}, -ENXIO, false, -EINVAL, "the CPU is offline or does not exist", false},
         {{.pid = 0}, -ENODEV, false, -EINVAL, "the PMU cannot count here", false},
         {{.pid = 0}, -ENOPKG, false, -EOPNOTSUPP, "the opener does not know", false},
         {{.pid = 0}, -ENOKEY, false, -EOPNOTSUPP, "opener.breakpoints", false},
@@ -332,7 +332,7 @@ TEST_WITH(test_shutdown, sampled_begin, sampled_end)
     assert_int_equal(
         stream_open(f->sampler, &(struct record_request){0}, &writer_lines, reader_on_ready, &b, &none, &error),
         -EBUSY);
-    assert_string_equal(error.message, "perfcountd is ending");
+    assert_string_equal(error.message, "perfcountd is shutting down");
     reader_stop(&a);
     assert_int_equal(n_ended, 0);
     reader_stop(&b);

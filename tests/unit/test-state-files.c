@@ -458,7 +458,7 @@ TEST(test_reasons)
         {-ENOSYS, 0, "restart perfcountd"},
         {-EHOSTDOWN, 0, "does not answer"},
         {-ENOENT, -EHOSTDOWN, "does not answer"},
-        {-EPIPE, 0, "the opener, which opens state files, is gone"},
+        {-EPIPE, 0, "the opener is gone"},
         {-ENOENT, -EBADMSG, "has an unsupported format"},
         {-ENOENT, -EFBIG, "too large"},
         {-EIO, 0, "no state file of a container runtime has it"},

@@ -240,8 +240,7 @@ TEST_WITH(test_sort_of_nothing, setup, teardown)
     shown->view.sort[TOP_CGROUPS] = top_column_find("stalls");
     draw(shown, 120, 24, &size);
     check_line(shown, 2,
-               "2 of 2 cgroups by STALL%  nothing here has STALL% (n: why); P sorts by %CPU  2 events not counted (n: "
-               "why)");
+               "2 of 2 cgroups by STALL%  no row has STALL% (n: why); P sorts by %CPU  2 events not counted (n: why)");
 }
 
 TEST_WITH(test_meters, setup, teardown)

@@ -22,7 +22,7 @@ const culprits = [
     ["threshold", /threshold/],
     ["state", /"state"/],
     ["seconds", /seconds are over/],
-    ["cpu", /there is no CPU/],
+    ["cpu", /this machine has no CPU/],
     ["cgroup", /cgroup/],
     ["pid", /process/],
 ];

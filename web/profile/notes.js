@@ -113,7 +113,7 @@ function awaited({ end, interval, samples }) {
 // itself.
 export function notes(recording) {
     const { tree, end, samples, ended } = recording;
-    const others = (end?.notes ?? []).filter((note) => !/^\d+ addresses have no symbol/.test(note)).map(sentence);
+    const others = (end?.notes ?? []).filter((note) => !/^addresses without a symbol:/.test(note)).map(sentence);
     const isGone = recording.isPast && !recording.span;
     const none = ended && !samples && !recording.fault && !isGone && (tree.isTime
         ? "No wait ended: no selected task resumed after a wait as long as the threshold."

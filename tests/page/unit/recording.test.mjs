@@ -249,7 +249,7 @@ test("an error of the daemon is assigned to a control", () => {
         event: ['there is no event "x"', 'parameter "event": x', "cpu 0 cycles: this machine offers no hardware PMU"],
         threshold: ['parameter "threshold": expected seconds above 0'], state: ['parameter "state": expected runnable'],
         rate: ["frequency and period exclude each other", 'parameter "period": x'],
-        cpu: ['parameter "cpu": there is no CPU 2 on this machine'],
+        cpu: ['parameter "cpu": this machine has no CPU 2, only 0-1', 'parameter "cpu": CPU 1 is offline'],
         seconds: ["99999 seconds are over the limit of 3600"],
         cgroup: ["there is no cgroup /x below /sys"], pid: ["there is no process 7"],
     };
