@@ -95,7 +95,7 @@ static ssize_t read_group(struct sys *sys, int fd, void *buffer, size_t size)
     return (ssize_t)((3 + 2 * n) * sizeof(uint64_t));
 }
 
-static struct fake_sys *play_machine(unsigned n_cpus)
+static struct fake_sys *sim_machine(unsigned n_cpus)
 {
     struct fake_sys *fake = fake_sys_new();
     char list[32];
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
         return 2;
     unsigned n_cpus = (unsigned)((wanted + SERIES_PER_CPU - 1) / SERIES_PER_CPU);
     kernel.members = calloc(n_cpus + 1, SERIES_PER_CPU);
-    struct fake_sys *fake = play_machine(n_cpus);
+    struct fake_sys *fake = sim_machine(n_cpus);
     if (!kernel.members || machine_load(&fake->sys, &machine, &error) < 0 ||
         config_parse(groups, strlen(groups), &config, &error) < 0)
         return 1;
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
     double opened = now() - start, reading = time_reading(registry, &snapshot);
     size_t n = count_series(snapshot);
     double bytes = (double)(held() - before) / (double)n;
-    printf("%zu series on %u CPUs that are played, opened in %.1f ms, read in %.2f ms:\n", n, n_cpus, opened * 1e3,
+    printf("%zu series on %u CPUs that are simulated, opened in %.1f ms, read in %.2f ms:\n", n, n_cpus, opened * 1e3,
            reading * 1e3);
     measure_all(snapshot, bytes);
     start = now();

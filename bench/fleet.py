@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fleet on this machine: many daemons, each on a board that is played (played-board.c), and one VictoriaMetrics that
+"""A fleet on this machine: many daemons, each on a board that is simulated (simulated-board.c), and one VictoriaMetrics that
 scrapes them. What scrapes and boards cost, what is stored, how fast the dashboard Fleet answers, which board the rules
 name, and whether an upgrade loses a scrape.
 """
@@ -47,7 +47,7 @@ class Board:
         self.process = subprocess.Popen(
             ["bash", "-c", script, "bash", str(self.listener.fileno()), self.program, "--log.level=error"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, user=self.user,
-            env={**os.environ, "LISTEN_FDS": "1", "PLAYED_IPC": str(self.ipc)}, pass_fds=(self.listener.fileno(),))
+            env={**os.environ, "LISTEN_FDS": "1", "SIMULATED_IPC": str(self.ipc)}, pass_fds=(self.listener.fileno(),))
 
     def upgrade(self):
         """As systemd restarts a service: the old one ends, then the new one starts."""
@@ -171,7 +171,7 @@ def measure(arguments, table):
             lib.skip("there is no %s: ./quickstart test --only=e2e/fleet-push unpacks it" % program)
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
-        program = shutil.copy(os.path.join(arguments.build, "bench", "played-board"), directory)
+        program = shutil.copy(os.path.join(arguments.build, "bench", "simulated-board"), directory)
         boards, engine = [], None
         try:
             for number in range(arguments.boards):
@@ -196,8 +196,8 @@ def measure_fleet(table, engine, boards, seconds):
     table.row("duration of a scrape, 99th percentile of all", 1000 * engine.number(
         "quantile(0.99, quantile_over_time(0.99, scrape_duration_seconds[%ds]))" % seconds), "ms")
     print("series of a board: %.0f" % engine.number("avg(scrape_samples_scraped)"))
-    table.row("CPU time of a scrape, with the board that is played", statistics.median(used), "ms")
-    table.row("memory of a daemon, with the board that is played",
+    table.row("CPU time of a scrape, with the board that is simulated", statistics.median(used), "ms")
+    table.row("memory of a daemon, with the board that is simulated",
               statistics.median(board.memory() for board in boards) / 1e6, "MB")
     samples = engine.own("vm_rows_inserted_total")
     print("VictoriaMetrics: %.2f of a core, %.0f MB, %.0f samples a second" % (

@@ -7,7 +7,7 @@ import { writeSync } from "node:fs";
 import { createServer } from "node:http";
 import { Session, View } from "../tests/page/browser.mjs";
 import { eventually } from "../tests/page/daemon.mjs";
-import { Played } from "../tests/page/played.mjs";
+import { SimulatedBoard } from "../tests/page/simulated.mjs";
 
 const [url, seconds, rounds, ...views] = process.argv.slice(2);
 const ms = Number(seconds) * 1000;
@@ -126,7 +126,7 @@ async function pointing(session) {
         [`/system.slice/unit-${i}.service`, [8 / (i + 4)]]));
 
     await session.see("#health", async (tab) => {
-        await new Played({ services, n: 64 }).play(tab);
+        await new SimulatedBoard({ services, n: 64 }).attach(tab);
         await tab.go("#overview", { fresh: true });
         await tab.sees(/\d/, ".busiest tbody td");
         const work = await worker(tab);

@@ -276,7 +276,7 @@ static void on_opener_changed(void *userdata)
      */
     registry_expire(daemon->session.registry);
     registry_read(daemon->session.registry, UINT32_MAX, 0);
-    if (notify_is_heard() && daemon->state != DAEMON_ENDING) {
+    if (notify_is_received() && daemon->state != DAEMON_ENDING) {
         end_without_opener(daemon, end);
         return;
     }

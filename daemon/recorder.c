@@ -121,7 +121,7 @@ static void *map_block(struct recorder *recorder, size_t size)
 
     if (!stored) {
         closep(&fd);
-        fd = notify_is_heard() ? make_file(size) : -1;
+        fd = notify_is_received() ? make_file(size) : -1;
     }
     void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
     if (block != MAP_FAILED && fd >= 0 && !stored)

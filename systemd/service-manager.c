@@ -61,7 +61,7 @@ void notify_store(int fd)
 }
 
 /* systemd.exec(5): SYSTEMD_EXEC_PID is set since systemd 248, the others if the unit has a watchdog or sockets. */
-bool notify_is_heard(void)
+bool notify_is_received(void)
 {
     static const char *const names[] = {"SYSTEMD_EXEC_PID", "WATCHDOG_PID", "LISTEN_PID"};
     bool is_own = false;

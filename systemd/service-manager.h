@@ -22,7 +22,7 @@ void notify_stopping(void);
  * Whether a service manager started this process itself and receives its messages, so that it can restart it after a
  * failure. A process below a service's shell or script inherits the same variables, but with another PID in them.
  */
-bool notify_is_heard(void);
+bool notify_is_received(void);
 
 /*
  * Gives the service manager a duplicate of the descriptor to keep until the service is stopped. It replaces an earlier

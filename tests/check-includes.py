@@ -46,7 +46,7 @@ bench: cmd tests
 # Below these, every file may include every other one.
 WHOLE = ("tests", "bench")
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]*)"')
-# A timer is armed for a duration, never for a point in time, which a test may only have played.
+# A timer is armed for a duration, never for a point in time, which a test may only have simulated.
 TIMERS = "base/timer.c"
 ARMS = re.compile(r"\bsd_event_(add_time|source_set_time)(_relative)?\((?!3\))")
 

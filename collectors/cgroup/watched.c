@@ -608,10 +608,11 @@ static int set_follow(struct cgroup_set *set, const struct collector_env *env)
     return 0;
 }
 
-static void set_hear(struct cgroup_set *set, const struct collector_env *env, void (*hear)(struct cgroup_tree *tree))
+static void set_update_tree(struct cgroup_set *set, const struct collector_env *env,
+                            void (*update)(struct cgroup_tree *tree))
 {
     set->env = env;
-    hear(set->tree);
+    update(set->tree);
     set->env = NULL;
 }
 
@@ -626,7 +627,7 @@ static void set_name_all(struct cgroup_set *set, const struct collector_env *env
 
 int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env)
 {
-    set_hear(set, env, cgroup_tree_dispatch);
+    set_update_tree(set, env, cgroup_tree_dispatch);
     set->changed |= empty_cgroups_dispatch(&set->empty_cgroups, set->tree);
     if (resolver_dispatch(set->resolver))
         set_name_all(set, env);
@@ -672,7 +673,7 @@ int cgroup_set_find_names(const struct cgroup_set *set, const char *path, struct
 
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_env *env)
 {
-    set_hear(set, env, cgroup_tree_rescan);
+    set_update_tree(set, env, cgroup_tree_rescan);
     set->changed |= set->span != REASON_LASTS;
     set_follow(set, env);
 }

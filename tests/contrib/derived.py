@@ -5,7 +5,7 @@ Writes promtool's tests of the recording rules of derived metrics, from derived.
 
     perfcountd list-metrics --json | tests/contrib/derived.py RULES-FILE CASES-FILE >TESTS-FILE
 
-Each case is played on all collectors that have the metric: on two places (CPUs, PMUs, or kinds of core of a cgroup)
+Each case is simulated on all collectors that have the metric: on two places (CPUs, PMUs, or kinds of core of a cgroup)
 in one group. Beside them stand what must not count: a place that has only one of the events, the same events in groups
 of their own, and those of another PMU where the formula is for one. Each case is an instance of its own in one test,
 since promtool evaluates all rules for each test.
@@ -81,7 +81,7 @@ class Case:
             self.add(collector, {**labels, "cpu": "0", "pmu": "elsewhere", "group": "g"},
                      {name: MUCH for name in self.places[0]})
 
-    def play(self, collector, formula):
+    def add_series(self, collector, formula):
         """The series of one collector; its cgroup, if it has one."""
         cgroup = {"cgroup": "/a.slice/a.service"} if collector == "cgroup" else {}
         for i, events in enumerate(self.places):
@@ -100,7 +100,7 @@ class Case:
                 self.input.append({"series": series_text("perfcountd_pmu_slots", {**self.node, "pmu": self.pmus[i]}),
                                    "values": "%sx10" % events["slots"]})
         return [expected for collector in metric["collectors"]
-                for expected in self.expected(collector, metric, self.play(collector, metric["formulas"][number]))]
+                for expected in self.expected(collector, metric, self.add_series(collector, metric["formulas"][number]))]
 
     def expected(self, collector, metric, cgroup):
         name = metric["name"]

@@ -91,7 +91,7 @@ class Watcher(threading.Thread):
             self.failure = repr(error)
 
 
-class Play:
+class Scenario:
     def __init__(self, arguments):
         self.root, self.below, self.load = arguments.hierarchy, arguments.below, arguments.load
         self.daemons = {"perf": Daemon(arguments.perf), "bpf": Daemon(arguments.bpf)}
@@ -234,7 +234,7 @@ def main():
     parser.add_argument("--readings", type=int, required=True)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
-    play = Play(arguments)
+    scenario = Scenario(arguments)
     # With the engine perf each event reads the clock separately when a task is switched in or out (doc/cgroups.md).
     watchers = {engine: Watcher(getattr(arguments, engine), arguments.below, slack)
                 for engine, slack in (("perf", 5e-3), ("bpf", 0))}
@@ -243,10 +243,10 @@ def main():
     figures = {}
     while not figures or any(one.readings < arguments.readings and not one.failure for one in watchers.values()):
         if not figures:
-            figures = {"inside": play.inside(), "entering": play.entering(), "staying": play.staying(),
-                       "moving": play.moving(), "dozing": play.dozing(), "going": play.going(20)}
+            figures = {"inside": scenario.inside(), "entering": scenario.entering(), "staying": scenario.staying(),
+                       "moving": scenario.moving(), "dozing": scenario.dozing(), "going": scenario.going(20)}
         else:
-            subprocess.run(play.command("inside", "spin", 20), check=True)
+            subprocess.run(scenario.command("inside", "spin", 20), check=True)
     for watcher in watchers.values():
         watcher.ends.set()
         watcher.join()

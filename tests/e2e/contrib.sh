@@ -68,10 +68,10 @@ equals "a file that would be the same stays" "$(stat -c %i "$scratch/lan.json")"
 holds "nothing found is a failure" not avahi_targets /dev/null
 equals "and the file stays" "$(stat -c %i "$scratch/lan.json")" "$inode"
 
-# --- backfill, of a played daemon: a board with two kinds of core, a pause, a cgroup that was made again
+# --- backfill, of a simulated daemon: a board with two kinds of core, a pause, a cgroup that was made again
 
-mkdir -p "$scratch/played/api/v1"
-cat >"$scratch/played/api/v1/counters" <<'END'
+mkdir -p "$scratch/simulated/api/v1"
+cat >"$scratch/simulated/api/v1/counters" <<'END'
 {"timestamp": 140.0004, "counters": [
  {"collector": "cpu", "event": "cycles", "cpu": 0, "pmu": "a55", "group": "core", "unit": "", "value": 90071992547409931,
   "enabled_ns": 40000000001, "running_ns": 20000000000},
@@ -83,7 +83,7 @@ cat >"$scratch/played/api/v1/counters" <<'END'
  {"collector": "cgroup", "event": "task_clock", "cgroup": "/a \"b\"", "pmu": "a76", "group": "s", "unit": "seconds",
   "value": 5.0, "enabled_ns": 5, "running_ns": 4}]}
 END
-cat >"$scratch/played/api/v1/history" <<'END'
+cat >"$scratch/simulated/api/v1/history" <<'END'
 {"interval": 10, "times": [110.0, 120.0, 130.0, 140.0], "seconds": [10, 10, 10, 10], "left_out": [0, 0, 0, 0], "rows": [
  {"collector": "cpu", "cpu": 0, "pmu": "a55", "group": "core", "enabled": [10, 10, 10, 10.000000001],
   "running": [5, 5, 5, 5], "events": {"cycles": [1, 2, 3, 4], "faults": [1, 1, 1, 1]}},
@@ -94,12 +94,12 @@ cat >"$scratch/played/api/v1/history" <<'END'
  {"collector": "cgroup", "cgroup": "/a \"b\"", "pmu": "a76", "group": "s", "enabled": [0, 0, 0, 0], "running": [0, 0, 0, 0],
   "events": {"task_clock": [0.5, 0.5, 0.5, 0.5]}}], "others": []}
 END
-played() {
-    "$contrib/fleet/backfill" --label=instance=opi "$@" "file://$scratch/played" 2>/dev/null
+simulated() {
+    "$contrib/fleet/backfill" --label=instance=opi "$@" "file://$scratch/simulated" 2>/dev/null
 }
 # In exact numbers, of 57 bits here: a double would let an idle counter fall by one, which is a reset to rate().
 equals "backfill has the totals of each reading, back to where the history does not know them" \
-    "$(played --since=100 --until=200 --openmetrics | grep -v '_group_')" '# TYPE perf_cgroup_task_clock_seconds counter
+    "$(simulated --since=100 --until=200 --openmetrics | grep -v '_group_')" '# TYPE perf_cgroup_task_clock_seconds counter
 perf_cgroup_task_clock_seconds_total{cgroup="/a \"b\"",pmu="a55",group="s",instance="opi"} 2.000000000 120.000
 perf_cgroup_task_clock_seconds_total{cgroup="/a \"b\"",pmu="a55",group="s",instance="opi"} 2.000000001 130.000
 perf_cgroup_task_clock_seconds_total{cgroup="/a \"b\"",pmu="a55",group="s",instance="opi"} 3.000000001 140.000
@@ -116,7 +116,7 @@ perf_cpu_cycles_total{cpu="0",pmu="a55",group="core",instance="opi"} 90071992547
 perf_pmu_energy_joules_total{cpu="0",pmu="power",group="power",instance="opi"} 6.0 130.000
 perf_pmu_energy_joules_total{cpu="0",pmu="power",group="power",instance="opi"} 7.5 140.000
 # EOF'
-equals "nothing near the samples that are there" "$(played --since=109 --until=131 | jq -r '
+equals "nothing near the samples that are there" "$(simulated --since=109 --until=131 | jq -r '
     select(.metric.__name__ == "perf_cpu_group_enabled_seconds_total") | [.timestamps, .values] | @json')" \
     '[[120000],[20]]'
 

@@ -110,9 +110,9 @@ is_refused() {
 
 mkdir "$hierarchy$below"/a{0,1,2}
 
-# play LIMIT FLAGS...: starts a daemon, and tests clients, new cgroups, a reload that needs more descriptors, and a
+# check_with_limit LIMIT FLAGS...: starts a daemon, and tests clients, new cgroups, a reload that needs more descriptors, and a
 # stream.
-play() {
+check_with_limit() {
     local limit=$1 title="$1${2+, $2}" i
     local sampler='sampler: {enabled: true, event: cpu-clock, max_seconds: 20, allow: local}'
     shift
@@ -204,8 +204,8 @@ done
 # --- few, and enough
 
 for limit in 28 64 256; do
-    play "$limit"
-    play "$limit" --no-opener
+    check_with_limit "$limit"
+    check_with_limit "$limit" --no-opener
 done
 
 # --- plan as text

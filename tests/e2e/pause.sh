@@ -197,7 +197,7 @@ make_elsewhere() {
 }
 test_elsewhere() {
     if ! make_elsewhere 2>"$scratch/elsewhere"; then
-        left_out "network namespaces, to play another machine"
+        left_out "network namespaces, to simulate another machine"
         return
     fi
     start_daemon --config.file="$config" --web.listen-address=$near:0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `perfcountd setup` and its --undo, on copies of /etc and /run that only this script sees. systemctl is played.
+# `perfcountd setup` and its --undo, on copies of /etc and /run that only this script sees. systemctl is simulated.
 # set: quick
 # shellcheck disable=SC2016 # hashes have dollars
 . "$(dirname "$0")/lib.sh"

@@ -48,7 +48,7 @@ def write_usage(file):
         print("task_clock", sum(u.ru_utime + u.ru_stime for u in both) * 1000, file=out)
 
 
-def play(rounds):
+def send_back_and_forth(rounds):
     """Sends bytes back and forth; on one CPU, each byte is a context switch."""
     there, back = os.pipe(), os.pipe()
     if os.fork() == 0:
@@ -65,7 +65,7 @@ def main():
     cpu, pages, rounds = map(int, sys.argv[1:4])
     os.sched_setaffinity(0, {cpu})
     fault(pages)
-    play(rounds)
+    send_back_and_forth(rounds)
     if len(sys.argv) > 4:
         fault_below(pages, 2)
         compute()

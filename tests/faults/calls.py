@@ -106,7 +106,7 @@ IMPOSSIBLE = {
 # Most of these calls are EPOLL_CTL_DEL, which does not fail without memory, and strace cannot select EPOLL_CTL_ADD.
 REMOVES = {("daemon", "serve", "epoll_ctl"), ("daemon", "end", "epoll_ctl")}
 # While these calls fail, no client can be told anything, which is not a defect.
-UNHEARD = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
+UNNOTICED = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
 # The injected failure leaves the descriptor open or the mapping in place, which the real call would not.
 LEAVES_OPEN = {"close", "munmap", "close_range", "inotify_rm_watch"}
 
@@ -312,7 +312,7 @@ class Run:
         messages = self.new_messages(first)
         unsaid = self.steps.unsaid
         degraded = self.steps.wrong
-        if unsaid and not messages and self.point.call not in UNHEARD:
+        if unsaid and not messages and self.point.call not in UNNOTICED:
             self.defect("no message mentions: %s" % "; ".join(unsaid[:3]))
         self.check_log(messages, time.monotonic() - began)
         if not service.alive():
@@ -352,12 +352,12 @@ class Run:
             return "not reached"
         return "degraded and back" if degraded else "absorbed"
 
-    def play(self):
+    def run(self):
         service, point = self.service, self.point
         self.start()
         if point.phase == "start" and point.process != "symboliser":
-            why = service.ready(FAULT_SECONDS if point.call in UNHEARD else EVENT_SECONDS)
-            if why and service.alive() and point.call in UNHEARD:
+            why = service.ready(FAULT_SECONDS if point.call in UNNOTICED else EVENT_SECONDS)
+            if why and service.alive() and point.call in UNNOTICED:
                 self.strace.end()
                 why = service.ready()
             before, first, degraded = self.counts.get("descriptors", {}), 0, []
@@ -375,7 +375,7 @@ class Run:
             self.warm()
             before, first = self.rest(), len(service.messages())
             if point.phase == "end":
-                return self.play_end()
+                return self.sim_end()
             self.aim()
             began = self.under_fault(first)
             if not service.alive():
@@ -402,7 +402,7 @@ class Run:
             time.sleep(0.03)
         return last
 
-    def play_end(self):
+    def sim_end(self):
         self.trace([self.service.pid])
         time.sleep(0.03)
         why = self.service.stop()
@@ -436,14 +436,14 @@ class Run:
                 "status": self.service.status}
 
 
-def play(name, program, tools, scratch, hierarchy, counts):
+def run_one_point(name, program, tools, scratch, hierarchy, counts):
     """Runs a point; returns its result as a dict."""
     began = time.monotonic()
     point = Point(name)
     service = Service(program, tools, scratch, hierarchy)
     run = Run(point, service, counts)
     try:
-        result = run.play()
+        result = run.run()
     except Missed as error:
         result = {"name": name, "outcome": "MISSED", "defects": [str(error)], "injected": 0, "degraded": [], "said": []}
     finally:
@@ -597,7 +597,7 @@ def main():
         with open(arguments.counts, encoding="utf-8") as file:
             counts = json.load(file)
     if arguments.one:
-        print(json.dumps(play(arguments.one, arguments.program, arguments.tools, arguments.scratch,
+        print(json.dumps(run_one_point(arguments.one, arguments.program, arguments.tools, arguments.scratch,
                               arguments.hierarchy, counts)))
         return
     if not counts:

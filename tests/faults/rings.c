@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/faults/played-daemon.h"
+#include "tests/faults/simulated-daemon.h"
 #include "tests/unit/fake-event.h"
 #include "tests/unit/wrap-calls.h"
 
@@ -46,19 +46,20 @@ static int close_with_file(struct sys *sys, int fd)
 }
 
 /* Advances like the real clock, since the sampler spends real time reading ring buffers. */
-static uint64_t played_now(struct sys *sys, clockid_t clock)
+static uint64_t simulated_now(struct sys *sys, clockid_t clock)
 {
     struct timespec now;
 
     (void)sys;
     clock_gettime(clock, &now);
-    return PLAYED_BEGIN_NS + (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+    return SIMULATED_BEGIN_NS + (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-void rings_play(struct fake_sys *fake)
+void rings_simulate(struct fake_sys *fake)
 {
     before = wrap_calls(
-        &fake->sys, (struct sys_calls){.perf_event_open = open_with_file, .close = close_with_file, .now = played_now});
+        &fake->sys,
+        (struct sys_calls){.perf_event_open = open_with_file, .close = close_with_file, .now = simulated_now});
 }
 
 static bool is_ring(const struct fake_event *event)
@@ -116,7 +117,7 @@ static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
         .ip = ip,
         .pid = pid,
         .tid = pid,
-        .time = played_now(NULL, CLOCK_MONOTONIC),
+        .time = simulated_now(NULL, CLOCK_MONOTONIC),
         .cpu = (uint32_t)event->cpu,
         .period = event->attr.sample_period,
         .n = 5,

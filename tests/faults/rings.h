@@ -9,7 +9,7 @@
 #include "tests/unit/fake-sys.h"
 
 /* Takes effect from now on. The machine's clock advances with the real one, a hundred years ahead of it. */
-void rings_play(struct fake_sys *fake);
+void rings_simulate(struct fake_sys *fake);
 
 /* Returns how many events with this period (0: any) sample now, on all CPUs. */
 size_t rings_count(const struct fake_sys *fake, uint64_t period);

@@ -285,7 +285,7 @@ static void link_root(const struct fake_sys *fake)
 
 void served_daemon_init(struct served_daemon *served, struct fake_sys *fake, size_t n_clients)
 {
-    *served = (struct served_daemon){.played = played_new(fake, ""), .n_clients = n_clients};
+    *served = (struct served_daemon){.simulated = simulated_new(fake, ""), .n_clients = n_clients};
     for (size_t i = 0; i < n_clients; i++)
         client_init(&served->clients[i]);
     link_root(fake);
@@ -298,32 +298,32 @@ void served_daemon_set_config(struct served_daemon *served, const char *web, boo
 
     snprintf(text, sizeof(text), WEB "%s%s%s}\n%s", web, secure ? ", config_file: " : "",
              secure ? served->web_config_file : "", config);
-    played_write_config(served->played, text);
+    simulated_write_config(served->simulated, text);
 }
 
 void served_daemon_set_web(struct served_daemon *served, const char *text)
 {
     faults_hold();
-    fake_file(served->played->fake, "/web.yaml", "%s", text);
+    fake_file(served->simulated->fake, "/web.yaml", "%s", text);
     faults_release();
 }
 
 void served_daemon_start(struct served_daemon *served)
 {
     signal(SIGPIPE, SIG_IGN); /* as daemon/run.c does */
-    fault_expect(played_start(served->played), "the daemon does not start");
+    fault_expect(simulated_start(served->simulated), "the daemon does not start");
 }
 
 void served_daemon_stop(struct served_daemon *served)
 {
     for (size_t i = 0; i < served->n_clients; i++)
         client_done(&served->clients[i]);
-    played_free(served->played);
+    simulated_free(served->simulated);
 }
 
 struct daemon *served_daemon_of(const struct served_daemon *served)
 {
-    return &served->played->daemon;
+    return &served->simulated->daemon;
 }
 
 const char *served_daemon_url(const struct served_daemon *served)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A daemon on a simulated machine (played-daemon.h), and clients that use real sockets. */
+/* A daemon on a simulated machine (simulated-daemon.h), and clients that use real sockets. */
 #ifndef TESTS_FAULTS_SERVED_DAEMON_H
 #define TESTS_FAULTS_SERVED_DAEMON_H
 
@@ -7,7 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/util.h"
-#include "tests/faults/played-daemon.h"
+#include "tests/faults/simulated-daemon.h"
 
 /* Upper bound on a response, in bytes. */
 #define CLIENT_ROOM (8 << 20)
@@ -55,7 +55,7 @@ const char *client_header(const struct client *client, const char *name);
 #define LAST_ANSWER_SECONDS 2
 
 struct served_daemon {
-    struct played *played;
+    struct simulated *simulated;
     char web_config_file[64];
     struct client clients[CLIENTS_MAX];
     size_t n_clients;

@@ -1123,7 +1123,7 @@ static long script_write(struct impostor *impostor, const struct row *row, struc
     return 0;
 }
 
-static long play(struct impostor *impostor, const struct script *script, struct password_result *result)
+static long run_script(struct impostor *impostor, const struct script *script, struct password_result *result)
 {
     struct fd_list fds = {.n = 1, .fds = {impostor->client->socket}}, none = {0};
 
@@ -1136,14 +1136,14 @@ static long play(struct impostor *impostor, const struct script *script, struct 
     return n == sizeof(*result) ? result->got : -EPIPE;
 }
 
-static long play_with_bpf(struct impostor *impostor, const struct script *script, struct password_result *result)
+static long sim_with_bpf(struct impostor *impostor, const struct script *script, struct password_result *result)
 {
     struct bpf_maps maps;
     long got = bpf_start_smallest(impostor, &maps);
 
     if (got < 0)
         return ATTEMPT_SKIPPED;
-    got = play(impostor, script, result);
+    got = run_script(impostor, script, result);
     close(maps.counts);
     close(maps.records);
     impostor->bpf.stop(impostor->bpf.owner);
@@ -1160,8 +1160,8 @@ void stepped_run(struct impostor *impostor)
         char name[400];
         long got = script_write(impostor, &rows[i], &script);
         if (got == 0)
-            got = rows[i].subject == OF_BPF ? play_with_bpf(impostor, &script, &result)
-                                            : play(impostor, &script, &result);
+            got = rows[i].subject == OF_BPF ? sim_with_bpf(impostor, &script, &result)
+                                            : run_script(impostor, &script, &result);
         snprintf(name, sizeof(name), "stepped: %s: %u stops%s%s", rows[i].name, result.stops,
                  *result.reason ? ", " : "", result.reason);
         impostor_judge(impostor, name, got, rows[i].naive ? &caught : &works);

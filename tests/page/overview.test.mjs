@@ -6,7 +6,7 @@ import { join } from "node:path";
 import test, { after } from "node:test";
 import { Session } from "./browser.mjs";
 import { scratch, started } from "./daemon.mjs";
-import { Played } from "./played.mjs";
+import { SimulatedBoard } from "./simulated.mjs";
 
 const config = `
 web: {local_operators: true, min_interval: 0s}
@@ -134,14 +134,14 @@ const services = { "/system.slice/postgresql.service": [3, { unit: "postgresql.s
 
 // Opens the overview of a simulated machine.
 function board(hash, body, { look = {}, ...options } = {}) {
-    const played = new Played({ services, ...options });
+    const board = new SimulatedBoard({ services, ...options });
 
     return session.see("#profile", async (tab) => {
-        await played.play(tab);
+        await board.attach(tab);
         await tab.go(hash, { fresh: true });
         await tab.sees(/\d/, ".legend b");
         await tab.sees(/\d/, ".busiest tbody td");
-        return body(tab, played);
+        return body(tab, board);
     }, { width: 1280, height: 900, ...look });
 }
 
@@ -181,7 +181,7 @@ test("the last hour is shown at once: services and cores", async () => {
         const link = '[data-name="l2_mpki armv8_cortex_a76"] a';
         assert.equal(await tab.page.$eval(link, (one) => one.getAttribute("href")), "#profile?event=cache-misses");
         await tab.sees("Nothing: all that is configured is counted", ".attention");
-        await tab.sees("0.0.0-played", "footer");
+        await tab.sees("0.0.0-board", "footer");
         await tab.sees("Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d", "header");
         assert.ok(tab.asked(/v1\/history/).every(({ url }) => new URL(url).searchParams.get("limit") === "1"));
         const loaded = tab.asked(/\/page\/boot\.js/).at(-1).begin, asked = tab.asked(/v1\/history/, loaded)[0].begin;
@@ -244,7 +244,7 @@ test("an interval that begins within the hindsight links to its flame graph", as
     const link = (tab) => tab.page.$$eval(".bubble a", (all) => all.filter((one) => one.offsetParent &&
         one.innerText === "Flame graph of this interval").map((one) => one.getAttribute("href")));
 
-    await board(`#overview?from=${start - 300}&to=${start - 280}`, async (tab, played) => {
+    await board(`#overview?from=${start - 300}&to=${start - 280}`, async (tab, board) => {
         await tab.sees("Flame graph of this interval", ".bubble");
         assert.deepEqual(await link(tab), [`#profile?from=${start - 300}&to=${start - 280}`]);
         assert.deepEqual(await tab.findings(), []);
@@ -257,7 +257,7 @@ test("an interval that begins within the hindsight links to its flame graph", as
         assert.deepEqual(await link(tab), []);
         await tab.go(`#overview?from=${start - 300}&to=${start - 280}`);
         await tab.sees("Flame graph of this interval", ".bubble");
-        played.start += 1000;
+        board.start += 1000;
         await tab.until("no link once it is too old", () => !document.querySelector(".bubble").innerText.includes(
             "of this interval"));
     }, { start, hindsight: 1200 });
@@ -394,7 +394,7 @@ test("findings link to their evidence, and untrusted names are text", async () =
 
 test("a saved hour can be opened on any machine", async () => {
     const folder = scratch(), file = join(folder, "hour.json");
-    const other = new Played({ services: { "/a.slice/one.service": [2], "/b": [1] }, start: 1700000000, n: 4 });
+    const other = new SimulatedBoard({ services: { "/a.slice/one.service": [2], "/b": [1] }, start: 1700000000, n: 4 });
 
     writeFileSync(file, JSON.stringify(other.history(new URLSearchParams({ since: "1699990000" }))));
     writeFileSync(join(folder, "bad.json"), readFileSync(new URL(import.meta.url)));

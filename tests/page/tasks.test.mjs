@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Session } from "./browser.mjs";
 import { eventually, hierarchy, started } from "./daemon.mjs";
-import { Played } from "./played.mjs";
+import { SimulatedBoard } from "./simulated.mjs";
 
 const busy = `/perfcountd-page-${randomUUID().slice(0, 8)}.service`;
 const possible = process.getuid() === 0 && hierarchy() !== undefined;
@@ -43,7 +43,7 @@ after(async () => {
 function task(body, values = () => ({})) {
     const start = Math.floor(Date.now() / 1000);
     const names = { unit: "postgresql.service", name: "postgresql" };
-    const played = new Played({ n: 2, start, services: { [busy]: [0.9, names],
+    const board = new SimulatedBoard({ n: 2, start, services: { [busy]: [0.9, names],
         "/system.slice/nginx.service": [0.3], "/system.slice/ssh.service": [0.05] }, ...values?.(start) });
 
     return session.see("#profile", async (tab) => {
@@ -55,7 +55,7 @@ function task(body, values = () => ({})) {
             await tab.page.click(selector);
         };
         if (values)
-            await played.play(tab);
+            await board.attach(tab);
         await tab.go("", { fresh: true });
         await body(tab, click, start);
         assert.ok(clicks <= mostClicks, `${clicks} clicks`);

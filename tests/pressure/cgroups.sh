@@ -26,8 +26,8 @@ parent_counts() {
     [ "$(metric "perf_cgroup_minor_faults_total{cgroup=\"$below\",pmu=\"software\",group=\"f\"}" | cut -d. -f1)" -gt 50 ]
 }
 
-# play ENGINE LIMIT: runs the test; LIMIT is max_cgroups or auto.
-play() {
+# check_engine ENGINE LIMIT: runs the test; LIMIT is max_cgroups or auto.
+check_engine() {
     local title="engine $1, max_cgroups $2" limit
     cat >"$config" <<END
 web: {min_interval: 0s}
@@ -69,6 +69,6 @@ END
     ends_well "$title"
 }
 
-play bpf auto
-play perf 100
+check_engine bpf auto
+check_engine perf 100
 finish

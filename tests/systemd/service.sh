@@ -262,7 +262,7 @@ test_pause() {
 watchdog_time() {
     inside systemctl show -P WatchdogTimestampMonotonic perfcountd
 }
-is_heard_after() {
+is_notified_after() {
     [ "$(watchdog_time)" != "$1" ]
 }
 test_watchdog() {
@@ -272,7 +272,7 @@ test_watchdog() {
     pid=$(main_pid)
     for last in 1 2 3; do
         last=$(watchdog_time)
-        holds "the watchdog hears of it again" eventually 60 is_heard_after "$last"
+        holds "the watchdog hears of it again" eventually 60 is_notified_after "$last"
     done
     equals "a watchdog of a second is answered" "$(inside systemctl show -P NRestarts perfcountd)" 0
     inside kill -STOP "$pid"

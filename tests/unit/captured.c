@@ -56,7 +56,7 @@ static void add_pmus(struct fake_sys *fake, const char *all, const struct pmu_fi
     }
 }
 
-static struct fake_sys *play(const struct captured *captured)
+static struct fake_sys *sim(const struct captured *captured)
 {
     struct fake_sys *fake = fake_sys_new();
 
@@ -110,7 +110,7 @@ struct fake_sys *captured_rk3588_5_10(void)
 {
     static const struct pmu_files pmus[] = {{"armv8_pmuv3", 8, CORE, "cpus", "0-7", ARMV8_COUNTERS, A55}, {0}};
 
-    return play(&(struct captured){"0-7", "5.10.160-rockchip-rk3588", "2", pmus, false});
+    return sim(&(struct captured){"0-7", "5.10.160-rockchip-rk3588", "2", pmus, false});
 }
 
 struct fake_sys *captured_rk3588_6_1(void)
@@ -123,7 +123,7 @@ struct fake_sys *captured_rk3588_6_1(void)
         {0},
     };
 
-    return play(&(struct captured){"0-7", "6.1.0-35-arm64", "2", pmus, false});
+    return sim(&(struct captured){"0-7", "6.1.0-35-arm64", "2", pmus, false});
 }
 
 /*
@@ -143,7 +143,7 @@ struct fake_sys *captured_rk3588_6_12(void)
         {0},
     };
 
-    return play(&(struct captured){"0-7", "6.12.48", "2", pmus, false});
+    return sim(&(struct captured){"0-7", "6.12.48", "2", pmus, false});
 }
 
 /* bcm2712.dtsi: compatible "arm,cortex-a76-pmu". */
@@ -151,7 +151,7 @@ struct fake_sys *captured_raspberry_pi_5(void)
 {
     static const struct pmu_files pmus[] = {{"armv8_cortex_a76", 8, CORE, "cpus", "0-3", ARMV8_COUNTERS, A76}, {0}};
 
-    return play(&(struct captured){"0-3", "6.12.25+rpt-rpi-2712", "2", pmus, false});
+    return sim(&(struct captured){"0-3", "6.12.25+rpt-rpi-2712", "2", pmus, false});
 }
 
 /*
@@ -182,7 +182,7 @@ struct fake_sys *captured_altra(void)
         {0},
     };
 
-    return play(&(struct captured){"0-31", "6.8.0-60-generic", "4", pmus, false});
+    return sim(&(struct captured){"0-31", "6.8.0-60-generic", "4", pmus, false});
 }
 
 /* Neoverse N2: the additional events of its Technical Reference Manual; five operations per cycle (PMMIR_EL1.SLOTS). */
@@ -197,14 +197,14 @@ struct fake_sys *captured_neoverse_n2(void)
         {0},
     };
 
-    return play(&(struct captured){"0-3", "6.8.0-60-generic", "4", pmus, false});
+    return sim(&(struct captured){"0-3", "6.8.0-60-generic", "4", pmus, false});
 }
 
 struct fake_sys *captured_raspberry_pi(void)
 {
     static const struct pmu_files none = {0};
 
-    return play(&(struct captured){"0-3", "6.1.21-v8+", "2", &none, false});
+    return sim(&(struct captured){"0-3", "6.1.21-v8+", "2", &none, false});
 }
 
 /* x86 */
@@ -247,7 +247,7 @@ struct fake_sys *captured_intel_hybrid(void)
         {0},
     };
 
-    return play(&(struct captured){"0-19", "6.1.0-35-amd64", "3", pmus, true});
+    return sim(&(struct captured){"0-19", "6.1.0-35-amd64", "3", pmus, true});
 }
 
 /*
@@ -281,7 +281,7 @@ struct fake_sys *captured_intel_server(void)
         {0},
     };
 
-    return play(&(struct captured){"0-31", "6.1.0-35-amd64", "3", pmus, false});
+    return sim(&(struct captured){"0-31", "6.1.0-35-amd64", "3", pmus, false});
 }
 
 #define UMC "format/event=config:0-7 format/rdwrmask=config:8-9"
@@ -311,5 +311,5 @@ struct fake_sys *captured_amd_server(void)
         {0},
     };
 
-    return play(&(struct captured){"0-15", "6.12.48+deb13-amd64", "3", pmus, false});
+    return sim(&(struct captured){"0-15", "6.12.48+deb13-amd64", "3", pmus, false});
 }

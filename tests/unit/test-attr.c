@@ -14,15 +14,15 @@
 
 #define NOBODY 65534
 
-enum played { ONE_PMU, BIG_LITTLE, NO_PMU, EXTENDED, N_PLAYED };
+enum simulated { ONE_PMU, BIG_LITTLE, NO_PMU, EXTENDED, N_SIMULATED };
 
 struct fixture {
-    struct fake_sys *fakes[N_PLAYED];
-    struct machine *machines[N_PLAYED];
+    struct fake_sys *fakes[N_SIMULATED];
+    struct machine *machines[N_SIMULATED];
 };
 
 static const struct {
-    enum played machine;
+    enum simulated machine;
     const char *pmu, *path, *text;
 } files[] = {
     {BIG_LITTLE, "armv8_cortex_a76", "format/threshold", "config1:5-16"},
@@ -61,7 +61,7 @@ static int setup(void **state)
     fake_add_pmu(fakes[ONE_PMU], "uncore_imc_1", 21, "cpumask", "0");
     for (size_t i = 0; i < ARRAY_SIZE(files); i++)
         fake_pmu_file(fakes[files[i].machine], files[i].pmu, files[i].path, files[i].text);
-    for (size_t i = 0; i < N_PLAYED; i++)
+    for (size_t i = 0; i < N_SIMULATED; i++)
         fixture.machines[i] = machine_of(&fakes[i]->sys);
     *state = &fixture;
     return 0;
@@ -71,7 +71,7 @@ static int teardown(void **state)
 {
     struct fixture *fixture = *state;
 
-    for (size_t i = 0; i < N_PLAYED; i++) {
+    for (size_t i = 0; i < N_SIMULATED; i++) {
         machine_free(fixture->machines[i]);
         fake_sys_free(fixture->fakes[i]);
     }
@@ -79,7 +79,7 @@ static int teardown(void **state)
 }
 
 static const struct {
-    enum played in_machine;
+    enum simulated in_machine;
     const char *in;
     unsigned in_cpu;
     uint32_t out_type;
@@ -157,7 +157,7 @@ TEST(test_build)
 }
 
 static const struct {
-    enum played in_machine;
+    enum simulated in_machine;
     const char *in;
     int out;
     size_t out_offset;
@@ -199,9 +199,9 @@ TEST(test_check_errors)
 
     for (size_t i = 0; i < ARRAY_SIZE(error_cases); i++) {
         _cleanup_(event_done) struct event event = parsed_event(error_cases[i].in);
-        enum played played = error_cases[i].in_machine;
+        enum simulated simulated = error_cases[i].in_machine;
         struct error error = {0};
-        int r = attr_check(&fixture->fakes[played]->sys, fixture->machines[played], &event, &error);
+        int r = attr_check(&fixture->fakes[simulated]->sys, fixture->machines[simulated], &event, &error);
         if (r != error_cases[i].out || error.offset != error_cases[i].out_offset ||
             !strstr(error.message, error_cases[i].out_message))
             fail_msg("%s: %d at %zu: %s", error_cases[i].in, r, error.offset, error.message);

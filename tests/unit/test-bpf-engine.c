@@ -14,7 +14,7 @@
 #include "collectors/cgroup/bpf-engine.h"
 #include "collectors/cgroup/counts.h"
 #include "metrics/metrics.h"
-#include "tests/unit/cgroup-play.h"
+#include "tests/unit/cgroup-sim.h"
 #include "tests/unit/fake-bpf.h"
 #include "tests/unit/fake-event.h"
 #include "tests/unit/find-series.h"
@@ -95,23 +95,23 @@ static struct fake_sys *machine_with_bpf(void)
 
 static void begin(const char *settings)
 {
-    play_init_on(machine_with_bpf(), settings);
-    assert_int_equal(play.set.engine.type->number, ENGINE_BPF);
+    sim_init_on(machine_with_bpf(), settings);
+    assert_int_equal(sim.set.engine.type->number, ENGINE_BPF);
 }
 
 static void read_all(void)
 {
-    struct cgroup_set *set = &play.set;
+    struct cgroup_set *set = &sim.set;
     struct collected collected = {0};
     struct error error = {0};
 
-    if (set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error) < 0)
+    if (set->engine.type->read_all(&set->engine, &sim.rig.env, set->counts, set->n, &collected, &error) < 0)
         fail_msg("%s", error.message);
 }
 
 static uint64_t value(const char *cgroup)
 {
-    return series_value(&play.rig.snapshot,
+    return series_value(&sim.rig.snapshot,
                         "perf_cgroup_page_faults_total{cgroup=\"%s\",pmu=\"software\",group=\"core\"}", cgroup);
 }
 
@@ -123,12 +123,12 @@ static void assert_counted(uint64_t n)
 
 static void run(unsigned i, uint64_t ns)
 {
-    fake_cgroup_run(play.rig.fake, CGROUP_OF(i), 0, ns);
+    fake_cgroup_run(sim.rig.fake, CGROUP_OF(i), 0, ns);
 }
 
 static void make_directory(unsigned i)
 {
-    assert_int_equal(mkdir(play_path(i), 0755), 0);
+    assert_int_equal(mkdir(sim_path(i), 0755), 0);
 }
 
 /* --- the choice of the engine --- */
@@ -194,10 +194,10 @@ TEST(test_disagreement)
 {
     struct fake_sys *fake = machine_with_bpf();
     fake->bpf_calls.attach = attach_and_spoil;
-    play_init_on(fake, "engine: auto");
-    assert_int_equal(play.set.engine.type->number, ENGINE_PERF);
-    assert_non_null(strstr(play.set.engine.reason.message, "does not report what runs on CPU 0"));
-    play_done();
+    sim_init_on(fake, "engine: auto");
+    assert_int_equal(sim.set.engine.type->number, ENGINE_PERF);
+    assert_non_null(strstr(sim.set.engine.reason.message, "does not report what runs on CPU 0"));
+    sim_done();
 }
 
 /* --- slots --- */
@@ -206,21 +206,21 @@ TEST(test_disagreement)
 TEST(test_removed)
 {
     begin("include: ['/', '/c*'], linger: 1h");
-    play_make(1);
+    sim_make(1);
     run(1, 100);
     assert_counted(100);
     assert_int_equal(value("/"), 100);
     run(1, 10);
-    play_drop(1);
+    sim_drop(1);
     assert_int_equal(value("/c0001"), 110);
     run(1, 1000); /* like a task that exits late */
     assert_counted(110);
     assert_int_equal(value("/"), 1110);
-    play_make(1);
+    sim_make(1);
     run(1, 5);
     assert_counted(115);
     assert_int_equal(value("/"), 1115);
-    play_done();
+    sim_done();
 }
 
 /* A slot is not reused until it is certain that nothing counts for it any more. */
@@ -229,19 +229,19 @@ TEST(test_slot_is_held)
     int *const errors[] = {&calls.withdraw, &calls.flush};
     for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
         begin("include: ['/', '/c*'], linger: 0s");
-        play_make(1);
-        uint32_t slot = play.set.counts[1]->slot;
+        sim_make(1);
+        uint32_t slot = sim.set.counts[1]->slot;
         *errors[i] = -EAGAIN;
-        play_drop(1);
+        sim_drop(1);
         run(1, 100);
         read_all();
         assert_int_equal(value("/"), 100);
         for (unsigned k = 2; k < 256; k++)
             make_directory(k);
-        play_dispatch();
-        for (size_t k = 0; k < play.set.n; k++)
-            assert_int_not_equal(play.set.counts[k]->slot, slot);
-        play_done();
+        sim_dispatch();
+        for (size_t k = 0; k < sim.set.n; k++)
+            assert_int_not_equal(sim.set.counts[k]->slot, slot);
+        sim_done();
     }
 }
 
@@ -249,55 +249,55 @@ TEST(test_slot_is_held)
 TEST(test_growth)
 {
     begin("max_cgroups: 400");
-    play_make(0);
+    sim_make(0);
     run(0, 100);
     calls.start = -ENOMEM;
     for (unsigned i = 1; i < 300; i++)
         make_directory(i);
-    play_dispatch();
-    assert_int_equal(fake_bpf_starts(play.rig.fake), 1);
+    sim_dispatch();
+    assert_int_equal(fake_bpf_starts(sim.rig.fake), 1);
     assert_int_equal(calls.slots, 402);
-    assert_int_equal(play.set.n, 254);
-    assert_int_equal(play.set.n_dropped, 46);
+    assert_int_equal(sim.set.n, 254);
+    assert_int_equal(sim.set.n_dropped, 46);
     calls.start = 0;
     run(0, 10);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
-    assert_int_equal(fake_bpf_starts(play.rig.fake), 2);
-    assert_int_equal(play.set.n, 300);
-    assert_int_equal(play.set.n_dropped, 0);
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
+    assert_int_equal(fake_bpf_starts(sim.rig.fake), 2);
+    assert_int_equal(sim.set.n, 300);
+    assert_int_equal(sim.set.n_dropped, 0);
     for (unsigned i = 0; i < 300; i++)
         run(i, 1);
     read_all();
     assert_int_equal(value("/c0000"), 111);
     assert_int_equal(value("/c0299"), 1);
-    play_done();
+    sim_done();
 }
 
 /* While no cgroup is watched, the program is detached, and nothing that runs is counted. */
 TEST(test_detached)
 {
     begin("include: ['/c*'], linger: 0s");
-    play_dispatch();
+    sim_dispatch();
     read_all();
     assert_false(calls.attached);
     run(1, 1000);
-    play_make(1);
+    sim_make(1);
     assert_true(calls.attached);
     run(1, 10);
     assert_counted(10);
     run(7, 100);
     run(1, 5);
-    play_drop(1);
+    sim_drop(1);
     for (unsigned i = 0; i < 2; i++)
         read_all(); /* the first reading frees the slot */
     assert_false(calls.attached);
     run(1, 1000);
-    play_make(2);
+    sim_make(2);
     run(2, 7);
     read_all();
     assert_int_equal(value("/c0002"), 7);
-    assert_int_equal(fake_bpf_starts(play.rig.fake), 1);
-    play_done();
+    assert_int_equal(fake_bpf_starts(sim.rig.fake), 1);
+    sim_done();
 }
 
 /*
@@ -307,24 +307,24 @@ TEST(test_detached)
 TEST(test_detached_and_paused)
 {
     begin("include: ['/c*']");
-    struct cgroup_engine *engine = &play.set.engine;
+    struct cgroup_engine *engine = &sim.set.engine;
     read_all();
     for (unsigned i = 0; i < 2; i++) {
-        play.rig.env.paused = i == 0;
-        assert_int_equal(engine->type->pause(engine, &play.rig.env, play.set.counts, play.set.n), 0);
+        sim.rig.env.paused = i == 0;
+        assert_int_equal(engine->type->pause(engine, &sim.rig.env, sim.set.counts, sim.set.n), 0);
         assert_false(calls.attached);
     }
-    play.rig.env.paused = true;
-    assert_int_equal(engine->type->pause(engine, &play.rig.env, play.set.counts, play.set.n), 0);
-    play_make(1);
+    sim.rig.env.paused = true;
+    assert_int_equal(engine->type->pause(engine, &sim.rig.env, sim.set.counts, sim.set.n), 0);
+    sim_make(1);
     assert_false(calls.attached);
     run(1, 100);
-    play.rig.env.paused = false;
-    assert_int_equal(engine->type->pause(engine, &play.rig.env, play.set.counts, play.set.n), 0);
+    sim.rig.env.paused = false;
+    assert_int_equal(engine->type->pause(engine, &sim.rig.env, sim.set.counts, sim.set.n), 0);
     assert_true(calls.attached);
     run(1, 10);
     assert_counted(10);
-    play_done();
+    sim_done();
 }
 
 /* If the opener does not answer when the program is to be attached again, the next reading retries. */
@@ -333,14 +333,14 @@ TEST(test_attached_late)
     begin("include: ['/c*']");
     read_all();
     calls.attach = -ETIMEDOUT;
-    play_make(1);
+    sim_make(1);
     run(1, 100);
     calls.attach = 0;
     read_all();
     assert_true(calls.attached);
     run(1, 10);
     assert_counted(10);
-    play_done();
+    sim_done();
 }
 
 static int attach_late(void *owner, bool attached)
@@ -353,26 +353,26 @@ static int attach_late(void *owner, bool attached)
 TEST(test_replaced)
 {
     begin("include: ['/', '/c*'], max_cgroups: 400");
-    play_make(0);
-    play_make(1);
-    play_drop(1);
+    sim_make(0);
+    sim_make(1);
+    sim_drop(1);
     run(0, 100);
-    play.rig.fake->bpf_calls.attach = attach_late;
+    sim.rig.fake->bpf_calls.attach = attach_late;
     for (unsigned i = 2; i < 300; i++)
         make_directory(i);
-    play_dispatch();
-    assert_int_equal(fake_bpf_starts(play.rig.fake), 2);
+    sim_dispatch();
+    assert_int_equal(fake_bpf_starts(sim.rig.fake), 2);
     run(0, 10);
     read_all();
     assert_int_equal(value("/c0000"), 160);
     assert_int_equal(value("/"), 160);
-    play_done();
+    sim_done();
 }
 
 /* If the opener does not attach the program, nothing is counted, and readings fail until the engine is reopened. */
 TEST(test_attach_fails)
 {
-    struct cgroup_set *set = &play.set;
+    struct cgroup_set *set = &sim.set;
     struct collected collected = {0};
     struct error error = {0};
 
@@ -380,12 +380,12 @@ TEST(test_attach_fails)
     calls.attach = -ETIMEDOUT;
     for (unsigned i = 0; i < 300; i++)
         make_directory(i);
-    play_dispatch();
-    int r = set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error);
+    sim_dispatch();
+    int r = set->engine.type->read_all(&set->engine, &sim.rig.env, set->counts, set->n, &collected, &error);
     assert_int_equal(r, -EBADE);
     assert_non_null(strstr(error.message, "cannot attach the BPF program"));
     assert_true(bpf_engine_is_stale(set->engine.bpf));
-    play_done();
+    sim_done();
 }
 
 /*
@@ -398,29 +398,29 @@ TEST(test_late)
     begin("");
     calls.assign = -EINVAL; /* a permanent error */
     make_directory(1);
-    play_dispatch();
-    assert_int_equal(play.set.n_dropped, 1);
+    sim_dispatch();
+    assert_int_equal(sim.set.n_dropped, 1);
     calls.assign = -ETIMEDOUT;
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
-    assert_non_null(strstr(play.set.engine.no_room.message, "the opener does not answer"));
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
+    assert_non_null(strstr(sim.set.engine.no_room.message, "the opener does not answer"));
     calls.assign = 0;
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
-    assert_int_equal(play.set.n_dropped, 0);
-    assert_string_equal(play.set.engine.no_room.message, "");
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
+    assert_int_equal(sim.set.n_dropped, 0);
+    assert_string_equal(sim.set.engine.no_room.message, "");
     run(1, 100);
-    fake_set_online(play.rig.fake, 0, false);
-    fake_set_online(play.rig.fake, 0, true);
-    assert_int_equal(cpuset_add(&play.rig.went_offline, 0), 0);
+    fake_set_online(sim.rig.fake, 0, false);
+    fake_set_online(sim.rig.fake, 0, true);
+    assert_int_equal(cpuset_add(&sim.rig.went_offline, 0), 0);
     calls.set_cpu = -ETIMEDOUT;
-    assert_int_equal(cgroup_engine_resume(&play.set.engine, &play.rig.env, &error), 0);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
-    cpuset_done(&play.rig.went_offline);
+    assert_int_equal(cgroup_engine_resume(&sim.set.engine, &sim.rig.env, &error), 0);
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
+    cpuset_done(&sim.rig.went_offline);
     assert_counted(100);
     calls.set_cpu = 0;
     assert_counted(100);
     run(1, 10);
     assert_counted(110);
-    play_done();
+    sim_done();
 }
 
 /* --- the BPF program as a whole --- */
@@ -429,16 +429,16 @@ TEST(test_late)
 TEST(test_root)
 {
     begin("include: ['/', '/c*']");
-    play_make(1);
+    sim_make(1);
     assert_int_equal(calls.n_assigned, 1);
     run(7, 50);
-    fake_bpf_miss(play.rig.fake, 0, 20);
+    fake_bpf_miss(sim.rig.fake, 0, 20);
     run(1, 1);
     read_all();
     assert_int_equal(value("/"), 71);
     assert_int_equal(value("/c0001"), 1);
-    assert_int_equal(bpf_engine_unknown(play.set.engine.bpf)->ns, 20);
-    play_done();
+    assert_int_equal(bpf_engine_unknown(sim.set.engine.bpf)->ns, 20);
+    sim_done();
 }
 
 static void assert_moved(uint64_t first, uint64_t second, unsigned n_flushes)
@@ -457,9 +457,9 @@ static void assert_moved(uint64_t first, uint64_t second, unsigned n_flushes)
 TEST(test_moved)
 {
     begin("include: ['/c*']");
-    struct fake_sys *fake = play.rig.fake;
-    play_make(1);
-    play_make(2);
+    struct fake_sys *fake = sim.rig.fake;
+    sim_make(1);
+    sim_make(2);
     fake_bpf_move(fake, CGROUP_OF(1), 1);
     assert_moved(0, 0, 1);
     fake_run_cpu(fake, 1, 100);
@@ -482,10 +482,10 @@ TEST(test_moved)
     assert_moved(111, 7, 0);
     /* Reading a single cgroup does not flush. */
     fake_bpf_move(fake, CGROUP_OF(2), 1);
-    assert_true(play.set.engine.type->read(play.set.counts[0], &fake->sys) > 0);
+    assert_true(sim.set.engine.type->read(sim.set.counts[0], &fake->sys) > 0);
     assert_int_equal(calls.n_flushes, 0);
     assert_moved(111, 7, 1);
-    play_done();
+    sim_done();
 }
 
 static bool is_lost(void *owner)
@@ -498,22 +498,22 @@ TEST(test_opener_lost)
 {
     struct error error = {0};
     begin("linger: 1h");
-    play_make(1);
+    sim_make(1);
     run(1, 100);
     read_all();
-    play.rig.fake->bpf_calls.is_lost = is_lost;
+    sim.rig.fake->bpf_calls.is_lost = is_lost;
     calls.start = calls.attach = calls.assign = calls.withdraw = calls.flush = -EPIPE;
-    play_make(2);
-    assert_int_equal(play_state(2), '-');
+    sim_make(2);
+    assert_int_equal(sim_state(2), '-');
     run(1, 10);
-    struct cgroup_set *set = &play.set;
+    struct cgroup_set *set = &sim.set;
     struct collected collected = {0};
-    int r = set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error);
+    int r = set->engine.type->read_all(&set->engine, &sim.rig.env, set->counts, set->n, &collected, &error);
     assert_int_equal(r, -EPIPE);
     assert_non_null(strstr(error.message, "the opener is gone"));
-    play_drop(1);
+    sim_drop(1);
     assert_int_equal(value("/c0001"), 100);
-    play_done();
+    sim_done();
 }
 
 #define ENGINE(name) "collectors: {cgroup: {engine: " name ", include: ['/*'], groups: [{name: f, events: faults}]}}"

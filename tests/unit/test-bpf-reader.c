@@ -18,17 +18,17 @@ enum { CYCLES, CLOCK, FAULTS, SWITCHES, ENABLED, RUNNING, ENABLED_2, RUNNING_2, 
 #define ALL 0xffU
 #define STORES_MAX 256
 
-struct played_store {
+struct simulated_store {
     void *to;
     uint64_t value;
 };
 
-static struct played {
+static struct simulated {
     struct sys sys;
     /* The maps as the program has written them, and as the reader sees them. */
     uint64_t counts[CPUS][SLOTS][WORDS], seen[CPUS][SLOTS][WORDS];
     struct bpf_record records[CPUS], seen_records[CPUS];
-    struct played_store stores[STORES_MAX]; /* stores that the reader does not see yet */
+    struct simulated_store stores[STORES_MAX]; /* stores that the reader does not see yet */
     size_t n_stores;
     uint64_t now[CPUS][WORDS], valid;
     int error, refused;              /* the error of now(), and the descriptor that mmap() refuses */
@@ -48,7 +48,7 @@ static const struct bpf_event events[] = {
     {.source = SOURCE_SWITCHES, .group = 1},
 };
 
-static int played_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
+static int simulated_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
     assert_int_equal(protection, 1);
     assert_int_equal(size, fd == 3 ? sizeof(p.counts) : sizeof(p.records));
@@ -58,7 +58,7 @@ static int played_mmap(struct sys *sys, int fd, size_t size, int protection, voi
     return 0;
 }
 
-static int played_munmap(struct sys *sys, void *address, size_t size)
+static int simulated_munmap(struct sys *sys, void *address, size_t size)
 {
     return 0;
 }
@@ -75,7 +75,7 @@ static void store(void *own, void *seen, uint64_t value)
 {
     memcpy(own, &value, sizeof(value));
     assert_true(p.n_stores < STORES_MAX);
-    p.stores[p.n_stores++] = (struct played_store){seen, value};
+    p.stores[p.n_stores++] = (struct simulated_store){seen, value};
 }
 
 /* Simulates the program at a switch to `slot`, when only the words in `valid` can be read. */
@@ -138,7 +138,8 @@ static int now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_vali
 /* All slots start at zero, and each CPU runs the slot of the root. */
 static void begin(void)
 {
-    p = (struct played){.sys.calls = {.mmap = played_mmap, .munmap = played_munmap}, .valid = ALL, .random = 17};
+    p = (struct simulated){
+        .sys.calls = {.mmap = simulated_mmap, .munmap = simulated_munmap}, .valid = ALL, .random = 17};
     assert_int_equal(bpf_reader_new(&p.sys, &shape, &(struct bpf_maps){3, 4}, &p.reader), 0);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         for (size_t i = 0; i < WORDS; i++)

@@ -24,7 +24,7 @@
 #define LOG_SIZE 4096
 
 /* The directory of the current test, and a log of the listener's calls like "+/a +/a/b -/a/b". */
-static struct play {
+static struct sim {
     char root[PATH_MAX];
     int root_fd;
     bool cgroups, terse; /* terse: the log stays empty */
@@ -33,16 +33,16 @@ static struct play {
     size_t n_known, n_added, n_removed;
     uint64_t n_descriptors;    /* open descriptors before the test */
     struct cgroup_rules rules; /* the wanted directories; without includes, all */
-} play;
+} sim;
 
 /* --- the listener, which asserts that its calls are consistent --- */
 
-static bool play_knows(const char *path)
+static bool sim_knows(const char *path)
 {
     struct cgroup_node *node;
 
-    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
-        if (node->userdata == &play && str_equal(node->path, path))
+    for (size_t i = 0; (node = cgroup_tree_node(sim.tree, i)); i++)
+        if (node->userdata == &sim && str_equal(node->path, path))
             return true;
     return false;
 }
@@ -52,8 +52,8 @@ static bool has_known_child(const char *path)
     size_t length = str_equal(path, "/") ? 0 : strlen(path);
     struct cgroup_node *node;
 
-    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
-        if (node->userdata == &play && strncmp(node->path, path, length) == 0 && node->path[length] == '/' &&
+    for (size_t i = 0; (node = cgroup_tree_node(sim.tree, i)); i++)
+        if (node->userdata == &sim && strncmp(node->path, path, length) == 0 && node->path[length] == '/' &&
             node->path[length + 1])
             return true;
     return false;
@@ -61,23 +61,23 @@ static bool has_known_child(const char *path)
 
 static void note(char sign, const char *path)
 {
-    size_t used = strlen(play.log);
+    size_t used = strlen(sim.log);
 
-    if (!play.terse)
-        snprintf(play.log + used, sizeof(play.log) - used, "%s%c%s", used ? " " : "", sign, path);
+    if (!sim.terse)
+        snprintf(sim.log + used, sizeof(sim.log) - used, "%s%c%s", used ? " " : "", sign, path);
 }
 
 static bool wants(void *userdata, const char *path)
 {
-    return play.rules.n_include == 0 || cgroup_rules_want(&play.rules, path, NULL);
+    return sim.rules.n_include == 0 || cgroup_rules_want(&sim.rules, path, NULL);
 }
 
 static bool wants_below(void *userdata, const char *path)
 {
-    return play.rules.n_include == 0 || cgroup_rules_want_below(&play.rules, path);
+    return sim.rules.n_include == 0 || cgroup_rules_want_below(&sim.rules, path);
 }
 
-static bool play_seeks(const char *path)
+static bool sim_seeks(const char *path)
 {
     return wants(NULL, path) || wants_below(NULL, path);
 }
@@ -89,29 +89,29 @@ static void added(void *userdata, struct cgroup_node *node, int fd)
     for (const char *at = node->path; *at; at++)
         depth += *at == '/' && at[1];
     assert_null(node->userdata);
-    assert_true(fd >= 0 || play.terse);
-    assert_true(play_seeks(node->path));
+    assert_true(fd >= 0 || sim.terse);
+    assert_true(sim_seeks(node->path));
     assert_int_equal(node->depth, depth);
-    if (play.tree && !play.terse) {
+    if (sim.tree && !sim.terse) {
         _cleanup_(freep) char *parent = strdup(node->path);
         char *slash = strrchr(parent, '/');
-        assert_false(play_knows(node->path));
+        assert_false(sim_knows(node->path));
         slash[slash == parent] = '\0';
-        assert_true(play_knows(parent));
+        assert_true(sim_knows(parent));
     }
-    node->userdata = &play;
-    play.n_added++;
-    play.n_known++;
+    node->userdata = &sim;
+    sim.n_added++;
+    sim.n_known++;
     note('+', node->path);
 }
 
 static void removed(void *userdata, struct cgroup_node *node)
 {
-    assert_ptr_equal(node->userdata, &play);
-    assert_true(play.terse || !has_known_child(node->path));
+    assert_ptr_equal(node->userdata, &sim);
+    assert_true(sim.terse || !has_known_child(node->path));
     node->userdata = NULL;
-    play.n_removed++;
-    play.n_known--;
+    sim.n_removed++;
+    sim.n_known--;
     note('-', node->path);
 }
 
@@ -126,25 +126,25 @@ static void assert_watches(void)
     struct cgroup_node *node;
     size_t n = 0;
 
-    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
+    for (size_t i = 0; (node = cgroup_tree_node(sim.tree, i)); i++)
         n += wants_below(NULL, node->path);
-    assert_int_equal(cgroup_tree_watches(play.tree), n);
+    assert_int_equal(cgroup_tree_watches(sim.tree), n);
 }
 
-static void play_make(const char *name)
+static void sim_make(const char *name)
 {
-    if (mkdirat(play.root_fd, name, 0755) < 0)
+    if (mkdirat(sim.root_fd, name, 0755) < 0)
         fail_msg("mkdir %s: %s", name, strerror(errno));
 }
 
-static void play_unmake(const char *name)
+static void sim_unmake(const char *name)
 {
-    if (unlinkat(play.root_fd, name, AT_REMOVEDIR) < 0)
+    if (unlinkat(sim.root_fd, name, AT_REMOVEDIR) < 0)
         fail_msg("rmdir %s: %s", name, strerror(errno));
 }
 
 /* Creates, removes and renames directories: "+a -a/b c>d". */
-static void play_do(const char *what)
+static void sim_do(const char *what)
 {
     char words[128], *rest = words;
 
@@ -153,51 +153,51 @@ static void play_do(const char *what)
         char *to = strchr(word, '>');
         if (to) {
             *to++ = '\0';
-            assert_int_equal(renameat(play.root_fd, word, play.root_fd, to), 0);
+            assert_int_equal(renameat(sim.root_fd, word, sim.root_fd, to), 0);
         } else {
-            (*word == '+' ? play_make : play_unmake)(word + 1);
+            (*word == '+' ? sim_make : sim_unmake)(word + 1);
         }
     }
 }
 
 /* Opens a tree of the existing directories. */
-static void play_open(void)
+static void sim_open(void)
 {
     struct error error = {0};
 
-    if (cgroup_tree_new(play.root, &listener, &play.tree, &error) < 0)
+    if (cgroup_tree_new(sim.root, &listener, &sim.tree, &error) < 0)
         fail_msg("%s", error.message);
 }
 
 /* Compares the log since the last call. */
 static void assert_log(const char *expected)
 {
-    assert_string_equal(play.log, expected);
-    play.log[0] = '\0';
+    assert_string_equal(sim.log, expected);
+    sim.log[0] = '\0';
 }
 
-static void play_start(void)
+static void sim_start(void)
 {
-    play_open();
+    sim_open();
     assert_log("+/");
 }
 
 /* Lets the tree process all changes. */
-static void play_dispatch(void)
+static void sim_dispatch(void)
 {
-    struct pollfd rest = {.fd = cgroup_tree_fd(play.tree), .events = POLLIN};
+    struct pollfd rest = {.fd = cgroup_tree_fd(sim.tree), .events = POLLIN};
 
     do
-        cgroup_tree_dispatch(play.tree);
+        cgroup_tree_dispatch(sim.tree);
     while (poll(&rest, 1, 0) > 0);
 }
 
-static void play_assert_heard(const char *expected)
+static void sim_assert_log(const char *expected)
 {
-    play_dispatch();
+    sim_dispatch();
     assert_log(expected);
     assert_watches();
-    assert_null(cgroup_tree_limitation(play.tree));
+    assert_null(cgroup_tree_limitation(sim.tree));
 }
 
 /* Removes everything below a directory, at any depth. */
@@ -222,13 +222,13 @@ static void empty_directory(int fd)
 
 static int setup(const char *parent, bool cgroups)
 {
-    play = (struct play){.cgroups = cgroups};
-    assert_int_equal(fd_count_open(-1, &play.n_descriptors), 0);
-    snprintf(play.root, sizeof(play.root), "%s/perfcountd-test-XXXXXX", parent);
-    if (!mkdtemp(play.root))
+    sim = (struct sim){.cgroups = cgroups};
+    assert_int_equal(fd_count_open(-1, &sim.n_descriptors), 0);
+    snprintf(sim.root, sizeof(sim.root), "%s/perfcountd-test-XXXXXX", parent);
+    if (!mkdtemp(sim.root))
         return -1;
-    play.root_fd = open(play.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(fchmod(play.root_fd, 0755), 0); /* unprivileged daemons of other tests read it */
+    sim.root_fd = open(sim.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(fchmod(sim.root_fd, 0755), 0); /* unprivileged daemons of other tests read it */
     return 0;
 }
 
@@ -243,7 +243,7 @@ static int setup_cgroup(void **state)
     struct sys sys;
 
     sys_init(&sys);
-    play.root_fd = 0;
+    sim.root_fd = 0;
     if (hierarchy_find(&sys, &hierarchy, NULL) == 0)
         setup(hierarchy.path, true);
     return 0;
@@ -253,13 +253,13 @@ static int teardown(void **state)
 {
     uint64_t descriptors;
 
-    if (!play.root_fd)
+    if (!sim.root_fd)
         return 0;
-    cgroup_tree_free(play.tree);
-    empty_directory(play.root_fd);
-    assert_int_equal(rmdir(play.root), 0);
+    cgroup_tree_free(sim.tree);
+    empty_directory(sim.root_fd);
+    assert_int_equal(rmdir(sim.root), 0);
     assert_int_equal(fd_count_open(-1, &descriptors), 0);
-    assert_int_equal(descriptors, play.n_descriptors);
+    assert_int_equal(descriptors, sim.n_descriptors);
     return 0;
 }
 
@@ -272,7 +272,7 @@ static int teardown(void **state)
     }                                                                                                                  \
     TEST_WITH(name##_on_cgroups, setup_cgroup, teardown)                                                               \
     {                                                                                                                  \
-        if (!play.root_fd)                                                                                             \
+        if (!sim.root_fd)                                                                                              \
             skip_because("the right to make cgroups");                                                                 \
         name(state);                                                                                                   \
     }                                                                                                                  \
@@ -280,16 +280,16 @@ static int teardown(void **state)
 
 TEST_ON_BOTH(test_what_is_there)
 {
-    play_do("+a +a/b +a/b/c +d");
-    if (!play.cgroups) {
-        close(openat(play.root_fd, "file", O_CREAT | O_WRONLY, 0644));
-        assert_int_equal(symlinkat("a", play.root_fd, "link"), 0);
+    sim_do("+a +a/b +a/b/c +d");
+    if (!sim.cgroups) {
+        close(openat(sim.root_fd, "file", O_CREAT | O_WRONLY, 0644));
+        assert_int_equal(symlinkat("a", sim.root_fd, "link"), 0);
     }
-    play_open();
+    sim_open();
     /* The order of siblings is undefined. */
-    play_assert_heard(str_starts(play.log, "+/ +/a") ? "+/ +/a +/d +/a/b +/a/b/c" : "+/ +/d +/a +/a/b +/a/b/c");
-    cgroup_tree_rescan(play.tree);
-    play_assert_heard("");
+    sim_assert_log(str_starts(sim.log, "+/ +/a") ? "+/ +/a +/d +/a/b +/a/b/c" : "+/ +/d +/a +/a/b +/a/b/c");
+    cgroup_tree_rescan(sim.tree);
+    sim_assert_log("");
 }
 
 static const struct {
@@ -318,54 +318,54 @@ static const struct {
 TEST_ON_BOTH(test_changes)
 {
     for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
-        if (play.cgroups && changes[i].in_directories)
+        if (sim.cgroups && changes[i].in_directories)
             continue;
         print_message("%s\n", changes[i].name);
-        play_start();
+        sim_start();
         for (size_t k = 0; k < ARRAY_SIZE(changes[i].steps) && changes[i].steps[k].in; k++) {
-            play_do(changes[i].steps[k].in);
-            play_assert_heard(changes[i].steps[k].out);
+            sim_do(changes[i].steps[k].in);
+            sim_assert_log(changes[i].steps[k].out);
         }
-        play.tree = cgroup_tree_free(play.tree);
-        play.log[0] = '\0';
-        empty_directory(openat(play.root_fd, ".", O_RDONLY | O_DIRECTORY));
+        sim.tree = cgroup_tree_free(sim.tree);
+        sim.log[0] = '\0';
+        empty_directory(openat(sim.root_fd, ".", O_RDONLY | O_DIRECTORY));
     }
 }
 
 TEST_ON_BOTH(test_back_under_the_same_name)
 {
-    play_start();
-    play_do("+a +a/b");
-    play_assert_heard("+/a +/a/b");
-    play_do("-a/b -a +a +a/c");
-    play_dispatch();
-    if (str_starts(play.log, "-/a/b -/a")) /* otherwise the file system has reused the inode */
-        assert_string_equal(play.log, "-/a/b -/a +/a +/a/c");
+    sim_start();
+    sim_do("+a +a/b");
+    sim_assert_log("+/a +/a/b");
+    sim_do("-a/b -a +a +a/c");
+    sim_dispatch();
+    if (str_starts(sim.log, "-/a/b -/a")) /* otherwise the file system has reused the inode */
+        assert_string_equal(sim.log, "-/a/b -/a +/a +/a/c");
     else
-        assert_false(play.cgroups);
-    play.log[0] = '\0';
-    play_make("a/d"); /* the new directory is watched */
-    play_assert_heard("+/a/d");
+        assert_false(sim.cgroups);
+    sim.log[0] = '\0';
+    sim_make("a/d"); /* the new directory is watched */
+    sim_assert_log("+/a/d");
 }
 
 TEST_ON_BOTH(test_open)
 {
     struct stat status;
 
-    play_start();
-    play_make("a");
-    play_assert_heard("+/a");
-    struct cgroup_node *node = cgroup_tree_node(play.tree, 1);
-    assert_null(cgroup_tree_node(play.tree, 2));
+    sim_start();
+    sim_make("a");
+    sim_assert_log("+/a");
+    struct cgroup_node *node = cgroup_tree_node(sim.tree, 1);
+    assert_null(cgroup_tree_node(sim.tree, 2));
     assert_string_equal(node->path, "/a");
-    int fd = cgroup_tree_open(play.tree, node);
+    int fd = cgroup_tree_open(sim.tree, node);
     assert_true(fd >= 0 && fstat(fd, &status) == 0);
     assert_int_equal(status.st_ino, node->inode);
     close(fd);
-    play_unmake("a");
-    assert_int_equal(cgroup_tree_open(play.tree, node), -ENOENT);
-    play_do("+x +a"); /* x gets a's inode if the file system reuses inodes */
-    assert_int_equal(cgroup_tree_open(play.tree, node), -ESTALE);
+    sim_unmake("a");
+    assert_int_equal(cgroup_tree_open(sim.tree, node), -ENOENT);
+    sim_do("+x +a"); /* x gets a's inode if the file system reuses inodes */
+    assert_int_equal(cgroup_tree_open(sim.tree, node), -ESTALE);
 }
 
 TEST_ON_BOTH(test_names)
@@ -375,15 +375,15 @@ TEST_ON_BOTH(test_names)
                                  "...", "*",          "%s%n",        longest,    "two\nlines"};
 
     memset(longest, 'x', NAME_MAX);
-    play_start();
-    for (size_t i = 0; i < ARRAY_SIZE(names) - play.cgroups;
+    sim_start();
+    for (size_t i = 0; i < ARRAY_SIZE(names) - sim.cgroups;
          i++) { /* cgroup_mkdir() refuses newlines, which the last name contains */
-        play_make(names[i]);
+        sim_make(names[i]);
         snprintf(expected, sizeof(expected), "+/%s", names[i]);
-        play_assert_heard(expected);
-        play_unmake(names[i]);
+        sim_assert_log(expected);
+        sim_unmake(names[i]);
         *expected = '-';
-        play_assert_heard(expected);
+        sim_assert_log(expected);
     }
 }
 
@@ -391,36 +391,36 @@ TEST_ON_BOTH(test_names)
 TEST_ON_BOTH(test_deep)
 {
     enum { DEPTH = 30 };
-    int fds[DEPTH + 1] = {play.root_fd};
+    int fds[DEPTH + 1] = {sim.root_fd};
     char name[201];
 
     memset(name, 'x', 200);
     name[200] = '\0';
-    play_start();
-    play.terse = true;
+    sim_start();
+    sim.terse = true;
     for (size_t i = 0; i < DEPTH; i++) {
         assert_int_equal(mkdirat(fds[i], name, 0755), 0);
         fds[i + 1] = openat(fds[i], name, O_RDONLY | O_DIRECTORY);
         assert_true(fds[i + 1] >= 0);
         if (i == DEPTH / 2)
-            play_dispatch();
+            sim_dispatch();
     }
-    play_assert_heard("");
-    assert_int_equal(play.n_known, DEPTH + 1);
-    cgroup_tree_rescan(play.tree);
-    play_assert_heard("");
-    assert_int_equal(play.n_known, DEPTH + 1);
-    struct cgroup_node *deepest = cgroup_tree_node(play.tree, DEPTH);
+    sim_assert_log("");
+    assert_int_equal(sim.n_known, DEPTH + 1);
+    cgroup_tree_rescan(sim.tree);
+    sim_assert_log("");
+    assert_int_equal(sim.n_known, DEPTH + 1);
+    struct cgroup_node *deepest = cgroup_tree_node(sim.tree, DEPTH);
     assert_int_equal(strlen(deepest->path), DEPTH * 201);
-    int fd = cgroup_tree_open(play.tree, deepest);
+    int fd = cgroup_tree_open(sim.tree, deepest);
     assert_true(fd >= 0);
     close(fd);
     for (size_t i = DEPTH; i > 0; i--) {
         close(fds[i]);
         assert_int_equal(unlinkat(fds[i - 1], name, AT_REMOVEDIR), 0);
     }
-    play_assert_heard("");
-    assert_int_equal(play.n_known, 1);
+    sim_assert_log("");
+    assert_int_equal(sim.n_known, 1);
 }
 
 /* Compares the tree with the wanted directories below `path`, and counts those in `n`. */
@@ -435,8 +435,8 @@ static void compare(int dir_fd, const char *path, size_t *n)
         if (item->d_type != DT_DIR || item->d_name[0] == '.')
             continue;
         snprintf(below, sizeof(below), "%s/%s", path, item->d_name);
-        assert_int_equal(play_knows(below), play_seeks(below));
-        *n += play_seeks(below);
+        assert_int_equal(sim_knows(below), sim_seeks(below));
+        *n += sim_seeks(below);
         compare(openat(dir_fd, item->d_name, O_RDONLY | O_DIRECTORY), below, n);
     }
     closedir(directory);
@@ -457,32 +457,32 @@ TEST_ON_BOTH(test_storm)
     char path[64], other[64];
     size_t n = 1;
 
-    play.rules = (struct cgroup_rules){
+    sim.rules = (struct cgroup_rules){
         .include = (char *const *)include, .n_include = 3, .exclude = (char *const *)exclude, .n_exclude = 1};
-    play_start();
+    sim_start();
     srand(4);
     for (size_t i = 0; i < 4000; i++) {
-        play.log[0] = '\0';
+        sim.log[0] = '\0';
         chance_path(path, sizeof(path));
         chance_path(other, sizeof(other));
         int what = rand() % 12;
         if (what < 6)
-            mkdirat(play.root_fd, path, 0755);
+            mkdirat(sim.root_fd, path, 0755);
         else if (what < 9)
-            unlinkat(play.root_fd, path, AT_REMOVEDIR);
+            unlinkat(sim.root_fd, path, AT_REMOVEDIR);
         else if (what < 10)
-            renameat(play.root_fd, path, play.root_fd, other);
+            renameat(sim.root_fd, path, sim.root_fd, other);
         else if (rand() % 8)
-            play_dispatch();
+            sim_dispatch();
         else
-            cgroup_tree_rescan(play.tree);
+            cgroup_tree_rescan(sim.tree);
     }
-    play_dispatch();
-    compare(openat(play.root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
-    assert_true(play.n_removed > 30);
-    assert_int_equal(play.n_known, n);
-    play.log[0] = '\0';
-    play_assert_heard("");
+    sim_dispatch();
+    compare(openat(sim.root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
+    assert_true(sim.n_removed > 30);
+    assert_int_equal(sim.n_known, n);
+    sim.log[0] = '\0';
+    sim_assert_log("");
 }
 
 /* Creates and removes nested directories in another process while the tree reads them. */
@@ -496,13 +496,13 @@ static void make_trouble(void)
         for (size_t length = strlen(path) - 4; i % 20 == 0 && length <= strlen(path); length += 2) {
             char part[64] = "";
             memcpy(part, path, length);
-            mkdirat(play.root_fd, part, 0755);
+            mkdirat(sim.root_fd, part, 0755);
         }
         chance_path(path, sizeof(path));
         if (rand() % 2)
-            mkdirat(play.root_fd, path, 0755);
+            mkdirat(sim.root_fd, path, 0755);
         else
-            unlinkat(play.root_fd, path, AT_REMOVEDIR);
+            unlinkat(sim.root_fd, path, AT_REMOVEDIR);
     }
 }
 
@@ -511,8 +511,8 @@ TEST_ON_BOTH(test_race)
     size_t n = 1;
     int status;
 
-    play_start();
-    play.terse = true;
+    sim_start();
+    sim.terse = true;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -520,12 +520,12 @@ TEST_ON_BOTH(test_race)
         _exit(0);
     }
     while (waitpid(child, &status, WNOHANG) == 0)
-        play_dispatch();
+        sim_dispatch();
     assert_int_equal(status, 0);
-    play_dispatch();
-    compare(openat(play.root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
-    assert_int_equal(play.n_known, n);
-    play_assert_heard("");
+    sim_dispatch();
+    compare(openat(sim.root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
+    assert_int_equal(sim.n_known, n);
+    sim_assert_log("");
 }
 
 TEST(test_no_root)
@@ -541,7 +541,7 @@ TEST(test_no_root)
 
 static void assert_innermost(const char *path, const char *expected)
 {
-    const struct cgroup_node *node = cgroup_tree_innermost(play.tree, path);
+    const struct cgroup_node *node = cgroup_tree_innermost(sim.tree, path);
 
     assert_string_equal(node ? node->path : "", expected);
 }
@@ -550,19 +550,19 @@ TEST_WITH(test_innermost, setup_directory, teardown)
 {
     struct cgroup_node *node;
 
-    play_start();
-    play_do("+a +a/b +a/b/c");
-    play_assert_heard("+/a +/a/b +/a/b/c");
+    sim_start();
+    sim_do("+a +a/b +a/b/c");
+    sim_assert_log("+/a +/a/b +/a/b/c");
     assert_innermost("/", "/");
     assert_innermost("/ab", "/");
     assert_innermost("/a/b", "/a/b");
     assert_innermost("/a/b/x/y", "/a/b");
-    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
-        node->userdata = str_equal(node->path, "/a") ? &play : NULL;
+    for (size_t i = 0; (node = cgroup_tree_node(sim.tree, i)); i++)
+        node->userdata = str_equal(node->path, "/a") ? &sim : NULL;
     assert_innermost("/a/b/c", "/a");
     assert_innermost("/b", "");
-    for (size_t i = 0; (node = cgroup_tree_node(play.tree, i)); i++)
-        node->userdata = &play;
+    for (size_t i = 0; (node = cgroup_tree_node(sim.tree, i)); i++)
+        node->userdata = &sim;
 }
 
 /* Directories that cannot contain wanted cgroups are not watched, and their content is unknown. */
@@ -570,35 +570,35 @@ TEST_WITH(test_wanted, setup_directory, teardown)
 {
     static const char *const include[] = {"/*.slice", "/system.slice/*.service"}, *const all[] = {"/**"};
     static const char *const exclude[] = {"/user.slice/**"};
-    play.rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
-    play_start();
-    play_do("+system.slice +user.slice +other");
-    play_assert_heard("+/system.slice +/user.slice");
-    assert_int_equal(cgroup_tree_watches(play.tree), 2);
-    play_do("+user.slice/a.service +user.slice/a.service/b +system.slice/a.scope +system.slice/a.service "
-            "+system.slice/a.service/b");
-    play_assert_heard("+/system.slice/a.service");
-    cgroup_tree_rescan(play.tree);
-    play_assert_heard("");
-    assert_int_equal(cgroup_tree_watches(play.tree), 2);
+    sim.rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
+    sim_start();
+    sim_do("+system.slice +user.slice +other");
+    sim_assert_log("+/system.slice +/user.slice");
+    assert_int_equal(cgroup_tree_watches(sim.tree), 2);
+    sim_do("+user.slice/a.service +user.slice/a.service/b +system.slice/a.scope +system.slice/a.service "
+           "+system.slice/a.service/b");
+    sim_assert_log("+/system.slice/a.service");
+    cgroup_tree_rescan(sim.tree);
+    sim_assert_log("");
+    assert_int_equal(cgroup_tree_watches(sim.tree), 2);
     /* Now other cgroups are wanted. */
-    play.rules = (struct cgroup_rules){
+    sim.rules = (struct cgroup_rules){
         .include = (char *const *)all, .n_include = 1, .exclude = (char *const *)exclude, .n_exclude = 1};
-    cgroup_tree_rescan(play.tree);
-    assert_int_equal(play.n_removed, 0);
-    assert_int_equal(play.n_known, 7);
-    assert_true(play_knows("/other") && play_knows("/system.slice/a.service/b"));
-    assert_int_equal(cgroup_tree_watches(play.tree), 6);
-    play.log[0] = '\0';
-    play_do("+system.slice/a.scope/c +user.slice/c");
-    play_assert_heard("+/system.slice/a.scope/c");
+    cgroup_tree_rescan(sim.tree);
+    assert_int_equal(sim.n_removed, 0);
+    assert_int_equal(sim.n_known, 7);
+    assert_true(sim_knows("/other") && sim_knows("/system.slice/a.service/b"));
+    assert_int_equal(cgroup_tree_watches(sim.tree), 6);
+    sim.log[0] = '\0';
+    sim_do("+system.slice/a.scope/c +user.slice/c");
+    sim_assert_log("+/system.slice/a.scope/c");
     /* The first rules again. */
-    play.rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
-    cgroup_tree_rescan(play.tree);
-    assert_int_equal(play.n_known, 4);
-    play.log[0] = '\0';
-    play_assert_heard("");
-    assert_int_equal(cgroup_tree_watches(play.tree), 2);
+    sim.rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
+    cgroup_tree_rescan(sim.tree);
+    assert_int_equal(sim.n_known, 4);
+    sim.log[0] = '\0';
+    sim_assert_log("");
+    assert_int_equal(cgroup_tree_watches(sim.tree), 2);
 }
 
 /* A directory leaves the tree and returns under another name. */
@@ -606,15 +606,15 @@ TEST_WITH(test_moved_out_and_back, setup_directory, teardown)
 {
     char outside[PATH_MAX + 8];
 
-    play_start();
-    play_do("+a +a/b");
-    play_assert_heard("+/a +/a/b");
-    snprintf(outside, sizeof(outside), "%s-out", play.root);
-    assert_int_equal(renameat(play.root_fd, "a", AT_FDCWD, outside), 0);
-    assert_int_equal(renameat(AT_FDCWD, outside, play.root_fd, "back"), 0);
-    play_dispatch();
-    assert_int_equal(play.n_known, 3);
-    assert_true(play_knows("/back/b"));
+    sim_start();
+    sim_do("+a +a/b");
+    sim_assert_log("+/a +/a/b");
+    snprintf(outside, sizeof(outside), "%s-out", sim.root);
+    assert_int_equal(renameat(sim.root_fd, "a", AT_FDCWD, outside), 0);
+    assert_int_equal(renameat(AT_FDCWD, outside, sim.root_fd, "back"), 0);
+    sim_dispatch();
+    assert_int_equal(sim.n_known, 3);
+    assert_true(sim_knows("/back/b"));
 }
 
 TEST_WITH(test_overflow, setup_directory, teardown)
@@ -626,21 +626,21 @@ TEST_WITH(test_overflow, setup_directory, teardown)
         assert_int_equal(fscanf(file, "%lu", &max), 1);
     if (max > 50000)
         skip_because("an inotify queue of less than 50000 events");
-    play_start();
-    play_make("old");
-    play_assert_heard("+/old");
+    sim_start();
+    sim_make("old");
+    sim_assert_log("+/old");
     for (size_t i = 0; i < max / 2 + 10; i++) {
-        play_make("x");
-        play_unmake("x");
+        sim_make("x");
+        sim_unmake("x");
     }
-    play_make("new");
-    play_unmake("old");
-    play_dispatch();
-    assert_int_equal(play.n_known, 2);
-    assert_true(play_knows("/new"));
-    play.log[0] = '\0';
-    play_make("new/er");
-    play_assert_heard("+/new/er");
+    sim_make("new");
+    sim_unmake("old");
+    sim_dispatch();
+    assert_int_equal(sim.n_known, 2);
+    assert_true(sim_knows("/new"));
+    sim.log[0] = '\0';
+    sim_make("new/er");
+    sim_assert_log("+/new/er");
 }
 
 /*
@@ -699,79 +699,79 @@ TEST_IN_CHILD(without_instances)
 {
     if (!enter_namespace("max_inotify_instances", "0"))
         _exit(CHILD_CANNOT);
-    play_make("a");
-    CHECK(cgroup_tree_new(play.root, &listener, &play.tree, NULL) == 0);
-    CHECK(cgroup_tree_fd(play.tree) == -1);
-    CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_instances"));
-    CHECK(str_equal(play.log, "+/ +/a"));
-    play_make("a/b");
-    play_dispatch();
-    CHECK(str_equal(play.log, "+/ +/a"));
-    cgroup_tree_rescan(play.tree);
-    CHECK(str_equal(play.log, "+/ +/a +/a/b"));
-    play_unmake("a/b");
-    play_unmake("a");
-    cgroup_tree_rescan(play.tree);
-    CHECK(str_equal(play.log, "+/ +/a +/a/b -/a/b -/a"));
-    CHECK(cgroup_tree_watches(play.tree) == 0);
-    CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_instances"));
+    sim_make("a");
+    CHECK(cgroup_tree_new(sim.root, &listener, &sim.tree, NULL) == 0);
+    CHECK(cgroup_tree_fd(sim.tree) == -1);
+    CHECK(strstr(cgroup_tree_limitation(sim.tree), "fs.inotify.max_user_instances"));
+    CHECK(str_equal(sim.log, "+/ +/a"));
+    sim_make("a/b");
+    sim_dispatch();
+    CHECK(str_equal(sim.log, "+/ +/a"));
+    cgroup_tree_rescan(sim.tree);
+    CHECK(str_equal(sim.log, "+/ +/a +/a/b"));
+    sim_unmake("a/b");
+    sim_unmake("a");
+    cgroup_tree_rescan(sim.tree);
+    CHECK(str_equal(sim.log, "+/ +/a +/a/b -/a/b -/a"));
+    CHECK(cgroup_tree_watches(sim.tree) == 0);
+    CHECK(strstr(cgroup_tree_limitation(sim.tree), "fs.inotify.max_user_instances"));
 }
 
 TEST_IN_CHILD(few_watches)
 {
     if (!enter_namespace("max_inotify_watches", "2"))
         _exit(CHILD_CANNOT);
-    play_start();
-    CHECK(!cgroup_tree_limitation(play.tree));
-    play_do("+a +b");
-    play_dispatch();
-    CHECK(str_equal(play.log, "+/a +/b"));
-    CHECK(cgroup_tree_watches(play.tree) == 2);
-    CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_watches"));
-    play_make("b/c");
-    play_dispatch();
-    CHECK(play.n_known == 3);
-    cgroup_tree_rescan(play.tree);
-    CHECK(play.n_known == 4);
-    CHECK(strstr(cgroup_tree_limitation(play.tree), "fs.inotify.max_user_watches"));
+    sim_start();
+    CHECK(!cgroup_tree_limitation(sim.tree));
+    sim_do("+a +b");
+    sim_dispatch();
+    CHECK(str_equal(sim.log, "+/a +/b"));
+    CHECK(cgroup_tree_watches(sim.tree) == 2);
+    CHECK(strstr(cgroup_tree_limitation(sim.tree), "fs.inotify.max_user_watches"));
+    sim_make("b/c");
+    sim_dispatch();
+    CHECK(sim.n_known == 3);
+    cgroup_tree_rescan(sim.tree);
+    CHECK(sim.n_known == 4);
+    CHECK(strstr(cgroup_tree_limitation(sim.tree), "fs.inotify.max_user_watches"));
     /* Once there are free watches, the next rescan uses them. */
-    play_unmake("b/c");
-    cgroup_tree_rescan(play.tree);
-    play_unmake("a");
-    play_dispatch();
-    cgroup_tree_rescan(play.tree);
-    CHECK(!cgroup_tree_limitation(play.tree));
-    CHECK(cgroup_tree_watches(play.tree) == 2);
-    play_make("b/d");
-    play_dispatch();
-    CHECK(play_knows("/b/d"));
+    sim_unmake("b/c");
+    cgroup_tree_rescan(sim.tree);
+    sim_unmake("a");
+    sim_dispatch();
+    cgroup_tree_rescan(sim.tree);
+    CHECK(!cgroup_tree_limitation(sim.tree));
+    CHECK(cgroup_tree_watches(sim.tree) == 2);
+    sim_make("b/d");
+    sim_dispatch();
+    CHECK(sim_knows("/b/d"));
 }
 
 TEST_IN_CHILD(few_descriptors)
 {
     struct rlimit limit, none;
 
-    play_start();
+    sim_start();
     getrlimit(RLIMIT_NOFILE, &limit);
     none = limit;
     none.rlim_cur = 0;
-    play_do("+a +a/b");
+    sim_do("+a +a/b");
     setrlimit(RLIMIT_NOFILE, &none);
-    play_dispatch();
-    CHECK(play.n_known == 1);
-    CHECK(strstr(cgroup_tree_limitation(play.tree), "LimitNOFILE"));
-    cgroup_tree_rescan(play.tree);
-    CHECK(play.n_known == 1);
-    CHECK(cgroup_tree_limitation(play.tree));
+    sim_dispatch();
+    CHECK(sim.n_known == 1);
+    CHECK(strstr(cgroup_tree_limitation(sim.tree), "LimitNOFILE"));
+    cgroup_tree_rescan(sim.tree);
+    CHECK(sim.n_known == 1);
+    CHECK(cgroup_tree_limitation(sim.tree));
     setrlimit(RLIMIT_NOFILE, &limit);
-    cgroup_tree_rescan(play.tree);
-    CHECK(play.n_known == 3);
-    CHECK(cgroup_tree_watches(play.tree) == 3);
-    CHECK(!cgroup_tree_limitation(play.tree));
+    cgroup_tree_rescan(sim.tree);
+    CHECK(sim.n_known == 3);
+    CHECK(cgroup_tree_watches(sim.tree) == 3);
+    CHECK(!cgroup_tree_limitation(sim.tree));
     /* Known cgroups stay known while they cannot be read. */
     setrlimit(RLIMIT_NOFILE, &none);
-    cgroup_tree_rescan(play.tree);
-    CHECK(play.n_known == 3);
+    cgroup_tree_rescan(sim.tree);
+    CHECK(sim.n_known == 3);
 }
 
 /* Mounts inside the tree are not cgroups, and a directory that a bind mount shows twice is one cgroup. */
@@ -781,22 +781,22 @@ TEST_IN_CHILD(mounts)
 
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         _exit(CHILD_CANNOT);
-    play_do("+a +a/in +b +c +loop");
-    snprintf(from, sizeof(from), "%s/a", play.root);
-    snprintf(to, sizeof(to), "%s/b", play.root);
+    sim_do("+a +a/in +b +c +loop");
+    snprintf(from, sizeof(from), "%s/a", sim.root);
+    snprintf(to, sizeof(to), "%s/b", sim.root);
     CHECK(mount(from, to, NULL, MS_BIND, NULL) == 0);
-    snprintf(to, sizeof(to), "%s/c", play.root);
+    snprintf(to, sizeof(to), "%s/c", sim.root);
     CHECK(mount("none", to, "tmpfs", 0, NULL) == 0);
-    play_make("c/elsewhere");
-    snprintf(to, sizeof(to), "%s/loop", play.root);
-    CHECK(mount(play.root, to, NULL, MS_BIND, NULL) == 0);
-    CHECK(cgroup_tree_new(play.root, &listener, &play.tree, NULL) == 0);
-    CHECK(play.n_known == 3);
-    CHECK(play_knows("/a") != play_knows("/b"));
-    cgroup_tree_rescan(play.tree);
-    CHECK(play.n_known == 3);
-    CHECK(play.n_removed == 0);
-    CHECK(cgroup_tree_watches(play.tree) == 3);
+    sim_make("c/elsewhere");
+    snprintf(to, sizeof(to), "%s/loop", sim.root);
+    CHECK(mount(sim.root, to, NULL, MS_BIND, NULL) == 0);
+    CHECK(cgroup_tree_new(sim.root, &listener, &sim.tree, NULL) == 0);
+    CHECK(sim.n_known == 3);
+    CHECK(sim_knows("/a") != sim_knows("/b"));
+    cgroup_tree_rescan(sim.tree);
+    CHECK(sim.n_known == 3);
+    CHECK(sim.n_removed == 0);
+    CHECK(cgroup_tree_watches(sim.tree) == 3);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "perf/sys.h"
-#include "tests/unit/cgroup-play.h"
 #include "tests/unit/cgroup-rig.h"
+#include "tests/unit/cgroup-sim.h"
 #include "tests/unit/find-series.h"
 #include "tests/unit/test.h"
 #include "tests/unit/wrap-calls.h"
@@ -76,13 +76,13 @@ static void book_write(size_t i, struct entry entry)
 {
     resolver.entries[i] = entry;
     resolver.changed = true;
-    play_dispatch();
+    sim_dispatch();
 }
 
 static void begin_on(struct fake_sys *fake, const char *settings)
 {
     memset(&resolver, 0, sizeof(resolver));
-    play_init_on(fake, settings);
+    sim_init_on(fake, settings);
 }
 
 static void begin(const char *settings)
@@ -96,22 +96,22 @@ TEST(test_share_of_descriptors)
     NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
     struct descriptors descriptors = {0};
     begin("max_cgroups: 4");
-    descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 9});
+    descriptors_attach(&descriptors, &sim.rig.fake->sys, &(struct descriptor_limits){.counting = 9});
     for (unsigned i = 1; i <= 3; i++)
-        play_make(i);
-    assert_int_equal(play_state(1), 'w');
-    assert_int_equal(play_state(2), 'w');
-    assert_int_equal(play.set.n_dropped, 1);
-    assert_int_equal(play.set.limit, 2);
+        sim_make(i);
+    assert_int_equal(sim_state(1), 'w');
+    assert_int_equal(sim_state(2), 'w');
+    assert_int_equal(sim.set.n_dropped, 1);
+    assert_int_equal(sim.set.limit, 2);
     assert_int_equal(descriptors.n_counting, 8);
-    play_drop(1);
-    assert_int_equal(play_state(3), 'w');
-    assert_int_equal(play.set.n_dropped, 0);
-    play_drop(2);
-    play_drop(3);
+    sim_drop(1);
+    assert_int_equal(sim_state(3), 'w');
+    assert_int_equal(sim.set.n_dropped, 0);
+    sim_drop(2);
+    sim_drop(3);
     assert_int_equal(descriptors.n_counting, 0);
-    descriptors_done(&descriptors, &play.rig.fake->sys);
-    play_done();
+    descriptors_done(&descriptors, &sim.rig.fake->sys);
+    sim_done();
 }
 
 /* The collector self opens two descriptors on each kind of core after all cgroups, so these are reserved. */
@@ -120,19 +120,19 @@ TEST(test_room_for_self)
     NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
     struct descriptors descriptors = {0};
     begin_on(fake_machine_one_pmu(), "max_cgroups: 4");
-    descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 17});
-    play_make(1);
-    play_make(2);
-    assert_int_equal(play_state(1), 'w');
-    assert_int_equal(play.set.n_dropped, 1);
+    descriptors_attach(&descriptors, &sim.rig.fake->sys, &(struct descriptor_limits){.counting = 17});
+    sim_make(1);
+    sim_make(2);
+    assert_int_equal(sim_state(1), 'w');
+    assert_int_equal(sim.set.n_dropped, 1);
     assert_int_equal(descriptors.n_counting, 8);
     descriptors.limits.counting = 18;
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
     assert_int_equal(descriptors.n_counting, 16);
-    play_drop(1);
-    play_drop(2);
-    descriptors_done(&descriptors, &play.rig.fake->sys);
-    play_done();
+    sim_drop(1);
+    sim_drop(2);
+    descriptors_done(&descriptors, &sim.rig.fake->sys);
+    sim_done();
 }
 
 /* Leaves no free descriptor in this process. Returns the previous limit. */
@@ -153,47 +153,47 @@ static struct rlimit leave_no_room(void)
 TEST(test_no_descriptor_for_the_directory)
 {
     begin("max_cgroups: 4");
-    play_make(1);
-    cgroup_counts_end(play.set.counts[0], &play.rig.fake->sys);
+    sim_make(1);
+    cgroup_counts_end(sim.set.counts[0], &sim.rig.fake->sys);
     struct rlimit before = leave_no_room();
-    assert_int_equal(cgroup_set_select(&play.set, &play.rig.env), 0);
+    assert_int_equal(cgroup_set_select(&sim.set, &sim.rig.env), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(play_state(1), 'l');
-    assert_int_equal(play.set.n_dropped, 1);
-    assert_int_equal(play.set.span, REASON_PASSES);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
-    assert_int_equal(play_state(1), 'w');
-    assert_int_equal(play.set.n_dropped, 0);
-    assert_int_equal(play.set.span, REASON_LASTS);
-    play_done();
+    assert_int_equal(sim_state(1), 'l');
+    assert_int_equal(sim.set.n_dropped, 1);
+    assert_int_equal(sim.set.span, REASON_PASSES);
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
+    assert_int_equal(sim_state(1), 'w');
+    assert_int_equal(sim.set.n_dropped, 0);
+    assert_int_equal(sim.set.span, REASON_LASTS);
+    sim_done();
 }
 
 static uint64_t enabled_of(void)
 {
-    cgroup_counts_read(play.set.counts[0], &play.rig.fake->sys);
-    return play.rig.snapshot.rows[0]->enabled_ns;
+    cgroup_counts_read(sim.set.counts[0], &sim.rig.fake->sys);
+    return sim.rig.snapshot.rows[0]->enabled_ns;
 }
 
 /* A CPU goes offline while no directory can be opened. The dead groups are opened again as soon as possible. */
 TEST(test_no_descriptor_in_a_hotplug)
 {
     begin("max_cgroups: 4");
-    play_make(1);
-    assert_int_equal(play.rig.fake->n_open, 4);
-    fake_set_online(play.rig.fake, 1, false);
-    fake_set_online(play.rig.fake, 1, true);
-    assert_int_equal(cpuset_add(&play.rig.went_offline, 1), 0);
+    sim_make(1);
+    assert_int_equal(sim.rig.fake->n_open, 4);
+    fake_set_online(sim.rig.fake, 1, false);
+    fake_set_online(sim.rig.fake, 1, true);
+    assert_int_equal(cpuset_add(&sim.rig.went_offline, 1), 0);
     struct rlimit before = leave_no_room();
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    cpuset_done(&play.rig.went_offline);
-    assert_int_equal(play.set.span, REASON_PASSES);
-    assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 2 : 4);
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
-    assert_int_equal(play.set.span, REASON_LASTS);
-    assert_int_equal(play.rig.fake->n_open, 4);
+    cpuset_done(&sim.rig.went_offline);
+    assert_int_equal(sim.set.span, REASON_PASSES);
+    assert_int_equal(sim.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 2 : 4);
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
+    assert_int_equal(sim.set.span, REASON_LASTS);
+    assert_int_equal(sim.rig.fake->n_open, 4);
     assert_int_equal(enabled_of(), 0);
-    play_done();
+    sim_done();
 }
 
 /* A new cgroup is opened when it is found, if there is room, without waiting for the next selection. */
@@ -201,22 +201,22 @@ TEST(test_opened_at_once)
 {
     begin("max_cgroups: 2");
     for (unsigned i = 1; i <= 3; i++)
-        assert_int_equal(mkdir(play_path(i), 0755), 0);
-    play.set.env = &play.rig.env;
-    cgroup_tree_dispatch(play.set.tree);
-    assert_int_equal(play_state(1), 'w');
-    assert_int_equal(play_state(2), 'w');
-    assert_int_equal(play_state(3), '-');
-    assert_int_equal(play.set.n_free, 0);
-    play_dispatch();
-    assert_int_equal(play.set.n_dropped, 1);
-    assert_int_equal(play.set.n, 2);
-    assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 8 : 4);
+        assert_int_equal(mkdir(sim_path(i), 0755), 0);
+    sim.set.env = &sim.rig.env;
+    cgroup_tree_dispatch(sim.set.tree);
+    assert_int_equal(sim_state(1), 'w');
+    assert_int_equal(sim_state(2), 'w');
+    assert_int_equal(sim_state(3), '-');
+    assert_int_equal(sim.set.n_free, 0);
+    sim_dispatch();
+    assert_int_equal(sim.set.n_dropped, 1);
+    assert_int_equal(sim.set.n, 2);
+    assert_int_equal(sim.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 8 : 4);
     for (unsigned i = 1; i <= 3; i++)
-        play_drop(i);
-    assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 4);
-    assert_int_equal(cgroup_tree_watches(play.set.tree), 1);
-    play_done();
+        sim_drop(i);
+    assert_int_equal(sim.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 4);
+    assert_int_equal(cgroup_tree_watches(sim.set.tree), 1);
+    sim_done();
 }
 
 /* With other patterns, an existing cgroup is now watched, and the one that was watched is not. */
@@ -225,23 +225,23 @@ TEST(test_other_patterns)
     char *patterns[] = {(char *)"/d/*", (char *)"/c*"};
 
     begin("max_cgroups: 4");
-    assert_int_equal(mkdir(fake_path(play.rig.fake, "/sys/fs/cgroup/d"), 0755), 0);
-    assert_int_equal(mkdir(fake_path(play.rig.fake, "/sys/fs/cgroup/d/e"), 0755), 0);
-    play_make(1);
-    assert_int_equal(play.set.n_wanted, 1);
-    assert_int_equal(cgroup_tree_watches(play.set.tree), 1);
+    assert_int_equal(mkdir(fake_path(sim.rig.fake, "/sys/fs/cgroup/d"), 0755), 0);
+    assert_int_equal(mkdir(fake_path(sim.rig.fake, "/sys/fs/cgroup/d/e"), 0755), 0);
+    sim_make(1);
+    assert_int_equal(sim.set.n_wanted, 1);
+    assert_int_equal(cgroup_tree_watches(sim.set.tree), 1);
     for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
-        struct config config = *play.rig.env.config;
-        struct collector_env env = play.rig.env;
+        struct config config = *sim.rig.env.config;
+        struct collector_env env = sim.rig.env;
         config.cgroup.include = &patterns[i];
         env.config = &config;
-        assert_int_equal(cgroup_set_configure(&play.set, &env), 0);
-        assert_int_equal(play.set.n_wanted, 1);
-        assert_int_equal(play.rig.fake->n_open, 4);
-        assert_int_equal(play_state(1), i ? 'w' : 'l');
-        assert_int_equal(cgroup_tree_watches(play.set.tree), i ? 1 : 2);
+        assert_int_equal(cgroup_set_configure(&sim.set, &env), 0);
+        assert_int_equal(sim.set.n_wanted, 1);
+        assert_int_equal(sim.rig.fake->n_open, 4);
+        assert_int_equal(sim_state(1), i ? 'w' : 'l');
+        assert_int_equal(cgroup_tree_watches(sim.set.tree), i ? 1 : 2);
     }
-    play_done();
+    sim_done();
 }
 
 /* Returns the container's name in the cgroup's row, or NULL, and checks that one info series shows the same. */
@@ -251,13 +251,13 @@ static const char *shown_name(unsigned i)
     size_t n = 0;
 
     snprintf(path, sizeof(path), "/c%04u", i);
-    for (size_t k = 0; k < play.rig.snapshot.n_rows; k++) {
-        const struct row *row = play.rig.snapshot.rows[k];
+    for (size_t k = 0; k < sim.rig.snapshot.n_rows; k++) {
+        const struct row *row = sim.rig.snapshot.rows[k];
         const char *name = row->names->texts[NAME_CONTAINER];
         if (!str_equal(row->cgroup, path))
             continue;
-        n += name && find_series(&play.rig.snapshot, "perf_cgroup_info{cgroup=\"%s\",container=\"%s\"}", path, name);
-        n += find_series(&play.rig.snapshot, "perf_cgroup_info{cgroup=\"%s\"}", path) != NULL;
+        n += name && find_series(&sim.rig.snapshot, "perf_cgroup_info{cgroup=\"%s\",container=\"%s\"}", path, name);
+        n += find_series(&sim.rig.snapshot, "perf_cgroup_info{cgroup=\"%s\"}", path) != NULL;
         assert_int_equal(n, 1);
         assert_true(!name || !row->names->unnamed);
         return name;
@@ -271,20 +271,20 @@ TEST(test_renamed)
     static const char *const names[] = {"shop", "shop", "till"};
 
     begin("max_cgroups: 4");
-    play_make(1);
+    sim_make(1);
     assert_null(shown_name(1));
-    const struct row *row = play.rig.snapshot.rows[0];
+    const struct row *row = sim.rig.snapshot.rows[0];
     const struct series *counts = row->counters[0].series;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         book_write(1, (struct entry){names[i], false});
         assert_string_equal(shown_name(1), names[i]);
         assert_string_equal(row->names->source, "docker");
-        assert_int_equal(play.rig.snapshot.n_rows, 1);
-        assert_ptr_equal(play.rig.snapshot.rows[0], row);
+        assert_int_equal(sim.rig.snapshot.n_rows, 1);
+        assert_ptr_equal(sim.rig.snapshot.rows[0], row);
         assert_ptr_equal(row->counters[0].series, counts);
     }
-    assert_null(find_series(&play.rig.snapshot, "perf_cgroup_info{cgroup=\"/c0001\",container=\"shop\"}"));
-    play_done();
+    assert_null(find_series(&sim.rig.snapshot, "perf_cgroup_info{cgroup=\"/c0001\",container=\"shop\"}"));
+    sim_done();
 }
 
 /* Asserts the container's name in a cgroup, watched or not; "" if none is known. */
@@ -292,7 +292,7 @@ static void assert_found(const char *path, const char *container)
 {
     _cleanup_(names_done) struct names names = {0};
 
-    assert_int_equal(cgroup_set_find_names(&play.set, path, &names), 0);
+    assert_int_equal(cgroup_set_find_names(&sim.set, path, &names), 0);
     assert_string_equal(names.texts[NAME_CONTAINER] ? names.texts[NAME_CONTAINER] : "", container);
 }
 
@@ -300,16 +300,16 @@ static void assert_found(const char *path, const char *container)
 TEST(test_found)
 {
     begin("max_cgroups: 4");
-    play_make(1);
+    sim_make(1);
     assert_found("/c0001", "");
     book_write(1, (struct entry){"shop", false});
     assert_found("/c0001", "shop");
     assert_found("/c0001/inner", "");
     assert_found("/c00011", "");
     assert_found("/", "");
-    play_drop(1);
+    sim_drop(1);
     assert_found("/c0001", "shop");
-    play_done();
+    sim_done();
 }
 
 /*
@@ -356,12 +356,12 @@ static void do_step(const char *in, bool made[4])
         if (*word == '+' || *word == '-') {
             i = (unsigned)(word[1] & 3);
             made[i] = *word == '+';
-            (made[i] ? play_make : play_drop)(i);
+            (made[i] ? sim_make : sim_drop)(i);
         } else if (*word == 't') {
-            fake_advance(play.rig.fake, strtoul(word + 1, NULL, 10) * NSEC_PER_SEC);
-            play_dispatch();
+            fake_advance(sim.rig.fake, strtoul(word + 1, NULL, 10) * NSEC_PER_SEC);
+            sim_dispatch();
         } else if (*word == 'r') {
-            assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
+            assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
         } else {
             static char names[4][16];
             snprintf(names[i], sizeof(names[i]), "%s", word + 2);
@@ -381,15 +381,15 @@ TEST(test_scenarios)
             do_step(scenarios[k].steps[step].in, made);
             for (unsigned i = 1; i < 4; i++) {
                 const char *name = shown_name(i);
-                if (play_state(i) != '-')
-                    to += sprintf(to, "%s%u%c%s%s", to == out ? "" : " ", i, play_state(i), name ? "=" : "",
+                if (sim_state(i) != '-')
+                    to += sprintf(to, "%s%u%c%s%s", to == out ? "" : " ", i, sim_state(i), name ? "=" : "",
                                   name ? name : "");
                 /* Only cgroups that exist or linger are looked up in the resolver. */
-                assert_int_equal(resolver.asked[i], made[i] || play_state(i) != '-');
+                assert_int_equal(resolver.asked[i], made[i] || sim_state(i) != '-');
             }
             assert_string_equal(out, scenarios[k].steps[step].out);
         }
-        play_done();
+        sim_done();
     }
 }
 
@@ -399,25 +399,25 @@ TEST(test_pause_is_left_out)
     for (size_t late = 0; late < 2; late++) {
         begin("max_cgroups: 2");
         resolver.entries[1].is_pause = !late;
-        play_make(1);
+        sim_make(1);
         if (late)
             book_write(1, (struct entry){"POD", true});
-        assert_int_equal(play_state(1), '-');
-        assert_int_equal(play.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 4);
-        assert_int_equal(play.rig.snapshot.n_rows, 0);
-        play_make(2);
-        play_make(3); /* there is room for two others */
-        assert_int_equal(play.set.n_wanted, 2);
-        assert_int_equal(play.set.n_dropped, 0);
-        assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
-        assert_int_equal(play_state(1), '-');
+        assert_int_equal(sim_state(1), '-');
+        assert_int_equal(sim.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 4);
+        assert_int_equal(sim.rig.snapshot.n_rows, 0);
+        sim_make(2);
+        sim_make(3); /* there is room for two others */
+        assert_int_equal(sim.set.n_wanted, 2);
+        assert_int_equal(sim.set.n_dropped, 0);
+        assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
+        assert_int_equal(sim_state(1), '-');
         for (unsigned i = 1; i <= 3; i++)
-            play_drop(i);
+            sim_drop(i);
         resolver.entries[1].is_pause = false;
-        play_make(1); /* a new cgroup with the same path */
-        assert_int_equal(play_state(1), 'w');
-        play_drop(1);
-        play_done();
+        sim_make(1); /* a new cgroup with the same path */
+        assert_int_equal(sim_state(1), 'w');
+        sim_drop(1);
+        sim_done();
     }
 }
 
@@ -442,32 +442,32 @@ TEST(test_vacant)
 
     begin("max_cgroups: 4");
     for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
-        snprintf(paths[i], sizeof(paths[i]), "%s%s", play_path(i), i < 2 ? ".scope" : ".slice");
+        snprintf(paths[i], sizeof(paths[i]), "%s%s", sim_path(i), i < 2 ? ".scope" : ".slice");
         assert_int_equal(mkdir(paths[i], 0755), 0);
         write_events(paths[i], "populated 0\nfrozen 0\n");
     }
-    cgroup_tree_rescan(play.set.tree); /* as at the start of the daemon */
-    assert_int_equal(cgroup_set_select(&play.set, &play.rig.env), 0);
-    assert_int_equal(play.set.n_wanted, 1);
-    assert_string_equal(play.set.counts[0]->path, "/c0002.slice");
+    cgroup_tree_rescan(sim.set.tree); /* as at the start of the daemon */
+    assert_int_equal(cgroup_set_select(&sim.set, &sim.rig.env), 0);
+    assert_int_equal(sim.set.n_wanted, 1);
+    assert_string_equal(sim.set.counts[0]->path, "/c0002.slice");
     write_events(paths[0], "populated 1\nfrozen 0\n");
-    play_dispatch();
-    assert_int_equal(play.set.n_wanted, 2);
-    assert_string_equal(play.set.counts[1]->path, "/c0000.scope");
+    sim_dispatch();
+    assert_int_equal(sim.set.n_wanted, 2);
+    assert_string_equal(sim.set.counts[1]->path, "/c0000.scope");
     write_events(paths[0], "populated 0\nfrozen 0\n"); /* a watched cgroup stays watched until it is removed */
-    play_dispatch();
-    assert_int_equal(cgroup_set_select(&play.set, &play.rig.env), 0);
-    assert_int_equal(play.set.n_wanted, 2);
-    play_make(3);
-    assert_int_equal(play.set.n_wanted, 3);
+    sim_dispatch();
+    assert_int_equal(cgroup_set_select(&sim.set, &sim.rig.env), 0);
+    assert_int_equal(sim.set.n_wanted, 2);
+    sim_make(3);
+    assert_int_equal(sim.set.n_wanted, 3);
     for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
         strcat(strcpy(path, paths[i]), "/cgroup.events");
         assert_int_equal(unlink(path), 0);
         assert_int_equal(rmdir(paths[i]), 0);
     }
-    play_drop(3);
-    assert_int_equal(play.set.n_wanted, 0);
-    play_done();
+    sim_drop(3);
+    assert_int_equal(sim.set.n_wanted, 0);
+    sim_done();
 }
 
 /* The cgroups exist before the resolver is opened. */
@@ -478,10 +478,10 @@ TEST(test_wanted_from_the_start)
     resolver.entries[1].container = "shop";
     fake_file(fake, "/sys/fs/cgroup/c0001/cgroup.procs", "%s", "");
     fake_file(fake, "/sys/fs/cgroup/c0002/cgroup.procs", "%s", "");
-    play_init_on(fake, "include: [container=shop, '/c0002'], max_cgroups: 4");
-    assert_int_equal(play_state(1), 'w');
-    assert_int_equal(play_state(2), 'w');
-    play_done();
+    sim_init_on(fake, "include: [container=shop, '/c0002'], max_cgroups: 4");
+    assert_int_equal(sim_state(1), 'w');
+    assert_int_equal(sim_state(2), 'w');
+    sim_done();
 }
 
 static size_t count_series(const struct metrics *metrics)
@@ -509,24 +509,24 @@ TEST(test_churn)
     size_t series = 0;
 
     begin("max_cgroups: 8, linger: 1h");
-    play_make(999);
+    sim_make(999);
     for (unsigned i = 0; i < ARRAY_SIZE(containers); i++) {
-        play_make(i);
+        sim_make(i);
         snprintf(containers[i], sizeof(containers[i]), "pod-%u", i);
         book_write(i, (struct entry){containers[i], false});
-        fake_advance(play.rig.fake, NSEC_PER_SEC);
-        play_drop(i);
-        assert_true(play.set.n <= 9 && count_asked() <= 9);
-        assert_int_equal(play_state(i), 'l');
+        fake_advance(sim.rig.fake, NSEC_PER_SEC);
+        sim_drop(i);
+        assert_true(sim.set.n <= 9 && count_asked() <= 9);
+        assert_int_equal(sim_state(i), 'l');
         if (i == 20)
-            series = count_series(&play.rig.snapshot.metrics);
+            series = count_series(&sim.rig.snapshot.metrics);
     }
-    assert_int_equal(play_state(999), 'w');
-    assert_int_equal(play_state(91), '-');
-    assert_int_equal(play_state(92), 'l');
-    assert_int_equal(count_series(&play.rig.snapshot.metrics), series);
-    assert_int_equal(play.rig.snapshot.n_rows, 9);
-    play_done();
+    assert_int_equal(sim_state(999), 'w');
+    assert_int_equal(sim_state(91), '-');
+    assert_int_equal(sim_state(92), 'l');
+    assert_int_equal(count_series(&sim.rig.snapshot.metrics), series);
+    assert_int_equal(sim.rig.snapshot.n_rows, 9);
+    sim_done();
 }
 
 /* --- parents and children --- */
@@ -573,11 +573,11 @@ static struct fake_sys *slow_machine(void)
 
 static void read_all(void)
 {
-    struct cgroup_set *set = &play.set;
+    struct cgroup_set *set = &sim.set;
     struct collected collected = {0};
     struct error error;
 
-    assert_int_equal(set->engine.type->read_all(&set->engine, &play.rig.env, set->counts, set->n, &collected, &error),
+    assert_int_equal(set->engine.type->read_all(&set->engine, &sim.rig.env, set->counts, set->n, &collected, &error),
                      0);
 }
 
@@ -589,7 +589,7 @@ static void assert_parent_has_all(void)
 
     for (size_t i = 0; i < ARRAY_SIZE(cgroups); i++) {
         uint64_t value = series_value(
-            &play.rig.snapshot, "perf_cgroup_context_switches_total{cgroup=\"%s\",pmu=\"software\",group=\"core\"}",
+            &sim.rig.snapshot, "perf_cgroup_context_switches_total{cgroup=\"%s\",pmu=\"software\",group=\"core\"}",
             cgroups[i]);
         assert_true(value != NOT_SHOWN && value > 0);
         assert_true(value <= above);
@@ -599,17 +599,17 @@ static void assert_parent_has_all(void)
 
 static void pause_all(bool paused)
 {
-    play.rig.env.paused = paused;
-    assert_int_equal(play.set.engine.type->pause(&play.set.engine, &play.rig.env, play.set.counts, play.set.n), 0);
+    sim.rig.env.paused = paused;
+    assert_int_equal(sim.set.engine.type->pause(&sim.set.engine, &sim.rig.env, sim.set.counts, sim.set.n), 0);
 }
 
 static void hotplug(bool online)
 {
-    fake_set_online(play.rig.fake, 1, online);
-    rig_rescan(&play.rig, online ? "" : "1");
-    play.rig.env.machine = play.rig.machine;
-    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.env), 0);
-    cpuset_done(&play.rig.went_offline);
+    fake_set_online(sim.rig.fake, 1, online);
+    rig_rescan(&sim.rig, online ? "" : "1");
+    sim.rig.env.machine = sim.rig.machine;
+    assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
+    cpuset_done(&sim.rig.went_offline);
 }
 
 /* In each reading, a parent's count includes that of its children, whatever happened since the previous reading. */
@@ -619,11 +619,11 @@ TEST(test_parents_have_all)
     char inside[160], most[170];
 
     begin_on(slow_machine(), "max_cgroups: 4, include: ['/c*', '/c*/in', '/c*/in/most']");
-    snprintf(inside, sizeof(inside), "%s/in", play_path(1));
+    snprintf(inside, sizeof(inside), "%s/in", sim_path(1));
     snprintf(most, sizeof(most), "%s/most", inside);
-    play_make(1);
+    sim_make(1);
     assert_int_equal(mkdir(inside, 0755) | mkdir(most, 0755), 0);
-    play_dispatch();
+    sim_dispatch();
     call_ns = 1;
     read_all();
     assert_parent_has_all();
@@ -642,20 +642,20 @@ TEST(test_parents_have_all)
     }
     /* The final reading of a removed cgroup comes after the readings of the others. */
     assert_int_equal(rmdir(most), 0);
-    play_dispatch();
+    sim_dispatch();
     assert_parent_has_all();
     /* All cgroups are removed and created again under the same names. */
     assert_int_equal(rmdir(inside), 0);
-    play_drop(1);
+    sim_drop(1);
     assert_parent_has_all();
-    play_make(1);
+    sim_make(1);
     assert_int_equal(mkdir(inside, 0755) | mkdir(most, 0755), 0);
-    play_dispatch();
+    sim_dispatch();
     read_all();
     assert_parent_has_all();
     assert_int_equal(rmdir(most) | rmdir(inside), 0);
-    play_drop(1);
-    play_done();
+    sim_drop(1);
+    sim_done();
 }
 
 CGROUP_RIG_MAIN()

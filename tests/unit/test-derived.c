@@ -155,34 +155,35 @@ static const struct {
 #define EVENTS_MAX 16
 
 /* The events and rates of "cycles=2e9 instructions=3e9". The names point into `text`. */
-struct played {
+struct simulated {
     char *text;
     const char *events[EVENTS_MAX];
     double rates[EVENTS_MAX];
     size_t n;
 };
 
-static struct played play(const char *rates)
+static struct simulated sim(const char *rates)
 {
-    struct played played = {.text = strdup(rates)};
-    char *at = played.text, *word;
+    struct simulated simulated = {.text = strdup(rates)};
+    char *at = simulated.text, *word;
 
     assert_non_null(at);
     while ((word = strsep(&at, " ")))
         if (*word) {
             char *sign = strchr(word, '=');
-            assert_true(sign && played.n < EVENTS_MAX);
+            assert_true(sign && simulated.n < EVENTS_MAX);
             *sign = '\0';
-            played.events[played.n] = word;
-            assert_int_equal(number_parse_double(sign + 1, &played.rates[played.n++]), 0);
+            simulated.events[simulated.n] = word;
+            assert_int_equal(number_parse_double(sign + 1, &simulated.rates[simulated.n++]), 0);
         }
-    return played;
+    return simulated;
 }
 
 /* Returns the value of case `i` for these events, NAN if the metric is absent. */
-static double value_of(size_t i, const char *pmu, const struct played *played, const struct derived_formula **ret)
+static double value_of(size_t i, const char *pmu, const struct simulated *simulated, const struct derived_formula **ret)
 {
-    const struct metric_set_events events = {cases[i].in_target, pmu, cases[i].in_slots, played->events, played->n};
+    const struct metric_set_events events = {cases[i].in_target, pmu, cases[i].in_slots, simulated->events,
+                                             simulated->n};
     const struct metric_set_times times = {1, 1, .busy = 0.5, .interval = 2};
     struct metric_set *metric_set = metric_set_new(&events);
     double value = NAN;
@@ -192,7 +193,7 @@ static double value_of(size_t i, const char *pmu, const struct played *played, c
     for (size_t k = 0; k < metric_set_count(metric_set); k++)
         if (str_equal(metric_set_metric(metric_set, k)->name, cases[i].metric)) {
             *ret = metric_set_formula(metric_set, k);
-            value = metric_set_value(metric_set, k, played->rates, &times);
+            value = metric_set_value(metric_set, k, simulated->rates, &times);
         }
     metric_set_free(metric_set);
     return value;
@@ -218,18 +219,18 @@ TEST(test_values)
     const struct derived_formula *formula, *other;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct played all = play(cases[i].in_rates);
+        struct simulated all = sim(cases[i].in_rates);
         double value = value_of(i, cases[i].in_pmu, &all, &formula);
         if (!(fabs(value - cases[i].out) <= 1e-12 * fabs(cases[i].out)))
             fail_msg("%s of %s: %.17g", cases[i].metric, cases[i].in_rates, value);
         for (size_t k = 0; k < all.n; k++) {
-            struct played played = all;
+            struct simulated simulated = all;
             if (!formula_has(formula, all.events[k]))
                 continue;
-            played.rates[k] = NAN;
-            assert_true(isnan(value_of(i, cases[i].in_pmu, &played, &other)));
-            played.events[k] = "another_event";
-            assert_true(isnan(value_of(i, cases[i].in_pmu, &played, &other)));
+            simulated.rates[k] = NAN;
+            assert_true(isnan(value_of(i, cases[i].in_pmu, &simulated, &other)));
+            simulated.events[k] = "another_event";
+            assert_true(isnan(value_of(i, cases[i].in_pmu, &simulated, &other)));
             assert_null(other);
         }
         value_of(i, "another_pmu", &all, &other);
@@ -287,10 +288,10 @@ TEST(test_every_formula)
         for (const struct derived_formula *sought = metric->formulas; sought->text; sought++) {
             bool found = str_equal(metric->name, "running_ratio");
             for (size_t k = 0; k < ARRAY_SIZE(cases) && !found; k++) {
-                struct played played = play(cases[k].in_rates);
-                value_of(k, cases[k].in_pmu, &played, &formula);
+                struct simulated simulated = sim(cases[k].in_rates);
+                value_of(k, cases[k].in_pmu, &simulated, &formula);
                 found = formula == sought && str_equal(metric->name, cases[k].metric);
-                free(played.text);
+                free(simulated.text);
             }
             if (!found)
                 fail_msg("%s = %s has no case", metric->name, sought->text);

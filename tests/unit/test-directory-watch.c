@@ -12,52 +12,52 @@
 #define PODS "/var/log/pods"
 
 /* The one-letter names that a listener currently knows. */
-struct heard {
+struct received {
     bool names[128];
     size_t n_found;
 };
 
 /* The state of the current test. */
-static struct play {
+static struct sim {
     struct fake_sys *fake;
     struct directory_watches watches;
-    struct heard logs, pods;
-} play;
+    struct received logs, pods;
+} sim;
 
 static void on_found(void *userdata, const char *name)
 {
-    struct heard *heard = userdata;
+    struct received *received = userdata;
 
-    heard->n_found++;
+    received->n_found++;
     if (!name[1])
-        heard->names[name[0] & 127] = true;
+        received->names[name[0] & 127] = true;
 }
 
 static void on_gone(void *userdata, const char *name)
 {
-    struct heard *heard = userdata;
+    struct received *received = userdata;
 
     if (!name[1])
-        heard->names[name[0] & 127] = false;
+        received->names[name[0] & 127] = false;
 }
 
 static void on_cleared(void *userdata)
 {
-    struct heard *heard = userdata;
+    struct received *received = userdata;
 
-    memset(heard->names, 0, sizeof(heard->names));
+    memset(received->names, 0, sizeof(received->names));
 }
 
-static void add(const char *path, struct heard *heard)
+static void add(const char *path, struct received *received)
 {
-    struct directory_listener listener = {heard, on_found, on_gone, on_cleared};
+    struct directory_listener listener = {received, on_found, on_gone, on_cleared};
 
-    directory_watches_add(&play.watches, path, &listener);
+    directory_watches_add(&sim.watches, path, &listener);
 }
 
 static const char *rooted(const char *path)
 {
-    return fake_path(play.fake, path);
+    return fake_path(sim.fake, path);
 }
 
 static void make(const char *path)
@@ -72,7 +72,7 @@ static void move(const char *from, const char *to)
 
 static void write_file(const char *path)
 {
-    fake_file(play.fake, path, "x");
+    fake_file(sim.fake, path, "x");
 }
 
 static void unmake(const char *path)
@@ -80,12 +80,12 @@ static void unmake(const char *path)
     assert_int_equal(remove(rooted(path)), 0);
 }
 
-static void assert_heard(const struct heard *heard, const char *expected)
+static void assert_received(const struct received *received, const char *expected)
 {
     char text[129] = "", *to = text;
 
     for (int i = 0; i < 128; i++)
-        if (heard->names[i])
+        if (received->names[i])
             *to++ = (char)i;
     assert_string_equal(text, expected);
 }
@@ -93,26 +93,26 @@ static void assert_heard(const struct heard *heard, const char *expected)
 /* Dispatches, then compares the names of the logs and the state of the directory. */
 static void assert_logs(enum directory_state state, const char *expected)
 {
-    directory_watches_dispatch(&play.watches);
-    assert_heard(&play.logs, expected);
-    assert_int_equal(play.watches.at[0].state, state);
+    directory_watches_dispatch(&sim.watches);
+    assert_received(&sim.logs, expected);
+    assert_int_equal(sim.watches.at[0].state, state);
     /* No further events are pending. */
-    assert_false(directory_watches_dispatch(&play.watches));
+    assert_false(directory_watches_dispatch(&sim.watches));
 }
 
 static int setup(void **state)
 {
-    memset(&play, 0, sizeof(play));
+    memset(&sim, 0, sizeof(sim));
     umask(022);
-    play.fake = fake_sys_new();
-    directory_watches_init(&play.watches, &play.fake->sys);
+    sim.fake = fake_sys_new();
+    directory_watches_init(&sim.watches, &sim.fake->sys);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    directory_watches_done(&play.watches);
-    fake_sys_free(play.fake);
+    directory_watches_done(&sim.watches);
+    fake_sys_free(sim.fake);
     return 0;
 }
 
@@ -120,50 +120,50 @@ TEST_WITH(test_names, setup, teardown)
 {
     write_file(LOGS "/a");
     write_file(LOGS "/.hidden");
-    add(LOGS, &play.logs);
+    add(LOGS, &sim.logs);
     assert_logs(DIRECTORY_LISTED, "a");
-    assert_int_equal(play.logs.n_found, 1);
+    assert_int_equal(sim.logs.n_found, 1);
     write_file(LOGS "/b");
     write_file(LOGS "/.other");
     make(LOGS "/c");
-    assert_true(directory_watches_dispatch(&play.watches));
+    assert_true(directory_watches_dispatch(&sim.watches));
     assert_logs(DIRECTORY_LISTED, "abc");
     move(LOGS "/b", LOGS "/d");
     unmake(LOGS "/a");
     assert_logs(DIRECTORY_LISTED, "cd");
     /* Subdirectories are not watched. */
     write_file(LOGS "/c/x");
-    assert_false(directory_watches_dispatch(&play.watches));
+    assert_false(directory_watches_dispatch(&sim.watches));
     /* A different file with a known name is reported again. */
-    size_t n = play.logs.n_found;
+    size_t n = sim.logs.n_found;
     write_file(LOGS "/.new");
     move(LOGS "/.new", LOGS "/d");
-    assert_true(directory_watches_dispatch(&play.watches));
-    assert_int_equal(play.logs.n_found, n + 1);
+    assert_true(directory_watches_dispatch(&sim.watches));
+    assert_int_equal(sim.logs.n_found, n + 1);
 }
 
 TEST_WITH(test_comes_later, setup, teardown)
 {
-    add(LOGS, &play.logs);
+    add(LOGS, &sim.logs);
     assert_logs(DIRECTORY_MISSING, "");
     make("/etc");
     make("/var");
     assert_logs(DIRECTORY_MISSING, "");
     make("/var/log");
     write_file("/var/log/syslog");
-    assert_false(directory_watches_dispatch(&play.watches));
+    assert_false(directory_watches_dispatch(&sim.watches));
     make(LOGS "x");
-    assert_false(directory_watches_dispatch(&play.watches));
+    assert_false(directory_watches_dispatch(&sim.watches));
     make(LOGS);
     write_file(LOGS "/a");
-    assert_true(directory_watches_dispatch(&play.watches));
+    assert_true(directory_watches_dispatch(&sim.watches));
     assert_logs(DIRECTORY_LISTED, "a");
 }
 
 TEST_WITH(test_replaced, setup, teardown)
 {
     write_file(LOGS "/a");
-    add(LOGS, &play.logs);
+    add(LOGS, &sim.logs);
     move(LOGS, "/var/log/old");
     write_file("/var/log/old/b");
     assert_logs(DIRECTORY_MISSING, "");
@@ -188,7 +188,7 @@ TEST_WITH(test_replaced, setup, teardown)
     write_file(LOGS "/g");
     assert_logs(DIRECTORY_LISTED, "g");
     write_file("/var/log/containers-too/x");
-    assert_false(directory_watches_dispatch(&play.watches));
+    assert_false(directory_watches_dispatch(&sim.watches));
 }
 
 /* Two directories with the same parent share the watch of the parent. */
@@ -196,32 +196,32 @@ TEST_WITH(test_two, setup, teardown)
 {
     make("/var");
     make("/var/log");
-    add(LOGS, &play.logs);
-    add(PODS, &play.pods);
+    add(LOGS, &sim.logs);
+    add(PODS, &sim.pods);
     write_file(LOGS "/a");
     assert_logs(DIRECTORY_LISTED, "a");
     write_file(PODS "/b");
     assert_logs(DIRECTORY_LISTED, "a");
-    assert_heard(&play.pods, "b");
+    assert_received(&sim.pods, "b");
     unmake(LOGS "/a");
     unmake(LOGS);
     write_file(PODS "/c");
     assert_logs(DIRECTORY_MISSING, "");
-    assert_heard(&play.pods, "bc");
+    assert_received(&sim.pods, "bc");
     write_file(LOGS "/d");
     move(PODS, "/var/log/elsewhere");
     assert_logs(DIRECTORY_LISTED, "d");
-    assert_heard(&play.pods, "");
+    assert_received(&sim.pods, "");
 }
 
 TEST_WITH(test_refused, setup, teardown)
 {
     static const mode_t modes[] = {0777, 0775, 01777, 0757};
     write_file(LOGS "/a");
-    add(LOGS, &play.logs);
+    add(LOGS, &sim.logs);
     for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
         assert_int_equal(chmod(rooted(LOGS), modes[i]), 0);
-        assert_true(directory_watches_dispatch(&play.watches));
+        assert_true(directory_watches_dispatch(&sim.watches));
         assert_logs(DIRECTORY_REFUSED, "");
         write_file(LOGS "/b");
         assert_logs(DIRECTORY_REFUSED, "");
@@ -247,14 +247,14 @@ static int open_denied(struct sys *sys, const char *path, int flags)
 TEST_WITH(test_unreadable, setup, teardown)
 {
     write_file(LOGS "/a");
-    wrap_calls(&play.fake->sys, (struct sys_calls){.open_file = open_denied});
+    wrap_calls(&sim.fake->sys, (struct sys_calls){.open_file = open_denied});
     denied = LOGS;
-    add(LOGS, &play.logs);
+    add(LOGS, &sim.logs);
     assert_logs(DIRECTORY_UNREADABLE, "");
     /* The watch of the parent reports that the mode has changed. */
     denied = NULL;
     assert_int_equal(chmod(rooted(LOGS), 0711), 0);
-    assert_true(directory_watches_dispatch(&play.watches));
+    assert_true(directory_watches_dispatch(&sim.watches));
     assert_logs(DIRECTORY_LISTED, "a");
 }
 
@@ -273,11 +273,11 @@ static int open_and_move(struct sys *sys, const char *path, int flags)
 TEST_WITH(test_replaced_while_opened, setup, teardown)
 {
     write_file(LOGS "/a");
-    wrap_calls(&play.fake->sys, (struct sys_calls){.open_file = open_and_move});
+    wrap_calls(&sim.fake->sys, (struct sys_calls){.open_file = open_and_move});
     moves = true;
-    add(LOGS, &play.logs);
+    add(LOGS, &sim.logs);
     assert_false(moves);
-    assert_heard(&play.logs, "b");
+    assert_received(&sim.logs, "b");
     write_file(LOGS "/c");
     write_file("/var/log/old/d");
     assert_logs(DIRECTORY_LISTED, "bc");
@@ -293,7 +293,7 @@ TEST_WITH(test_overflow, setup, teardown)
     if (max > 50000)
         skip_because("an inotify queue of less than 50000 events");
     write_file(LOGS "/a");
-    add(LOGS, &play.logs);
+    add(LOGS, &sim.logs);
     for (size_t i = 0; i < max / 2 + 10; i++) {
         make(LOGS "/x");
         unmake(LOGS "/x");
@@ -301,20 +301,20 @@ TEST_WITH(test_overflow, setup, teardown)
     write_file(LOGS "/b");
     unmake(LOGS "/a");
     /* One call does not read all pending events. */
-    while (directory_watches_dispatch(&play.watches))
+    while (directory_watches_dispatch(&sim.watches))
         ;
     assert_logs(DIRECTORY_LISTED, "b");
 }
 
 TEST_WITH(test_no_inotify, setup, teardown)
 {
-    directory_watches_done(&play.watches);
+    directory_watches_done(&sim.watches);
     write_file(LOGS "/a");
-    add(LOGS, &play.logs);
-    add(PODS, &play.pods);
+    add(LOGS, &sim.logs);
+    add(PODS, &sim.pods);
     write_file(LOGS "/b");
     assert_logs(DIRECTORY_UNWATCHED, "a");
-    assert_int_equal(play.watches.at[1].state, DIRECTORY_UNWATCHED);
+    assert_int_equal(sim.watches.at[1].state, DIRECTORY_UNWATCHED);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -269,7 +269,7 @@ static void multiplex_a_little(struct board *board, size_t i)
 #define NOW 0
 
 static const struct hour {
-    void (*play)(struct board *board, size_t i);
+    void (*sim)(struct board *board, size_t i);
     enum finding_rule rule;
     const char *title; /* NULL: there is no finding */
     const char *text;  /* a part of the text */
@@ -303,12 +303,12 @@ static const struct hour {
 };
 
 /* Simulates an hour and records it in `history`. */
-static void play(const struct hour *hour, struct board *board, struct history *history)
+static void sim(const struct hour *hour, struct board *board, struct history *history)
 {
     board_init(board);
     assert_int_equal(history_record(history, &board->snapshot), 0);
     for (size_t i = 0; i < FRAMES; i++) {
-        hour->play(board, i);
+        hour->sim(board, i);
         run_interval(board);
         assert_int_equal(history_record(history, &board->snapshot), 0);
     }
@@ -362,7 +362,7 @@ TEST(test_hours)
         struct board board;
         memset(block, 0, size);
         assert_int_equal(history_new(block, size, &settings, &history), 0);
-        play(&hours[i], &board, history);
+        sim(&hours[i], &board, history);
         const struct histories histories = {.coarse = history, .interval_ns = settings.interval_ns};
         const struct findings_sources sources = {
             .histories = &histories, .snapshot = &board.snapshot, .failures = &none};

@@ -34,7 +34,7 @@ struct slot {
     bool started_before; /* a new row whose totals include counts from before it existed */
 };
 
-struct played {
+struct simulated {
     struct snapshot snapshot;
     struct row *rows[SLOTS_MAX];
     struct slot slots[SLOTS_MAX];
@@ -42,29 +42,29 @@ struct played {
     uint64_t random, pauses_then, last_ns;
 };
 
-static uint64_t draw(struct played *machine, uint64_t below)
+static uint64_t draw(struct simulated *machine, uint64_t below)
 {
     machine->random = machine->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (machine->random >> 33) % below;
 }
 
 /* Returns true in one of `n` cases. */
-static bool once_in(struct played *machine, uint64_t n)
+static bool once_in(struct simulated *machine, uint64_t n)
 {
     return draw(machine, n) == 0;
 }
 
-static void machine_init(struct played *machine)
+static void machine_init(struct simulated *machine)
 {
-    *machine = (struct played){.random = 32};
+    *machine = (struct simulated){.random = 32};
     machine->snapshot.collector_names = collectors;
     machine->snapshot.rows = machine->rows;
     machine->snapshot.monotonic_ns = HOUR;
     machine->snapshot.realtime_ns = START;
 }
 
-static struct slot *add_slot(struct played *machine, unsigned collector, const char *group, const char *cgroup, int cpu,
-                             size_t n, const char *const *events)
+static struct slot *add_slot(struct simulated *machine, unsigned collector, const char *group, const char *cgroup,
+                             int cpu, size_t n, const char *const *events)
 {
     struct slot *slot = &machine->slots[machine->n_slots++];
 
@@ -85,7 +85,7 @@ static struct slot *add_slot(struct played *machine, unsigned collector, const c
     return slot;
 }
 
-static void make_row(struct played *machine, struct slot *slot)
+static void make_row(struct simulated *machine, struct slot *slot)
 {
     slot->exists = true;
     slot->row.id = machine->snapshot.next_row_id++;
@@ -106,7 +106,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Lists the rows. A removed row stays in the list at random, as while removals are delayed. */
-static void list_rows(struct played *machine)
+static void list_rows(struct simulated *machine)
 {
     struct snapshot *snapshot = &machine->snapshot;
 
@@ -126,7 +126,7 @@ static void add_real(uint64_t *to, double more)
     memcpy(to, &value, sizeof(value));
 }
 
-static void count(struct played *machine, struct slot *slot, uint64_t enabled_ns, uint64_t running_ns)
+static void count(struct simulated *machine, struct slot *slot, uint64_t enabled_ns, uint64_t running_ns)
 {
     for (size_t i = 0; i < slot->row.n_counters; i++) {
         uint64_t more = draw(machine, UINT64_C(1) << draw(machine, 31)) << draw(machine, 12);
@@ -145,7 +145,7 @@ static void count(struct played *machine, struct slot *slot, uint64_t enabled_ns
     slot->running_ns += running_ns;
 }
 
-static bool is_unknown_now(const struct played *machine, const struct slot *slot)
+static bool is_unknown_now(const struct simulated *machine, const struct slot *slot)
 {
     return slot->row.state == ROW_STARVED || (machine->snapshot.metrics.failed >> slot->row.collector & 1);
 }
@@ -171,7 +171,7 @@ struct log {
     size_t n;
 };
 
-static struct truth truth_of(const struct played *machine, const struct slot *slot)
+static struct truth truth_of(const struct simulated *machine, const struct slot *slot)
 {
     bool paused = machine->snapshot.pauses != machine->pauses_then || machine->snapshot.pauses % 2;
     struct truth truth = {.uneven = slot->row.uneven};
@@ -190,7 +190,7 @@ static struct truth truth_of(const struct played *machine, const struct slot *sl
 }
 
 /* Logs the frame that the next reading should produce. */
-static void log_frame(struct log *log, const struct played *machine, bool gap_before)
+static void log_frame(struct log *log, const struct simulated *machine, bool gap_before)
 {
     struct true_frame *frame = &log->frames[log->n++ % FRAMES_KEPT];
 
@@ -201,7 +201,7 @@ static void log_frame(struct log *log, const struct played *machine, bool gap_be
         frame->rows[i] = truth_of(machine, &machine->slots[i]);
 }
 
-static void begin_interval(struct played *machine)
+static void begin_interval(struct simulated *machine)
 {
     machine->pauses_then = machine->snapshot.pauses;
     machine->last_ns = machine->snapshot.monotonic_ns;
@@ -261,7 +261,7 @@ static void put_line(const struct history_line **to, const struct history_line *
     *to = line;
 }
 
-static void find_lines(const struct played *machine, const struct history_table *table, struct lines *ret)
+static void find_lines(const struct simulated *machine, const struct history_table *table, struct lines *ret)
 {
     *ret = (struct lines){0};
     for (size_t i = 0; i < table->n_lines; i++) {
@@ -322,7 +322,7 @@ static void add_left_out(struct left_out *to, const struct truth *truth, size_t 
         to->sum = (struct truth){.in_frame = true};
 }
 
-static bool is_inside(const struct played *machine, const struct true_frame *frame, const struct row *row)
+static bool is_inside(const struct simulated *machine, const struct true_frame *frame, const struct row *row)
 {
     for (size_t i = 0; i < machine->n_slots; i++) {
         const struct row *above = &machine->slots[i].row;
@@ -334,7 +334,7 @@ static bool is_inside(const struct played *machine, const struct true_frame *fra
     return false;
 }
 
-static void check_frame(const struct played *machine, const struct true_frame *frame, const struct lines *lines,
+static void check_frame(const struct simulated *machine, const struct true_frame *frame, const struct lines *lines,
                         size_t step, uint64_t left_out)
 {
     struct left_out others[N_OTHERS] = {0};
@@ -409,7 +409,7 @@ static void check_sums(const struct history *history, const struct history_table
 }
 
 /* Compares every frame in the ring with the newest ones of the log. Returns the number of frames. */
-static size_t check_history(const struct played *machine, const struct log *log, const struct history *history)
+static size_t check_history(const struct simulated *machine, const struct log *log, const struct history *history)
 {
     _cleanup_(history_table_done) struct history_table table;
     struct lines lines;
@@ -438,7 +438,7 @@ static size_t check_history(const struct played *machine, const struct log *log,
 
 /* --- running the machine --- */
 
-static void happen_to(struct played *machine, struct slot *slot)
+static void happen_to(struct simulated *machine, struct slot *slot)
 {
     struct row *row = &slot->row;
     bool comes_and_goes = row->cgroup || row->cpu == 2;
@@ -470,7 +470,7 @@ static void happen_to(struct played *machine, struct slot *slot)
         slot->counters[draw(machine, row->n_counters)].known ^= true;
 }
 
-static void run_slot(struct played *machine, struct slot *slot, uint64_t duration_ns)
+static void run_slot(struct simulated *machine, struct slot *slot, uint64_t duration_ns)
 {
     uint64_t enabled = slot->row.cgroup ? draw(machine, duration_ns) : duration_ns;
     uint64_t running = once_in(machine, 4) ? draw(machine, enabled + 1) : enabled;
@@ -484,7 +484,7 @@ static void run_slot(struct played *machine, struct slot *slot, uint64_t duratio
 }
 
 /* Simulates an interval. Returns by how much the clock was set in it. */
-static int64_t play(struct played *machine)
+static int64_t sim(struct simulated *machine)
 {
     struct snapshot *snapshot = &machine->snapshot;
     uint64_t duration = SECOND * 9 / 10 + draw(machine, SECOND / 5);
@@ -509,7 +509,7 @@ static const char *const hw[] = {"cycles", "instructions"};
 static const char *const tasks[] = {"switches"};
 static const char *const energy[] = {"energy"};
 
-static void make_machine(struct played *machine)
+static void make_machine(struct simulated *machine)
 {
     static const char *const cgroups[] = {"/a", "/a/x", "/a/x/deep", "/ab", "/b", "/b/y", "/c", "/d", "relative", "/e"};
 
@@ -526,16 +526,16 @@ static void make_machine(struct played *machine)
 }
 
 /* AddressSanitizer makes each frame ten times slower. */
-enum { PLAYED_FRAMES = HAS_ASAN ? 10000 : 100000, PLAYED_SIZE = 24 * 1024 };
-static const struct history_settings played_settings = {SECOND, 80 * SECOND};
+enum { SIMULATED_FRAMES = HAS_ASAN ? 10000 : 100000, SIMULATED_SIZE = 24 * 1024 };
+static const struct history_settings simulated_settings = {SECOND, 80 * SECOND};
 
 /* The words of a block's header in history.c: magic, version, size, begin, end. */
 enum { HEAD_BYTES = 48, HEAD_VERSION = 1, HEAD_SIZE, HEAD_BEGIN, HEAD_END };
 
-TEST(test_every_value_of_a_played_machine)
+TEST(test_every_value_of_a_simulated_machine)
 {
-    _cleanup_(freep) uint64_t *block = calloc(1, PLAYED_SIZE);
-    _cleanup_(freep) struct played *machine = malloc(sizeof(*machine));
+    _cleanup_(freep) uint64_t *block = calloc(1, SIMULATED_SIZE);
+    _cleanup_(freep) struct simulated *machine = malloc(sizeof(*machine));
     struct log log = {.frames = calloc(FRAMES_KEPT, sizeof(log.frames[0]))};
     _cleanup_(history_freep) struct history *history = NULL;
     size_t until_check = 1, n_restarts = 0;
@@ -543,9 +543,9 @@ TEST(test_every_value_of_a_played_machine)
     bool recorded = false;
 
     make_machine(machine);
-    assert_int_equal(history_new(block, PLAYED_SIZE, &played_settings, &history), 0);
-    while (log.n < PLAYED_FRAMES) {
-        missing += play(machine);
+    assert_int_equal(history_new(block, SIMULATED_SIZE, &simulated_settings, &history), 0);
+    while (log.n < SIMULATED_FRAMES) {
+        missing += sim(machine);
         if (recorded) {
             log_frame(&log, machine, missing > (int64_t)SECOND / 100);
             missing = 0;
@@ -557,7 +557,7 @@ TEST(test_every_value_of_a_played_machine)
         begin_interval(machine);
         if (once_in(machine, 100)) {
             history = history_free(history);
-            assert_int_equal(history_new(block, PLAYED_SIZE, &played_settings, &history), 0);
+            assert_int_equal(history_new(block, SIMULATED_SIZE, &simulated_settings, &history), 0);
             recorded = false;
             n_restarts++;
         }
@@ -569,7 +569,7 @@ TEST(test_every_value_of_a_played_machine)
     }
     print_message("%zu frames, %zu restarts, %zu rounds of the ring; counting %zu, multiplexed %zu, unknown %zu, "
                   "left out %zu\n",
-                  log.n, n_restarts, (size_t)(block[HEAD_END] / (PLAYED_SIZE - HEAD_BYTES)), seen[HISTORY_COUNTING],
+                  log.n, n_restarts, (size_t)(block[HEAD_END] / (SIMULATED_SIZE - HEAD_BYTES)), seen[HISTORY_COUNTING],
                   seen[HISTORY_MULTIPLEXED], seen[HISTORY_UNKNOWN], seen_left_out);
     assert_true(seen[HISTORY_COUNTING] > 1000 && seen[HISTORY_MULTIPLEXED] > 1000 && seen[HISTORY_UNKNOWN] > 1000);
     assert_true(seen_left_out > 1000);
@@ -579,9 +579,9 @@ TEST(test_every_value_of_a_played_machine)
 /* --- steps --- */
 
 /* A CPU whose counter grows by 1 in the first interval of 10 s, by 2 in the second one, and so on. */
-struct counter_play {
+struct counter_sim {
     uint64_t block[HISTORY_SIZE_MIN / sizeof(uint64_t)];
-    struct played machine;
+    struct simulated machine;
     struct history *history;
     uint64_t grown;
 };
@@ -589,38 +589,38 @@ struct counter_play {
 enum { INTERVAL = 10 };
 static const struct history_settings settings = {INTERVAL * SECOND, HOUR};
 
-static void pass(struct counter_play *play)
+static void pass(struct counter_sim *sim)
 {
-    struct slot *slot = &play->machine.slots[0];
+    struct slot *slot = &sim->machine.slots[0];
 
-    slot->counters[0].value += play->grown++;
+    slot->counters[0].value += sim->grown++;
     slot->row.enabled_ns += INTERVAL * SECOND;
     slot->row.running_ns += INTERVAL * SECOND;
-    play->machine.snapshot.monotonic_ns += INTERVAL * SECOND;
-    play->machine.snapshot.realtime_ns += INTERVAL * SECOND;
-    assert_int_equal(history_record(play->history, &play->machine.snapshot), 0);
+    sim->machine.snapshot.monotonic_ns += INTERVAL * SECOND;
+    sim->machine.snapshot.realtime_ns += INTERVAL * SECOND;
+    assert_int_equal(history_record(sim->history, &sim->machine.snapshot), 0);
 }
 
 /* Frame i ends i intervals after START, where the first reading takes place. */
-static int begin_play(void **state)
+static int begin_sim(void **state)
 {
-    struct counter_play *play = calloc(1, sizeof(*play));
+    struct counter_sim *sim = calloc(1, sizeof(*sim));
 
-    machine_init(&play->machine);
-    play->machine.snapshot.realtime_ns -= INTERVAL * SECOND;
-    make_row(&play->machine, add_slot(&play->machine, CPU, "tasks", NULL, 0, 1, tasks));
-    list_rows(&play->machine);
-    assert_int_equal(history_new(play->block, sizeof(play->block), &settings, &play->history), 0);
-    *state = play;
+    machine_init(&sim->machine);
+    sim->machine.snapshot.realtime_ns -= INTERVAL * SECOND;
+    make_row(&sim->machine, add_slot(&sim->machine, CPU, "tasks", NULL, 0, 1, tasks));
+    list_rows(&sim->machine);
+    assert_int_equal(history_new(sim->block, sizeof(sim->block), &settings, &sim->history), 0);
+    *state = sim;
     return 0;
 }
 
-static int end_play(void **state)
+static int end_sim(void **state)
 {
-    struct counter_play *play = *state;
+    struct counter_sim *sim = *state;
 
-    history_free(play->history);
-    free(play);
+    history_free(sim->history);
+    free(sim);
     return 0;
 }
 
@@ -675,23 +675,23 @@ static void print_steps(const struct history_table *table, char *to, size_t size
     }
 }
 
-TEST_WITH(test_steps, begin_play, end_play)
+TEST_WITH(test_steps, begin_sim, end_sim)
 {
-    struct counter_play *play = *state;
-    struct slot *slot = &play->machine.slots[0];
+    struct counter_sim *sim = *state;
+    struct slot *slot = &sim->machine.slots[0];
     char text[512];
 
     for (size_t frame = 0; frame <= 17; frame++) {
         slot->row.state = frame == 6 ? ROW_STARVED : ROW_COUNTING;
         slot->row.absent = frame == 10;
-        play->machine.snapshot.realtime_ns += frame == 14 ? 3 * INTERVAL * SECOND : 0;
-        pass(play);
+        sim->machine.snapshot.realtime_ns += frame == 14 ? 3 * INTERVAL * SECOND : 0;
+        pass(sim);
     }
     for (size_t i = 0; i < ARRAY_SIZE(steps_cases); i++) {
         _cleanup_(history_table_done) struct history_table table;
         const struct history_range range =
             range_of(steps_cases[i].in_since, steps_cases[i].in_until, steps_cases[i].in_step);
-        assert_int_equal(history_read(play->history, &range, NULL, NULL, &table), 0);
+        assert_int_equal(history_read(sim->history, &range, NULL, NULL, &table), 0);
         print_steps(&table, text, sizeof(text));
         if (!str_equal(text, steps_cases[i].out))
             fail_msg("%s: \"%s\" instead of \"%s\"", steps_cases[i].name, text, steps_cases[i].out);
@@ -699,27 +699,27 @@ TEST_WITH(test_steps, begin_play, end_play)
 }
 
 /* A busy machine may delay a reading between the reads of its two clocks, which is not a gap. */
-TEST_WITH(test_clocks_that_are_read_apart, begin_play, end_play)
+TEST_WITH(test_clocks_that_are_read_apart, begin_sim, end_sim)
 {
-    struct counter_play *play = *state;
+    struct counter_sim *sim = *state;
     const uint64_t late_ns = INTERVAL * SECOND / 100 + 40 * NSEC_PER_MSEC;
     _cleanup_(history_table_done) struct history_table table;
     const struct history_range frames = range_of(0, 9, 0);
 
     for (size_t frame = 0; frame <= 8; frame++) {
-        play->machine.snapshot.realtime_ns += frame % 2 ? late_ns : 0;
-        pass(play);
-        play->machine.snapshot.realtime_ns -= frame % 2 ? late_ns : 0;
+        sim->machine.snapshot.realtime_ns += frame % 2 ? late_ns : 0;
+        pass(sim);
+        sim->machine.snapshot.realtime_ns -= frame % 2 ? late_ns : 0;
     }
-    assert_int_equal(history_read(play->history, &frames, NULL, NULL, &table), 0);
+    assert_int_equal(history_read(sim->history, &frames, NULL, NULL, &table), 0);
     assert_int_equal(table.n_steps, 8);
 }
 
 /* The busy times of CPUs are stored after the events, and must not be mistaken for the next row. */
-TEST_WITH(test_busy_and_limited, begin_play, end_play)
+TEST_WITH(test_busy_and_limited, begin_sim, end_sim)
 {
-    struct counter_play *play = *state;
-    struct snapshot *snapshot = &play->machine.snapshot;
+    struct counter_sim *sim = *state;
+    struct snapshot *snapshot = &sim->machine.snapshot;
     struct busy_time busy = {.cpu = 0, .known = true};
     struct clock_limit limit = {.known = true, .limit_hz = 1000, .max_hz = 2000};
     _cleanup_(history_table_done) struct history_table table, sum;
@@ -727,17 +727,17 @@ TEST_WITH(test_busy_and_limited, begin_play, end_play)
 
     snapshot->busy = (struct busy_times){.items = &busy, .n = 1};
     snapshot->clock_limits = (struct clock_limits){.cpus = &limit, .n = 1};
-    make_row(&play->machine, add_slot(&play->machine, CGROUP, "tasks", "/a", -1, 1, tasks));
-    list_rows(&play->machine);
+    make_row(&sim->machine, add_slot(&sim->machine, CGROUP, "tasks", "/a", -1, 1, tasks));
+    list_rows(&sim->machine);
     for (size_t frame = 0; frame <= 4; frame++) {
-        play->machine.slots[1].counters[0].value += 7;
+        sim->machine.slots[1].counters[0].value += 7;
         busy.known = frame != 2;
         busy.total_ns += 3 * SECOND;
         limit.lost_ns += frame > 3 ? 2 * SECOND : 0;
         snapshot->clock_limits.causes = frame > 3 ? CLOCK_COOLING : 0;
-        pass(play);
+        pass(sim);
     }
-    assert_int_equal(history_read(play->history, &frames, NULL, NULL, &table), 0);
+    assert_int_equal(history_read(sim->history, &frames, NULL, NULL, &table), 0);
     assert_int_equal(table.n_lines, 2);
     assert_int_equal(table.n_steps, 4);
     for (size_t i = 0; i < 4; i++) {
@@ -749,14 +749,14 @@ TEST_WITH(test_busy_and_limited, begin_play, end_play)
         assert_int_equal(table.lines[0].values[i].value, i + 1);
         assert_int_equal(table.lines[1].values[i].value, 7);
     }
-    assert_int_equal(history_read(play->history, &all, NULL, NULL, &sum), 0);
+    assert_int_equal(history_read(sim->history, &all, NULL, NULL, &sum), 0);
     assert_false(sum.lines[0].cells[0].has_busy);
     assert_int_equal(sum.lines[0].cells[0].limited_ns, 2 * SECOND);
     assert_int_equal(sum.steps[0].limited_by, CLOCK_COOLING);
     *snapshot = (struct snapshot){0};
 }
 
-TEST_WITH(test_how_many_steps, begin_play, end_play)
+TEST_WITH(test_how_many_steps, begin_sim, end_sim)
 {
     static const struct {
         struct history_range in;
@@ -774,59 +774,59 @@ TEST_WITH(test_how_many_steps, begin_play, end_play)
         {{0, UINT64_MAX, 0}, 0, 0},
         {{UINT64_MAX, 0, 1}, 0, 0},
     };
-    struct counter_play *play = *state;
+    struct counter_sim *sim = *state;
     uint64_t begin, end;
 
-    history_span(play->history, &begin, &end);
+    history_span(sim->history, &begin, &end);
     assert_true(begin == 0 && end == 0);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(history_table_done) struct history_table table;
-        assert_int_equal(history_read(play->history, &cases[i].in, NULL, NULL, &table), cases[i].out);
+        assert_int_equal(history_read(sim->history, &cases[i].in, NULL, NULL, &table), cases[i].out);
         if (cases[i].out == 0)
             assert_int_equal(table.n_steps, cases[i].out_n);
         assert_int_equal(table.n_lines, 0);
     }
 }
 
-TEST_WITH(test_more_frames_than_steps, begin_play, end_play)
+TEST_WITH(test_more_frames_than_steps, begin_sim, end_sim)
 {
     enum { SIZE = 1 << 20 };
-    struct counter_play *play = *state;
+    struct counter_sim *sim = *state;
     _cleanup_(freep) uint64_t *block = calloc(1, SIZE);
     struct history_table table;
 
-    play->history = history_free(play->history);
-    assert_int_equal(history_new(block, SIZE, &settings, &play->history), 0);
+    sim->history = history_free(sim->history);
+    assert_int_equal(history_new(block, SIZE, &settings, &sim->history), 0);
     for (size_t i = 0; i <= HISTORY_STEPS_MAX; i++)
-        pass(play);
-    assert_int_equal(history_read(play->history, &always, NULL, NULL, &table), 0);
+        pass(sim);
+    assert_int_equal(history_read(sim->history, &always, NULL, NULL, &table), 0);
     assert_int_equal(table.n_steps, HISTORY_STEPS_MAX);
     history_table_done(&table);
-    pass(play);
-    assert_int_equal(history_read(play->history, &always, NULL, NULL, &table), -E2BIG);
+    pass(sim);
+    assert_int_equal(history_read(sim->history, &always, NULL, NULL, &table), -E2BIG);
     history_table_done(&table);
 }
 
-TEST_WITH(test_when_a_frame_is_due, begin_play, end_play)
+TEST_WITH(test_when_a_frame_is_due, begin_sim, end_sim)
 {
-    struct counter_play *play = *state;
-    struct snapshot *snapshot = &play->machine.snapshot;
+    struct counter_sim *sim = *state;
+    struct snapshot *snapshot = &sim->machine.snapshot;
     uint64_t begin, end;
 
-    assert_true(history_is_due(play->history, snapshot->monotonic_ns));
-    pass(play);
-    assert_false(history_is_due(play->history, snapshot->monotonic_ns + INTERVAL * SECOND - 1));
-    assert_true(history_is_due(play->history, snapshot->monotonic_ns + INTERVAL * SECOND));
-    history_span(play->history, &begin, &end);
+    assert_true(history_is_due(sim->history, snapshot->monotonic_ns));
+    pass(sim);
+    assert_false(history_is_due(sim->history, snapshot->monotonic_ns + INTERVAL * SECOND - 1));
+    assert_true(history_is_due(sim->history, snapshot->monotonic_ns + INTERVAL * SECOND));
+    history_span(sim->history, &begin, &end);
     assert_true(begin == 0 && end == 0);
     /* A second reading at the same time adds no frame. Its counts are part of the next frame. */
-    play->machine.slots[0].counters[0].value += 100;
-    assert_int_equal(history_record(play->history, snapshot), 0);
-    pass(play);
-    history_span(play->history, &begin, &end);
+    sim->machine.slots[0].counters[0].value += 100;
+    assert_int_equal(history_record(sim->history, snapshot), 0);
+    pass(sim);
+    history_span(sim->history, &begin, &end);
     assert_true(begin == START && end == START + INTERVAL * SECOND);
     _cleanup_(history_table_done) struct history_table table;
-    assert_int_equal(history_read(play->history, &always, NULL, NULL, &table), 0);
+    assert_int_equal(history_read(sim->history, &always, NULL, NULL, &table), 0);
     assert_int_equal(table.n_steps, 1);
     assert_int_equal(table.lines[0].values[0].value, 101);
 }
@@ -836,20 +836,20 @@ static bool passes_group(const void *userdata, const struct history_row *row)
     return str_equal(row->group, userdata);
 }
 
-TEST_WITH(test_only_some_rows, begin_play, end_play)
+TEST_WITH(test_only_some_rows, begin_sim, end_sim)
 {
-    struct counter_play *play = *state;
+    struct counter_sim *sim = *state;
     struct history_table table;
 
-    make_row(&play->machine, add_slot(&play->machine, CPU, "hw", NULL, 0, 2, hw));
-    list_rows(&play->machine);
-    pass(play);
-    pass(play);
-    assert_int_equal(history_read(play->history, &always, passes_group, "hw", &table), 0);
+    make_row(&sim->machine, add_slot(&sim->machine, CPU, "hw", NULL, 0, 2, hw));
+    list_rows(&sim->machine);
+    pass(sim);
+    pass(sim);
+    assert_int_equal(history_read(sim->history, &always, passes_group, "hw", &table), 0);
     assert_int_equal(table.n_lines, 1);
     assert_string_equal(table.lines[0].row.events[1].event, "instructions");
     history_table_done(&table);
-    assert_int_equal(history_read(play->history, &always, passes_group, "no such", &table), 0);
+    assert_int_equal(history_read(sim->history, &always, passes_group, "no such", &table), 0);
     assert_int_equal(table.n_lines, 0);
     assert_int_equal(table.n_steps, 1);
     history_table_done(&table);
@@ -866,18 +866,18 @@ static size_t count_frames(const struct history *history)
 }
 
 /* Returns a copy of the block in a heap block of exactly its size. */
-static uint64_t *copy_block(const struct counter_play *play)
+static uint64_t *copy_block(const struct counter_sim *sim)
 {
-    uint64_t *copy = malloc(sizeof(play->block));
+    uint64_t *copy = malloc(sizeof(sim->block));
 
     assert_non_null(copy);
-    memcpy(copy, play->block, sizeof(play->block));
+    memcpy(copy, sim->block, sizeof(sim->block));
     return copy;
 }
 
-TEST_WITH(test_a_block_of_another_version, begin_play, end_play)
+TEST_WITH(test_a_block_of_another_version, begin_sim, end_sim)
 {
-    struct counter_play *play = *state;
+    struct counter_sim *sim = *state;
     static const struct {
         size_t in_word;
         uint64_t in_value;
@@ -901,37 +901,37 @@ TEST_WITH(test_a_block_of_another_version, begin_play, end_play)
     };
 
     for (size_t i = 0; i <= 5; i++)
-        pass(play);
+        pass(sim);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(freep) uint64_t *block = copy_block(play);
+        _cleanup_(freep) uint64_t *block = copy_block(sim);
         struct history *history = NULL;
         block[cases[i].in_word] = cases[i].in_value;
-        assert_int_equal(history_new(block, sizeof(play->block), &settings, &history), 0);
+        assert_int_equal(history_new(block, sizeof(sim->block), &settings, &history), 0);
         assert_int_equal(count_frames(history), cases[i].out_frames);
         history_free(history);
-        assert_int_equal(history_new(block, sizeof(play->block), &settings, &history), 0);
+        assert_int_equal(history_new(block, sizeof(sim->block), &settings, &history), 0);
         assert_int_equal(count_frames(history), cases[i].out_frames);
         history_free(history);
     }
 }
 
-TEST_WITH(test_a_block_of_another_size, begin_play, end_play)
+TEST_WITH(test_a_block_of_another_size, begin_sim, end_sim)
 {
-    struct counter_play *play = *state;
+    struct counter_sim *sim = *state;
     struct history *history = NULL;
 
     for (size_t i = 0; i <= 5; i++)
-        pass(play);
-    _cleanup_(freep) uint64_t *larger = calloc(2, sizeof(play->block));
-    memcpy(larger, play->block, sizeof(play->block));
-    assert_int_equal(history_new(larger, 2 * sizeof(play->block), &settings, &history), 0);
+        pass(sim);
+    _cleanup_(freep) uint64_t *larger = calloc(2, sizeof(sim->block));
+    memcpy(larger, sim->block, sizeof(sim->block));
+    assert_int_equal(history_new(larger, 2 * sizeof(sim->block), &settings, &history), 0);
     assert_int_equal(count_frames(history), 0);
     history_free(history);
-    _cleanup_(freep) uint64_t *small = copy_block(play);
+    _cleanup_(freep) uint64_t *small = copy_block(sim);
     assert_int_equal(history_new(small, HISTORY_SIZE_MIN - 1, &settings, &history), -EINVAL);
     assert_int_equal(history_new(small, 4096, &settings, &history), -EINVAL);
     assert_int_equal(history_new(small, 0, &settings, &history), -EINVAL);
-    assert_memory_equal(small, play->block, sizeof(play->block));
+    assert_memory_equal(small, sim->block, sizeof(sim->block));
 }
 
 /* Records a simulated machine while somebody else writes to the block at any time. */
@@ -940,7 +940,7 @@ TEST(test_a_block_that_changes)
     enum { ROUNDS = 1500 };
     static const struct history_settings short_settings = {SECOND, 8 * SECOND};
     _cleanup_(freep) uint8_t *block = calloc(1, HISTORY_SIZE_MIN);
-    _cleanup_(freep) struct played *machine = malloc(sizeof(*machine));
+    _cleanup_(freep) struct simulated *machine = malloc(sizeof(*machine));
     struct history *history = NULL;
     size_t n_emptied = 0, n_read = 0;
     uint64_t begin, end;
@@ -953,7 +953,7 @@ TEST(test_a_block_that_changes)
         for (size_t k = draw(machine, 8); k > 0; k--)
             block[draw(machine, where)] ^= (uint8_t)(1 << draw(machine, 8));
         for (size_t k = draw(machine, 20); k > 0; k--) {
-            play(machine);
+            sim(machine);
             int r = history_record(history, &machine->snapshot);
             assert_true(r == 0 || r == -EBADMSG || r == -ENOSPC);
             n_emptied += r == -EBADMSG;
@@ -1129,7 +1129,7 @@ TEST(test_a_block_that_is_too_small)
 {
     static const char *const long_names[] = {"an_event_with_a_long_name", "another_event_with_a_long_name"};
     _cleanup_(freep) uint64_t *block = calloc(1, HISTORY_SIZE_MIN);
-    _cleanup_(freep) struct played *machine = malloc(sizeof(*machine));
+    _cleanup_(freep) struct simulated *machine = malloc(sizeof(*machine));
     _cleanup_(history_freep) struct history *history = NULL;
 
     machine_init(machine);
@@ -1162,7 +1162,7 @@ TEST(test_2_mib_hold_an_hour)
     static const char *const four[] = {"task_clock", "switches", "migrations", "faults"};
     static char names[BUSY][64];
     _cleanup_(freep) uint64_t *block = calloc(1, SIZE);
-    _cleanup_(freep) struct played *machine = malloc(sizeof(*machine));
+    _cleanup_(freep) struct simulated *machine = malloc(sizeof(*machine));
     _cleanup_(history_freep) struct history *history = NULL;
     uint64_t begin, end, written = 0;
 

@@ -21,40 +21,40 @@
 #define PLAIN "/kubepods/burstable/pod" UID
 
 /* State of the running test. */
-static struct play {
+static struct sim {
     struct fake_sys *fake;
     void *state;
-} play;
+} sim;
 
-static void play_link(const char *path)
+static void sim_link(const char *path)
 {
-    assert_int_equal(symlink("/nowhere", fake_path(play.fake, path)), 0);
+    assert_int_equal(symlink("/nowhere", fake_path(sim.fake, path)), 0);
 }
 
-static void play_unlink(const char *path)
+static void sim_unlink(const char *path)
 {
-    assert_int_equal(unlink(fake_path(play.fake, path)), 0);
+    assert_int_equal(unlink(fake_path(sim.fake, path)), 0);
 }
 
-static void play_open(void)
+static void sim_open(void)
 {
     int fd;
 
-    assert_int_equal(name_source_kubernetes.open(&play.fake->sys, NULL, &play.state, &fd), 0);
+    assert_int_equal(name_source_kubernetes.open(&sim.fake->sys, NULL, &sim.state, &fd), 0);
     assert_true(fd >= 0);
 }
 
-static bool play_dispatch(void)
+static bool sim_dispatch(void)
 {
-    return name_source_kubernetes.dispatch(play.state);
+    return name_source_kubernetes.dispatch(sim.state);
 }
 
-static struct names play_find(const char *path)
+static struct names sim_find(const char *path)
 {
     struct names names = {0};
 
     assert_int_equal(names_from_path(&names, path), 0);
-    assert_int_equal(name_source_kubernetes.find(play.state, path, &names), 0);
+    assert_int_equal(name_source_kubernetes.find(sim.state, path, &names), 0);
     return names;
 }
 
@@ -66,7 +66,7 @@ static const char *text_of(const struct names *names, enum name_kind kind)
 /* `expected` has the form "NAMESPACE/POD/CONTAINER". */
 static void assert_found(const char *path, const char *expected)
 {
-    _cleanup_(names_done) struct names names = play_find(path);
+    _cleanup_(names_done) struct names names = sim_find(path);
     char text[512];
 
     snprintf(text, sizeof(text), "%s/%s/%s", text_of(&names, NAME_NAMESPACE), text_of(&names, NAME_POD),
@@ -78,7 +78,7 @@ static void assert_found(const char *path, const char *expected)
 /* Checks the reason why the container has no name. An empty `words` means that no reason is given. */
 static void assert_unnamed(const char *path, const char *words)
 {
-    _cleanup_(names_done) struct names names = play_find(path);
+    _cleanup_(names_done) struct names names = sim_find(path);
 
     if (*words)
         assert_non_null(strstr(names.unnamed ? names.unnamed : "", words));
@@ -88,9 +88,9 @@ static void assert_unnamed(const char *path, const char *words)
 
 static int setup(void **state)
 {
-    memset(&play, 0, sizeof(play));
+    memset(&sim, 0, sizeof(sim));
     umask(022);
-    play.fake = fake_sys_new();
+    sim.fake = fake_sys_new();
     return 0;
 }
 
@@ -98,24 +98,24 @@ static int setup(void **state)
 static int setup_links(void **state)
 {
     setup(state);
-    fake_file(play.fake, LINKS ".x", "x");
-    play_open();
+    fake_file(sim.fake, LINKS ".x", "x");
+    sim_open();
     return 0;
 }
 
 static int setup_kubelet(void **state)
 {
     setup_links(state);
-    play_link(LINK);
-    play_dispatch();
+    sim_link(LINK);
+    sim_dispatch();
     return 0;
 }
 
 static int teardown(void **state)
 {
-    if (play.state)
-        name_source_kubernetes.close(play.state);
-    fake_sys_free(play.fake);
+    if (sim.state)
+        name_source_kubernetes.close(sim.state);
+    fake_sys_free(sim.fake);
     return 0;
 }
 
@@ -141,25 +141,25 @@ TEST_WITH(test_found, setup_kubelet, teardown)
 
 TEST_WITH(test_comes_and_goes, setup, teardown)
 {
-    play_open();
+    sim_open();
     assert_found(PLAIN "/" ID, "//");
     assert_unnamed(PLAIN "/" ID, "there is no directory /var/log/containers");
     assert_unnamed("/docker/" ID, "");
     assert_unnamed(PLAIN, "");
-    fake_file(play.fake, LINKS ".x", "x");
-    assert_true(play_dispatch());
+    fake_file(sim.fake, LINKS ".x", "x");
+    assert_true(sim_dispatch());
     assert_unnamed(PLAIN "/" ID, "no link in /var/log/containers has its id");
-    play_link(LINK);
-    assert_true(play_dispatch());
-    assert_false(play_dispatch());
+    sim_link(LINK);
+    assert_true(sim_dispatch());
+    assert_false(sim_dispatch());
     assert_found(PLAIN "/" ID, "kube-system/coredns-5d78c9869d-x2l8p/coredns");
     assert_unnamed(PLAIN "/" ID, "");
     /* A restarted container has a new id; its old link remains for a while. */
-    play_link(LINKS "coredns-5d78c9869d-x2l8p_kube-system_coredns-" OTHER ".log");
-    assert_true(play_dispatch());
+    sim_link(LINKS "coredns-5d78c9869d-x2l8p_kube-system_coredns-" OTHER ".log");
+    assert_true(sim_dispatch());
     assert_found(PLAIN "/" OTHER, "kube-system/coredns-5d78c9869d-x2l8p/coredns");
-    play_unlink(LINK);
-    assert_true(play_dispatch());
+    sim_unlink(LINK);
+    assert_true(sim_dispatch());
     assert_found(PLAIN "/" ID, "//");
     assert_found(PLAIN "/" OTHER, "kube-system/coredns-5d78c9869d-x2l8p/coredns");
 }
@@ -198,11 +198,11 @@ TEST_WITH(test_names_of_links, setup_links, teardown)
     for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
         print_message("%s\n", links[i].link);
         snprintf(path, sizeof(path), LINKS "%s", links[i].link);
-        play_link(path);
-        play_dispatch();
+        sim_link(path);
+        sim_dispatch();
         assert_found(PLAIN "/" ID, links[i].out);
-        play_unlink(path);
-        play_dispatch();
+        sim_unlink(path);
+        sim_dispatch();
         assert_found(PLAIN "/" ID, "//");
     }
 }
@@ -217,29 +217,29 @@ TEST_WITH(test_cut_link, setup_links, teardown)
         pod[length] = '\0';
         snprintf(whole, sizeof(whole), "%s_space_name-" ID, pod);
         snprintf(path, sizeof(path), LINKS "%.251s.log", whole);
-        play_link(path);
-        play_dispatch();
+        sim_link(path);
+        sim_dispatch();
         size_t digits = length + strlen("_space_name-") < 251 ? 251 - length - strlen("_space_name-") : 0;
         snprintf(found, sizeof(found), "space/%s/name", pod);
         assert_found(PLAIN "/" ID, digits >= NAME_KEY_MIN ? found : "//");
         assert_found(PLAIN "/0123456789abcdeff123456789abcdef0123456789abcdef0123456789abcdef",
                      digits == NAME_KEY_MIN ? found : "//");
-        play_unlink(path);
-        play_dispatch();
+        sim_unlink(path);
+        sim_dispatch();
     }
 }
 
 /* The pause container and the pod's own cgroup have no log link. The pod's log directory names the pod instead. */
 TEST_WITH(test_pods, setup, teardown)
 {
-    play_open();
+    sim_open();
     assert_found(PLAIN, "//");
-    fake_file(play.fake, "/var/log/pods/kube-system_coredns_" UID "/.x", "x");
-    fake_file(play.fake, "/var/log/pods/kube-system_etcd-node1_" STATIC "/.x", "x");
-    fake_file(play.fake, "/var/log/pods/x_evil_name_" UID "/.x", "x");
-    fake_file(play.fake, "/var/log/pods/x_<b>_" UID "/.x", "x");
-    fake_file(play.fake, "/var/log/pods/x_y_" UID "0/.x", "x");
-    assert_true(play_dispatch());
+    fake_file(sim.fake, "/var/log/pods/kube-system_coredns_" UID "/.x", "x");
+    fake_file(sim.fake, "/var/log/pods/kube-system_etcd-node1_" STATIC "/.x", "x");
+    fake_file(sim.fake, "/var/log/pods/x_evil_name_" UID "/.x", "x");
+    fake_file(sim.fake, "/var/log/pods/x_<b>_" UID "/.x", "x");
+    fake_file(sim.fake, "/var/log/pods/x_y_" UID "0/.x", "x");
+    assert_true(sim_dispatch());
     assert_found(PLAIN, "kube-system/coredns/");
     assert_found(SYSTEMD, "kube-system/coredns/");
     assert_found(SYSTEMD "/cri-containerd-" ID ".scope", "kube-system/coredns/");
@@ -259,14 +259,14 @@ TEST_WITH(test_pods, setup, teardown)
 
 TEST_WITH(test_refused, setup_kubelet, teardown)
 {
-    const char *path = fake_path(play.fake, LINKS);
+    const char *path = fake_path(sim.fake, LINKS);
 
     assert_int_equal(chmod(path, 0777), 0);
-    assert_true(play_dispatch());
+    assert_true(sim_dispatch());
     assert_found(PLAIN "/" ID, "//");
     assert_unnamed(PLAIN "/" ID, "users other than root may write to /var/log/containers");
     assert_int_equal(chmod(path, 0755), 0);
-    assert_true(play_dispatch());
+    assert_true(sim_dispatch());
     assert_found(PLAIN "/" ID, "kube-system/coredns-5d78c9869d-x2l8p/coredns");
 }
 
@@ -281,16 +281,16 @@ TEST_WITH(test_many, setup, teardown)
     const size_t n = NAME_LIST_MAX + 10;
     char path[256], id[256], expected[64];
 
-    fake_file(play.fake, LINKS ".x", "x");
+    fake_file(sim.fake, LINKS ".x", "x");
     for (size_t i = 0; i < n; i++) {
         name_of(i, LINKS, path);
-        play_link(path);
+        sim_link(path);
         if (i == 5000)
-            play_open();
-        if (i % 5000 == 0 && play.state)
-            play_dispatch();
+            sim_open();
+        if (i % 5000 == 0 && sim.state)
+            sim_dispatch();
     }
-    while (play_dispatch())
+    while (sim_dispatch())
         ;
     for (size_t i = 0; i < n; i += i < NAME_LIST_MAX - 10 ? 10 : 1) {
         snprintf(id, sizeof(id), PLAIN "/%08" PRIx32 "%.56s", (uint32_t)i * 2654435761u, ID);
@@ -300,12 +300,12 @@ TEST_WITH(test_many, setup, teardown)
     }
     for (size_t i = 0; i < n; i++) {
         name_of(i, LINKS, path);
-        play_unlink(path);
+        sim_unlink(path);
         if (i % 5000 == 0)
-            while (play_dispatch())
+            while (sim_dispatch())
                 ;
     }
-    while (play_dispatch())
+    while (sim_dispatch())
         ;
     assert_unnamed(PLAIN "/" ID, "no link in /var/log/containers has its id");
 }

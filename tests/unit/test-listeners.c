@@ -131,7 +131,7 @@ static const struct {
 };
 
 /* Runs in a child process, since the descriptor numbers matter. Exits with 0 if all results are as expected. */
-static void play(size_t i)
+static void sim(size_t i)
 {
     struct sockets sockets = {.stored = -1};
     struct error error = {0};
@@ -171,7 +171,7 @@ TEST(test_handed_over)
         pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0)
-            play(i);
+            sim(i);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
             fail_msg("case %zu: status %x", i, (unsigned)status);

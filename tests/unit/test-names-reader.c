@@ -66,7 +66,7 @@ static void ask(uint64_t ticket, uint32_t place, int file)
 }
 
 /* Receives the next packet and returns its size, or 0 once the reader has closed the socket. */
-static size_t hear(struct names_packet *ret)
+static size_t receive(struct names_packet *ret)
 {
     char packet[NAMES_PACKET_MAX];
     struct fd_list fds;
@@ -82,11 +82,11 @@ static size_t hear(struct names_packet *ret)
     return (size_t)n;
 }
 
-static void hear_last(uint64_t ticket, int error)
+static void receive_last(uint64_t ticket, int error)
 {
     _cleanup_(names_packet_done) struct names_packet record = {0};
 
-    assert_true(hear(&record));
+    assert_true(receive(&record));
     assert_int_equal(record.header.ticket, ticket);
     assert_int_equal(record.header.is_last, 1);
     assert_int_equal(record.header.error, error);
@@ -118,7 +118,7 @@ static void assert_reads(uint64_t ticket)
     _cleanup_(names_packet_done) struct names_packet record = {0};
 
     ask(ticket, 0, file);
-    assert_true(hear(&record));
+    assert_true(receive(&record));
     assert_int_equal(record.header.ticket, ticket);
     assert_int_equal(record.header.error, 0);
     assert_int_equal(record.header.version, version_of(file));
@@ -127,7 +127,7 @@ static void assert_reads(uint64_t ticket)
     assert_string_equal(record.names.texts[NAME_CONTAINER], "grafana");
     assert_string_equal(record.names.texts[NAME_IMAGE], "grafana");
     assert_string_equal(record.names.texts[NAME_RUNTIME], "docker");
-    hear_last(ticket, 0);
+    receive_last(ticket, 0);
 }
 
 static uint32_t place_of_store(void)
@@ -256,7 +256,7 @@ static void assert_refuses(uint32_t place, int file, int error)
 {
     assert_true(file >= 0);
     ask(100, place, file);
-    hear_last(100, error);
+    receive_last(100, error);
     close(file);
 }
 
@@ -329,7 +329,7 @@ TEST_WITH(test_parsing_is_limited_by_cpu_time, setup, teardown)
     _cleanup_(closep) int file = make_file(DOCUMENT, strlen(DOCUMENT));
 
     ask(TICKET_OF_TIMERS, 0, file);
-    hear_last(TICKET_OF_TIMERS, -EIO);
+    receive_last(TICKET_OF_TIMERS, -EIO);
     assert_reads(16);
 }
 
@@ -342,12 +342,12 @@ TEST_WITH(test_many_containers, setup, teardown)
     ask(11, place_of_store(), file);
     for (size_t i = 0; i < 5000; i++) {
         _cleanup_(names_packet_done) struct names_packet record = {0};
-        assert_true(hear(&record));
+        assert_true(receive(&record));
         snprintf(id, sizeof(id), "%064zx", i);
         assert_string_equal(record.header.id, id);
         assert_string_equal(record.names.texts[NAME_RUNTIME], "podman");
     }
-    hear_last(11, 0);
+    receive_last(11, 0);
 }
 
 /* Sends a request for a file of `user`. The user's number is also the ticket. */
@@ -359,14 +359,14 @@ static void ask_for(uint32_t user, int file)
 }
 
 /* Receives records up to the next one with is_last. Returns its error, and sets *ret_user to its ticket. */
-static int hear_error(uint32_t *ret_user)
+static int receive_error(uint32_t *ret_user)
 {
     struct names_packet record;
     bool is_last;
     int error;
 
     do {
-        assert_true(hear(&record));
+        assert_true(receive(&record));
         *ret_user = (uint32_t)record.header.ticket;
         is_last = record.header.is_last;
         error = record.header.error;
@@ -381,7 +381,7 @@ static bool is_read(uint32_t user)
     uint32_t of;
 
     ask_for(user, file);
-    int error = hear_error(&of);
+    int error = receive_error(&of);
     assert_int_equal(of, user);
     return error == 0;
 }
@@ -393,7 +393,7 @@ static bool is_read(uint32_t user)
  */
 TEST_WITH(test_file_hangs, setup, teardown)
 {
-    bool heard[2 * STRAGGLERS_MAX] = {false};
+    bool received[2 * STRAGGLERS_MAX] = {false};
     char buffer[64], path[80];
     uint32_t user;
 
@@ -403,14 +403,14 @@ TEST_WITH(test_file_hangs, setup, teardown)
         skip_because("/sys/kernel/tracing/instances");
     int file = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(file >= 0);
-    for (user = 0; user < ARRAY_SIZE(heard); user++)
+    for (user = 0; user < ARRAY_SIZE(received); user++)
         ask_for(user, file);
-    for (size_t i = 0; i < ARRAY_SIZE(heard); i++) {
-        assert_int_equal(hear_error(&user), -EHOSTDOWN);
-        assert_true(user < ARRAY_SIZE(heard) && !heard[user]);
-        heard[user] = true;
+    for (size_t i = 0; i < ARRAY_SIZE(received); i++) {
+        assert_int_equal(receive_error(&user), -EHOSTDOWN);
+        assert_true(user < ARRAY_SIZE(received) && !received[user]);
+        received[user] = true;
     }
-    for (user = 0; user <= ARRAY_SIZE(heard); user++)
+    for (user = 0; user <= ARRAY_SIZE(received); user++)
         eventually(is_read(user), "a file of that user to be read");
     close(file);
     eventually(rmdir(buffer) == 0, "the kernel to remove the trace buffer");
@@ -495,7 +495,7 @@ TEST_WITH(test_process_of_file_ends, setup, teardown)
     size_t n = 0;
 
     ask(12, place_of_store(), file);
-    assert_true(hear(&record));
+    assert_true(receive(&record));
     pid_t pid = find_process_of_file(rig.reader.child.pid);
     assert_true(pid > 0);
     if (geteuid() == 0) {
@@ -509,7 +509,7 @@ TEST_WITH(test_process_of_file_ends, setup, teardown)
     assert_int_equal(kill(pid, SIGKILL), 0);
     do {
         names_packet_done(&record);
-        assert_true(hear(&record));
+        assert_true(receive(&record));
         n++;
     } while (!record.header.is_last);
     assert_true(n < 5000);
@@ -541,7 +541,7 @@ TEST_WITH(test_end, setup, teardown)
     assert_reads(15);
     close(rig.reader.files);
     rig.reader.files = -1;
-    assert_int_equal(hear(&record), 0);
+    assert_int_equal(receive(&record), 0);
     name_reader_end(&rig.reader);
     assert_int_equal(rig.reader.child.pid, 0);
     assert_int_equal(rig.reader.child.stat_fd, -1);

@@ -78,7 +78,7 @@ static void make_kernel(void)
     kernel.tasks[2] = make_task(kernel.cgroups[3], 8812);
 }
 
-static int played_task(void *userdata, int cpu, struct peeked_task *ret)
+static int simulated_task(void *userdata, int cpu, struct peeked_task *ret)
 {
     if (cpu >= 0 && !kernel.tasks[cpu + 1].address)
         return -ENXIO;
@@ -86,7 +86,7 @@ static int played_task(void *userdata, int cpu, struct peeked_task *ret)
     return 0;
 }
 
-static int played_words(void *userdata, uint64_t address, size_t n, uint64_t *ret)
+static int simulated_words(void *userdata, uint64_t address, size_t n, uint64_t *ret)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t at = address + i * sizeof(*ret) - BASE;
@@ -192,7 +192,7 @@ TEST(test_search)
         {"two offsets lead to the parent", two_parents, "found 2 ways from a cgroup to its parent"},
         {"no parent", no_parent, "found 0 ways from a cgroup to its parent"},
     };
-    const struct peek peek = {NULL, 2, played_task, played_words};
+    const struct peek peek = {NULL, 2, simulated_task, simulated_words};
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct bpf_offsets expected = {CGROUPS, DFL_CGRP, KN, ID, PARENT};
@@ -214,7 +214,7 @@ static int failing_words(void *userdata, uint64_t address, size_t n, uint64_t *r
 
 TEST(test_refused)
 {
-    const struct peek peek = {NULL, 2, played_task, failing_words};
+    const struct peek peek = {NULL, 2, simulated_task, failing_words};
     struct bpf_offsets offsets;
     struct error error = {0};
 

@@ -25,7 +25,7 @@
 
 enum { GAP, KERNEL, A53, A57, N1, A76, UNCORE, N_PMUS };
 
-static struct played_pmu {
+static struct simulated_pmu {
     const char *name;
     pfm_pmu_type_t type;
     bool hidden, detected;
@@ -40,7 +40,7 @@ static struct played_pmu {
 };
 
 /* The numbers are from Arm's manuals. The last event of the A53 exists on no other core. */
-static const struct played_event {
+static const struct simulated_event {
     int pmu;
     const char *name;
     uint64_t code;

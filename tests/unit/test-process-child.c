@@ -376,18 +376,18 @@ TEST(test_stragglers_are_few)
     assert_int_equal(stragglers.n, 0);
 }
 
-/* The number of calls of hear_over(), and the arguments of the last one. */
-struct heard {
+/* The number of calls of receive_over(), and the arguments of the last one. */
+struct received {
     size_t n;
     uint64_t ticket;
     int status;
 };
 
-static void hear_over(void *userdata, const struct straggler *straggler, int status)
+static void receive_over(void *userdata, const struct straggler *straggler, int status)
 {
-    struct heard *heard = userdata;
+    struct received *received = userdata;
 
-    *heard = (struct heard){heard->n + 1, straggler->ticket, status};
+    *received = (struct received){received->n + 1, straggler->ticket, status};
 }
 
 /* A straggler is killed once, at its deadline, and remains in the list until it has exited. */
@@ -395,19 +395,19 @@ TEST(test_straggler_at_its_deadline)
 {
     struct stragglers stragglers = {0};
     struct straggler straggler = add_straggler(&stragglers, 7, 10);
-    struct heard heard = {0};
+    struct received received = {0};
 
     assert_int_equal(stragglers_due(&stragglers), 10);
-    stragglers_tend(&stragglers, 9, hear_over, &heard);
-    assert_int_equal(heard.n, 0);
-    stragglers_tend(&stragglers, 10, hear_over, &heard);
-    assert_int_equal(heard.n, 1);
-    assert_int_equal(heard.ticket, 7);
-    assert_int_equal(heard.status, -1);
+    stragglers_tend(&stragglers, 9, receive_over, &received);
+    assert_int_equal(received.n, 0);
+    stragglers_tend(&stragglers, 10, receive_over, &received);
+    assert_int_equal(received.n, 1);
+    assert_int_equal(received.ticket, 7);
+    assert_int_equal(received.status, -1);
     assert_int_equal(stragglers_due(&stragglers), UINT64_MAX);
     assert_int_equal(stragglers_patience(&stragglers, 7, 11), 0);
     end_straggler(&stragglers, &straggler, 12);
-    assert_int_equal(heard.n, 1);
+    assert_int_equal(received.n, 1);
     assert_true(stragglers_patience(&stragglers, 7, 12) > 0);
 }
 
@@ -415,7 +415,7 @@ TEST(test_straggler_at_its_deadline)
 TEST(test_straggler_ends)
 {
     struct stragglers stragglers = {0};
-    struct heard heard = {0};
+    struct received received = {0};
     siginfo_t info;
     struct straggler straggler = {.pid = fork(), .pidfd = -1, .user = 7, .deadline_ns = 10};
 
@@ -423,9 +423,9 @@ TEST(test_straggler_ends)
         _exit(3);
     stragglers_add(&stragglers, &straggler);
     assert_int_equal(waitid(P_PID, (id_t)straggler.pid, &info, WEXITED | WNOWAIT), 0);
-    stragglers_tend(&stragglers, 20, hear_over, &heard);
-    assert_int_equal(heard.n, 1);
-    assert_int_equal(WEXITSTATUS(heard.status), 3);
+    stragglers_tend(&stragglers, 20, receive_over, &received);
+    assert_int_equal(received.n, 1);
+    assert_int_equal(WEXITSTATUS(received.status), 3);
     assert_int_equal(stragglers.n, 0);
 }
 

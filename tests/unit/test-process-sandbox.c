@@ -31,7 +31,7 @@ static int errno_of(long result)
 }
 
 /* Simulates a kernel where installing a seccomp filter fails with `error`. */
-static bool play_no_filters(int error)
+static bool sim_no_filters(int error)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
     int r = seccomp_rule_add(context, SCMP_ACT_ERRNO((uint16_t)error), SCMP_SYS(seccomp), 0);
@@ -70,7 +70,7 @@ TEST(test_failures)
                 const struct user user = {.change = false};
                 struct sandboxed sandboxed = {.filtered = true};
                 struct error error = {0};
-                if (!play_no_filters(cases[i].in))
+                if (!sim_no_filters(cases[i].in))
                     _exit(UNFILTERED);
                 int r = sandbox_enter(&(struct sandbox){.kind = kind, .user = &user}, &sandboxed, &error);
                 bool failed =

@@ -10,7 +10,7 @@
 DEFINE_CLEANUP(struct ring *, ring_free);
 
 /* Simulates mmap() of a ring buffer by returning `page`. */
-struct played {
+struct simulated {
     struct sys sys;
     struct perf_event_mmap_page *page;
     size_t size;
@@ -18,62 +18,62 @@ struct played {
     unsigned mapped, unmapped;
 };
 
-static int played_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
+static int simulated_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
-    struct played *played = (struct played *)sys;
+    struct simulated *simulated = (struct simulated *)sys;
 
-    if (played->error)
-        return -played->error;
-    assert_int_equal(size, played->size);
-    played->fd = fd;
-    played->protection = protection;
-    played->mapped++;
-    *ret = played->page;
+    if (simulated->error)
+        return -simulated->error;
+    assert_int_equal(size, simulated->size);
+    simulated->fd = fd;
+    simulated->protection = protection;
+    simulated->mapped++;
+    *ret = simulated->page;
     return 0;
 }
 
-static int played_munmap(struct sys *sys, void *address, size_t size)
+static int simulated_munmap(struct sys *sys, void *address, size_t size)
 {
-    struct played *played = (struct played *)sys;
+    struct simulated *simulated = (struct simulated *)sys;
 
-    assert_ptr_equal(address, played->page);
-    assert_int_equal(size, played->size);
-    played->unmapped++;
+    assert_ptr_equal(address, simulated->page);
+    assert_int_equal(size, simulated->size);
+    simulated->unmapped++;
     return 0;
 }
 
-static void play(struct played *played, size_t pages)
+static void sim(struct simulated *simulated, size_t pages)
 {
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 
-    *played =
-        (struct played){.sys.calls = {.mmap = played_mmap, .munmap = played_munmap}, .size = (1 + pages) * page_size};
-    played->page = aligned_alloc(page_size, played->size);
-    assert_non_null(played->page);
-    memset(played->page, 0, played->size);
-    played->page->data_offset = page_size;
-    played->page->data_size = pages * page_size;
+    *simulated = (struct simulated){.sys.calls = {.mmap = simulated_mmap, .munmap = simulated_munmap},
+                                    .size = (1 + pages) * page_size};
+    simulated->page = aligned_alloc(page_size, simulated->size);
+    assert_non_null(simulated->page);
+    memset(simulated->page, 0, simulated->size);
+    simulated->page->data_offset = page_size;
+    simulated->page->data_size = pages * page_size;
 }
 
-static void unplay(struct played *played)
+static void simulated_done(struct simulated *simulated)
 {
-    assert_int_equal(played->mapped, played->unmapped);
-    free(played->page);
+    assert_int_equal(simulated->mapped, simulated->unmapped);
+    free(simulated->page);
 }
 
 /* Writes like the kernel: first the bytes, wrapping at the end if necessary, then the head. */
-static void write_bytes(struct played *played, const void *bytes, size_t size)
+static void write_bytes(struct simulated *simulated, const void *bytes, size_t size)
 {
-    char *data = (char *)played->page + played->page->data_offset;
-    uint64_t head = played->page->data_head;
+    char *data = (char *)simulated->page + simulated->page->data_offset;
+    uint64_t head = simulated->page->data_head;
 
     for (size_t i = 0; i < size; i++)
-        data[(head + i) & (played->page->data_size - 1)] = ((const char *)bytes)[i];
-    __atomic_store_n(&played->page->data_head, head + size, __ATOMIC_RELEASE);
+        data[(head + i) & (simulated->page->data_size - 1)] = ((const char *)bytes)[i];
+    __atomic_store_n(&simulated->page->data_head, head + size, __ATOMIC_RELEASE);
 }
 
 /* Writes a record whose bytes are derived from its number. */
-static void write_record(struct played *played, uint32_t number, uint16_t size)
+static void write_record(struct simulated *simulated, uint32_t number, uint16_t size)
 {
     struct {
         struct perf_event_header header;
@@ -82,7 +82,7 @@ static void write_record(struct played *played, uint32_t number, uint16_t size)
 
     for (size_t i = 0; i + sizeof(record.header) < size; i++)
         record.bytes[i] = (unsigned char)(number + i);
-    write_bytes(played, &record, size);
+    write_bytes(simulated, &record, size);
 }
 
 static void check_record(const struct perf_event_header *header, uint32_t number, uint16_t size)
@@ -107,21 +107,21 @@ TEST(test_open)
 {
     static const size_t bad_pages[] = {0, 3, 6, 127, SIZE_MAX, SIZE_MAX / 2 + 1};
     struct ring *ring = NULL;
-    _cleanup_(unplay) struct played played;
+    _cleanup_(simulated_done) struct simulated simulated;
 
-    play(&played, 2);
+    sim(&simulated, 2);
     for (size_t i = 0; i < ARRAY_SIZE(bad_pages); i++)
-        assert_int_equal(ring_open(&played.sys, 7, bad_pages[i], &ring), -EINVAL);
-    played.error = EPERM;
-    assert_int_equal(ring_open(&played.sys, 7, 2, &ring), -EPERM);
+        assert_int_equal(ring_open(&simulated.sys, 7, bad_pages[i], &ring), -EINVAL);
+    simulated.error = EPERM;
+    assert_int_equal(ring_open(&simulated.sys, 7, 2, &ring), -EPERM);
     assert_null(ring);
-    assert_int_equal(played.mapped, 0);
-    played.error = 0;
-    assert_int_equal(ring_open(&played.sys, 7, 2, &ring), 0);
-    assert_int_equal(played.fd, 7);
-    assert_int_equal(played.protection, PROT_READ | PROT_WRITE);
+    assert_int_equal(simulated.mapped, 0);
+    simulated.error = 0;
+    assert_int_equal(ring_open(&simulated.sys, 7, 2, &ring), 0);
+    assert_int_equal(simulated.fd, 7);
+    assert_int_equal(simulated.protection, PROT_READ | PROT_WRITE);
     assert_null(ring_free(ring));
-    assert_int_equal(played.unmapped, 1);
+    assert_int_equal(simulated.unmapped, 1);
     assert_null(ring_free(NULL));
 }
 
@@ -143,46 +143,46 @@ TEST(test_where_data_are)
     size_t unit = (size_t)sysconf(_SC_PAGESIZE) / 4096;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(unplay) struct played played;
+        _cleanup_(simulated_done) struct simulated simulated;
         _cleanup_(ring_freep) struct ring *ring = NULL;
-        play(&played, 2);
-        played.page->data_offset = cases[i].in_offset * unit;
-        played.page->data_size = cases[i].in_size * unit;
-        assert_int_equal(ring_open(&played.sys, 7, 2, &ring), cases[i].out);
+        sim(&simulated, 2);
+        simulated.page->data_offset = cases[i].in_offset * unit;
+        simulated.page->data_size = cases[i].in_size * unit;
+        assert_int_equal(ring_open(&simulated.sys, 7, 2, &ring), cases[i].out);
         assert_int_equal(ring != NULL, cases[i].out == 0);
     }
 }
 
 TEST(test_take_and_release)
 {
-    _cleanup_(unplay) struct played played;
+    _cleanup_(simulated_done) struct simulated simulated;
     _cleanup_(ring_freep) struct ring *ring = NULL;
 
-    play(&played, 1);
-    assert_int_equal(ring_open(&played.sys, 7, 1, &ring), 0);
+    sim(&simulated, 1);
+    assert_int_equal(ring_open(&simulated.sys, 7, 1, &ring), 0);
     assert_null(next(ring));
     ring_take(ring);
     ring_release(ring);
-    assert_int_equal(played.page->data_tail, 0);
-    write_record(&played, 1, 16);
-    write_record(&played, 2, 40);
+    assert_int_equal(simulated.page->data_tail, 0);
+    write_record(&simulated, 1, 16);
+    write_record(&simulated, 2, 40);
     check_record(next(ring), 1, 16);
     check_record(next(ring), 1, 16); /* not consumed yet */
     ring_take(ring);
     ring_take(ring); /* consumes nothing more */
     check_record(next(ring), 2, 40);
-    assert_int_equal(played.page->data_tail, 0);
+    assert_int_equal(simulated.page->data_tail, 0);
     ring_release(ring); /* releases only consumed records */
-    assert_int_equal(played.page->data_tail, 16);
+    assert_int_equal(simulated.page->data_tail, 16);
     check_record(next(ring), 2, 40);
     ring_take(ring);
     assert_null(next(ring));
     ring_release(ring);
-    assert_int_equal(played.page->data_tail, 56);
+    assert_int_equal(simulated.page->data_tail, 56);
     /* If nothing was consumed, the tail is not written. */
-    played.page->data_tail = 12345;
+    simulated.page->data_tail = 12345;
     ring_release(ring);
-    assert_int_equal(played.page->data_tail, 12345);
+    assert_int_equal(simulated.page->data_tail, 12345);
 }
 
 /* Records of all sizes are written and read in turn. They wrap, and the head exceeds the range of a signed number. */
@@ -191,17 +191,17 @@ TEST(test_run)
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE), pages = 32 * 4096 / page_size;
     uint32_t written = 0, read = 0;
     uint64_t random = 1;
-    _cleanup_(unplay) struct played played;
+    _cleanup_(simulated_done) struct simulated simulated;
     _cleanup_(ring_freep) struct ring *ring = NULL;
 
-    play(&played, pages);
-    played.page->data_head = played.page->data_tail = UINT64_MAX - 4095;
-    assert_int_equal(ring_open(&played.sys, 7, pages, &ring), 0);
+    sim(&simulated, pages);
+    simulated.page->data_head = simulated.page->data_tail = UINT64_MAX - 4095;
+    assert_int_equal(ring_open(&simulated.sys, 7, pages, &ring), 0);
     while (written < 500) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
         uint16_t size = (uint16_t)(written % 20 ? 8 + 8 * ((random >> 40) % 500) : UINT16_MAX - 7);
-        if (played.page->data_head - played.page->data_tail + size <= played.page->data_size) {
-            write_record(&played, written++, size);
+        if (simulated.page->data_head - simulated.page->data_tail + size <= simulated.page->data_size) {
+            write_record(&simulated, written++, size);
             continue;
         }
         for (const struct perf_event_header *header; (header = next(ring));) {
@@ -223,15 +223,15 @@ TEST(test_corrupt)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct perf_event_header *header = NULL;
-        _cleanup_(unplay) struct played played;
+        _cleanup_(simulated_done) struct simulated simulated;
         _cleanup_(ring_freep) struct ring *ring = NULL;
-        play(&played, 1);
-        played.page->data_size = 4096;
-        assert_int_equal(ring_open(&played.sys, 7, 1, &ring), 0);
-        write_record(&played, 1, 16);
-        write_bytes(&played, &(struct perf_event_header){.type = 2, .size = cases[i].in_size}, 8);
-        played.page->data_head = 16 + cases[i].in_there;
-        if (played.page->data_head <= played.page->data_size) {
+        sim(&simulated, 1);
+        simulated.page->data_size = 4096;
+        assert_int_equal(ring_open(&simulated.sys, 7, 1, &ring), 0);
+        write_record(&simulated, 1, 16);
+        write_bytes(&simulated, &(struct perf_event_header){.type = 2, .size = cases[i].in_size}, 8);
+        simulated.page->data_head = 16 + cases[i].in_there;
+        if (simulated.page->data_head <= simulated.page->data_size) {
             check_record(next(ring), 1, 16);
             ring_take(ring);
         }
@@ -240,24 +240,24 @@ TEST(test_corrupt)
         ring_take(ring);
         assert_null(next(ring));
         ring_release(ring);
-        assert_int_equal(played.page->data_tail, played.page->data_head);
+        assert_int_equal(simulated.page->data_tail, simulated.page->data_head);
         /* Reading resumes with later records, at the latest after one more drop. */
-        played.page->data_head = (played.page->data_head + 7) & ~UINT64_C(7);
+        simulated.page->data_head = (simulated.page->data_head + 7) & ~UINT64_C(7);
         if (ring_next(ring, &header) < 0)
             assert_int_equal(cases[i].in_there % 8, 4);
-        write_record(&played, 3, 48);
+        write_record(&simulated, 3, 48);
         check_record(next(ring), 3, 48);
     }
 }
 
 /* Writes like the kernel with attr.write_backward. */
-static void write_backward(struct played *played, uint32_t number, uint16_t size)
+static void write_backward(struct simulated *simulated, uint32_t number, uint16_t size)
 {
-    uint64_t head = played->page->data_head - size;
+    uint64_t head = simulated->page->data_head - size;
 
-    played->page->data_head = head;
-    write_record(played, number, size);
-    __atomic_store_n(&played->page->data_head, head, __ATOMIC_RELEASE);
+    simulated->page->data_head = head;
+    write_record(simulated, number, size);
+    __atomic_store_n(&simulated->page->data_head, head, __ATOMIC_RELEASE);
 }
 
 /* The copy contains as many of the newest records as fit, oldest first. */
@@ -284,17 +284,17 @@ TEST(test_overwritten)
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
     uint16_t sizes[600] = {0};
     uint64_t random = 1;
-    _cleanup_(unplay) struct played played;
+    _cleanup_(simulated_done) struct simulated simulated;
     _cleanup_(ring_freep) struct ring *ring = NULL;
 
-    play(&played, 1);
-    assert_int_equal(ring_open_overwritten(&played.sys, 7, 1, &ring), 0);
-    assert_int_equal(played.protection, PROT_READ);
+    sim(&simulated, 1);
+    assert_int_equal(ring_open_overwritten(&simulated.sys, 7, 1, &ring), 0);
+    assert_int_equal(simulated.protection, PROT_READ);
     check_copy(ring, sizes, 0, page_size);
     for (uint32_t written = 0; written < ARRAY_SIZE(sizes);) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
         sizes[written] = (uint16_t)(written % 50 == 49 ? page_size : 8 + 8 * ((random >> 40) % 60));
-        write_backward(&played, written, sizes[written]);
+        write_backward(&simulated, written, sizes[written]);
         check_copy(ring, sizes, ++written, page_size);
     }
 }
@@ -305,21 +305,21 @@ TEST(test_overwritten_corrupt)
     static const uint16_t bad_sizes[] = {0, 1, 7, 12, UINT16_MAX, UINT16_MAX - 7};
 
     for (size_t i = 0; i < ARRAY_SIZE(bad_sizes); i++) {
-        _cleanup_(unplay) struct played played;
+        _cleanup_(simulated_done) struct simulated simulated;
         _cleanup_(ring_freep) struct ring *ring = NULL, *copy = NULL;
         bool full;
-        play(&played, 1);
-        assert_int_equal(ring_open_overwritten(&played.sys, 7, 1, &ring), 0);
-        write_backward(&played, 1, 16);
-        write_bytes(&played, &(struct perf_event_header){.type = 1, .size = bad_sizes[i]}, 8);
-        played.page->data_head = (uint64_t)-16;
-        write_backward(&played, 2, 24);
+        sim(&simulated, 1);
+        assert_int_equal(ring_open_overwritten(&simulated.sys, 7, 1, &ring), 0);
+        write_backward(&simulated, 1, 16);
+        write_bytes(&simulated, &(struct perf_event_header){.type = 1, .size = bad_sizes[i]}, 8);
+        simulated.page->data_head = (uint64_t)-16;
+        write_backward(&simulated, 2, 24);
         assert_int_equal(ring_copy(ring, &copy, &full), 0);
         check_record(next(copy), 2, 24);
         ring_take(copy);
         assert_null(next(copy));
         copy = ring_free(copy);
-        played.page->data_head = 4;
+        simulated.page->data_head = 4;
         assert_int_equal(ring_copy(ring, &copy, &full), 0);
         assert_null(next(copy));
     }

@@ -180,7 +180,7 @@ static void set(const char *name, enum whose whose)
         setenv(name, whose == GARBLED ? "pid" : pid, 1);
 }
 
-TEST(test_is_heard)
+TEST(test_is_received)
 {
     for (size_t i = 0; i < ARRAY_SIZE(environments); i++) {
         unsetenv("NOTIFY_SOCKET");
@@ -189,7 +189,7 @@ TEST(test_is_heard)
         set("SYSTEMD_EXEC_PID", environments[i].in_exec);
         set("WATCHDOG_PID", environments[i].in_watchdog);
         set("LISTEN_PID", environments[i].in_listen);
-        assert_int_equal(notify_is_heard(), environments[i].out);
+        assert_int_equal(notify_is_received(), environments[i].out);
     }
 }
 

@@ -234,7 +234,7 @@ struct file {
     } containers[3];
 };
 
-static struct play {
+static struct sim {
     struct fake_sys *fake;
     struct state_files state_files;
     int sockets[2];
@@ -246,7 +246,7 @@ static struct play {
     uint64_t foreign;    /* if set, records have this ticket instead of the requested one */
     const char *other;   /* if set, records have this id instead of the container's */
     const char *runtime; /* if set, records have this runtime */
-} play;
+} sim;
 
 static void reader_send(uint64_t ticket, const struct file *file, const char *id, const char *name)
 {
@@ -259,10 +259,10 @@ static void reader_send(uint64_t ticket, const struct file *file, const char *id
         record.header.error = file->error;
     if (name)
         assert_int_equal(names_set(&record.names, NAME_CONTAINER, name, strlen(name)), 0);
-    if (id && play.runtime)
-        assert_int_equal(names_set(&record.names, NAME_RUNTIME, play.runtime, strlen(play.runtime)), 0);
+    if (id && sim.runtime)
+        assert_int_equal(names_set(&record.names, NAME_RUNTIME, sim.runtime, strlen(sim.runtime)), 0);
     assert_int_equal(names_packet_write(&record, &packet), 0);
-    assert_int_equal(send(play.sockets[1], packet.data, packet.size, 0), packet.size);
+    assert_int_equal(send(sim.sockets[1], packet.data, packet.size, 0), packet.size);
     names_packet_done(&record);
 }
 
@@ -271,41 +271,41 @@ static int names_state_fake_read_state(void *owner, const struct state_request *
     char path[STATE_PATH_MAX];
 
     assert_int_equal(state_request_path(request, path, sizeof(path)), 0);
-    for (size_t i = 0; i < ARRAY_SIZE(play.files); i++) {
-        const struct file *file = &play.files[i];
+    for (size_t i = 0; i < ARRAY_SIZE(sim.files); i++) {
+        const struct file *file = &sim.files[i];
         if (!file->path || !str_equal(file->path, path))
             continue;
         if (request->version == file->version)
             return -EALREADY;
-        play.n_read++;
+        sim.n_read++;
         for (size_t k = 0; k < ARRAY_SIZE(file->containers) && !file->error; k++)
             if (file->containers[k].id)
-                reader_send(play.foreign ? play.foreign : request->ticket, file,
-                            play.other ? play.other : file->containers[k].id, file->containers[k].name);
+                reader_send(sim.foreign ? sim.foreign : request->ticket, file,
+                            sim.other ? sim.other : file->containers[k].id, file->containers[k].name);
         reader_send(request->ticket, file, NULL, NULL);
         return 0;
     }
-    return play.refusal;
+    return sim.refusal;
 }
 
 static int setup(void **state)
 {
-    play = (struct play){.fake = fake_machine_no_pmu(), .refusal = -ENOENT};
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, play.sockets), 0);
-    play.state_files = (struct state_files){.read = names_state_fake_read_state, .records = play.sockets[0]};
-    fake_file(play.fake, "/etc/passwd", "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n");
-    assert_int_equal(name_source_state.open(&play.fake->sys, &play.state_files, &play.state, &play.fd), 0);
-    assert_true(play.fd >= 0);
+    sim = (struct sim){.fake = fake_machine_no_pmu(), .refusal = -ENOENT};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sim.sockets), 0);
+    sim.state_files = (struct state_files){.read = names_state_fake_read_state, .records = sim.sockets[0]};
+    fake_file(sim.fake, "/etc/passwd", "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n");
+    assert_int_equal(name_source_state.open(&sim.fake->sys, &sim.state_files, &sim.state, &sim.fd), 0);
+    assert_true(sim.fd >= 0);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    name_source_state.close(play.state);
-    close(play.sockets[0]);
-    if (play.sockets[1] >= 0)
-        close(play.sockets[1]);
-    fake_sys_free(play.fake);
+    name_source_state.close(sim.state);
+    close(sim.sockets[0]);
+    if (sim.sockets[1] >= 0)
+        close(sim.sockets[1]);
+    fake_sys_free(sim.fake);
     return 0;
 }
 
@@ -316,7 +316,7 @@ static const char *name_of(const char *path)
     struct names names = {0};
 
     assert_int_equal(names_from_path(&names, path), 0);
-    assert_int_equal(name_source_state.find(play.state, path, &names), 0);
+    assert_int_equal(name_source_state.find(sim.state, path, &names), 0);
     const char *found = names.texts[NAME_CONTAINER];
     assert_true(found || names.unnamed);
     snprintf(text, sizeof(text), "%s", found ? found : names.unnamed);
@@ -327,21 +327,21 @@ static const char *name_of(const char *path)
 /* Advances the clock and dispatches twice, which is enough for an answer to arrive. Returns whether a name changed. */
 static bool dispatch_after(uint64_t ns)
 {
-    fake_advance(play.fake, ns);
-    bool changed = name_source_state.dispatch(play.state);
-    return changed | name_source_state.dispatch(play.state);
+    fake_advance(sim.fake, ns);
+    bool changed = name_source_state.dispatch(sim.state);
+    return changed | name_source_state.dispatch(sim.state);
 }
 
 TEST_WITH(test_found, setup, teardown)
 {
-    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
+    sim.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
     assert_non_null(strstr(name_of(SCOPE_A), "looked for"));
     assert_true(dispatch_after(0));
     assert_string_equal(name_of(SCOPE_A), "shop");
     /* Another container can create a cgroup with any name. */
     assert_non_null(strstr(name_of(SCOPE_B "/docker-" ID_A ".scope"), "in another container"));
     assert_false(dispatch_after(0));
-    assert_int_equal(play.n_read, 1);
+    assert_int_equal(sim.n_read, 1);
 }
 
 /* The file is written shortly after the cgroup is created. */
@@ -350,7 +350,7 @@ TEST_WITH(test_written_later, setup, teardown)
     name_of(SCOPE_A);
     assert_true(dispatch_after(0));
     assert_non_null(strstr(name_of(SCOPE_A), "no state file"));
-    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
+    sim.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
     assert_false(dispatch_after(100 * NSEC_PER_MSEC));
     assert_true(dispatch_after(100 * NSEC_PER_MSEC));
     assert_string_equal(name_of(SCOPE_A), "shop");
@@ -359,7 +359,7 @@ TEST_WITH(test_written_later, setup, teardown)
 /* A file that lists the container without a name is read again later, and the reason remains. */
 TEST_WITH(test_without_name, setup, teardown)
 {
-    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, NULL}}};
+    sim.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, NULL}}};
     name_of(SCOPE_A);
     assert_true(dispatch_after(0));
     for (size_t i = 0; i < 4; i++) {
@@ -367,24 +367,24 @@ TEST_WITH(test_without_name, setup, teardown)
         assert_non_null(strstr(name_of(SCOPE_A), "--name"));
         assert_false(dispatch_after(NSEC_PER_SEC));
     }
-    play.files[0] = (struct file){DOCKER_A, 8, 0, {{ID_A, "shop"}}};
+    sim.files[0] = (struct file){DOCKER_A, 8, 0, {{ID_A, "shop"}}};
     dispatch_after(60 * NSEC_PER_SEC);
     assert_string_equal(name_of(SCOPE_A), "shop");
 }
 
 TEST_WITH(test_renamed, setup, teardown)
 {
-    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
+    sim.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
     name_of(SCOPE_A);
     dispatch_after(0);
     for (size_t i = 0; i < 4; i++)
         assert_false(dispatch_after(15 * NSEC_PER_SEC));
-    assert_int_equal(play.n_read, 1);
-    play.files[0].version++;
-    play.files[0].containers[0].name = "till";
+    assert_int_equal(sim.n_read, 1);
+    sim.files[0].version++;
+    sim.files[0].containers[0].name = "till";
     assert_true(dispatch_after(15 * NSEC_PER_SEC));
     assert_string_equal(name_of(SCOPE_A), "till");
-    play.files[0].path = NULL; /* the container is removed, but its cgroup still exists for a moment */
+    sim.files[0].path = NULL; /* the container is removed, but its cgroup still exists for a moment */
     assert_false(dispatch_after(15 * NSEC_PER_SEC));
     assert_string_equal(name_of(SCOPE_A), "till");
 }
@@ -394,19 +394,19 @@ TEST_WITH(test_renamed, setup, teardown)
  */
 TEST_WITH(test_list, setup, teardown)
 {
-    play.files[0] = (struct file){STORAGE, 7, 0, {{ID_A, "one"}, {ID_B, "two"}}};
+    sim.files[0] = (struct file){STORAGE, 7, 0, {{ID_A, "one"}, {ID_B, "two"}}};
     name_of(SCOPE_A);
     name_of(SCOPE_B);
     assert_true(dispatch_after(0));
     assert_string_equal(name_of(SCOPE_A), "one");
     assert_string_equal(name_of(SCOPE_B), "two");
-    assert_int_equal(play.n_read, 1);
-    name_source_state.forget(play.state, SCOPE_A);
+    assert_int_equal(sim.n_read, 1);
+    name_source_state.forget(sim.state, SCOPE_A);
     assert_non_null(strstr(name_of(SCOPE_A), "looked for"));
     assert_true(dispatch_after(1));
     assert_string_equal(name_of(SCOPE_A), "one");
-    play.files[0].version++;
-    play.files[0].containers[1].name = "three";
+    sim.files[0].version++;
+    sim.files[0].containers[1].name = "three";
     assert_true(dispatch_after(15 * NSEC_PER_SEC));
     assert_string_equal(name_of(SCOPE_B), "three");
 }
@@ -414,15 +414,15 @@ TEST_WITH(test_list, setup, teardown)
 /* A user's file names only that user's containers, and root's file does not name containers of users. */
 TEST_WITH(test_accounts, setup, teardown)
 {
-    play.files[0] = (struct file){STORAGE, 7, 0, {{ID_A, "of root"}, {ID_B, "of root too"}}};
-    play.files[1] = (struct file){USER_STORAGE, 8, 0, {{ID_A, "of ann"}, {ID_B, "stolen"}}};
+    sim.files[0] = (struct file){STORAGE, 7, 0, {{ID_A, "of root"}, {ID_B, "of root too"}}};
+    sim.files[1] = (struct file){USER_STORAGE, 8, 0, {{ID_A, "of ann"}, {ID_B, "stolen"}}};
     name_of(USER_A);
     name_of(SCOPE_B);
     assert_true(dispatch_after(0));
     assert_string_equal(name_of(USER_A), "of ann");
     assert_string_equal(name_of(SCOPE_B), "of root too");
-    name_source_state.forget(play.state, USER_A);
-    play.files[1].path = NULL;
+    name_source_state.forget(sim.state, USER_A);
+    sim.files[1].path = NULL;
     name_of(USER_A);
     dispatch_after(0);
     assert_non_null(strstr(name_of(USER_A), "ProtectHome"));
@@ -433,9 +433,9 @@ TEST(test_answers_nobody_asked_for)
 {
     for (size_t i = 0; i < 2; i++) {
         setup(state);
-        play.foreign = i ? UINT64_MAX : 0;
-        play.other = i ? NULL : ID_B;
-        play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "forged"}}};
+        sim.foreign = i ? UINT64_MAX : 0;
+        sim.other = i ? NULL : ID_B;
+        sim.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "forged"}}};
         name_of(SCOPE_A);
         name_of(SCOPE_B);
         dispatch_after(0);
@@ -466,9 +466,9 @@ TEST(test_reasons)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setup(state);
-        play.refusal = cases[i].refusal;
+        sim.refusal = cases[i].refusal;
         if (cases[i].error)
-            play.files[0] = (struct file){DOCKER_A, 7, cases[i].error, {{NULL, NULL}}};
+            sim.files[0] = (struct file){DOCKER_A, 7, cases[i].error, {{NULL, NULL}}};
         name_of(SCOPE_A);
         assert_true(dispatch_after(0));
         assert_non_null(strstr(name_of(SCOPE_A), cases[i].reason));
@@ -490,14 +490,14 @@ TEST(test_silence_ends)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setup(state);
-        play.refusal = cases[i].refusal;
+        sim.refusal = cases[i].refusal;
         if (cases[i].error)
-            play.files[0] = (struct file){USER_STORAGE, 7, cases[i].error, {{NULL, NULL}}};
+            sim.files[0] = (struct file){USER_STORAGE, 7, cases[i].error, {{NULL, NULL}}};
         name_of(USER_A);
         for (size_t seconds = 0; seconds < 3600; seconds += 5)
             dispatch_after(5 * NSEC_PER_SEC);
-        play.refusal = -ENOENT;
-        play.files[0] = (struct file){USER_STORAGE, 7, 0, {{ID_A, "web"}}};
+        sim.refusal = -ENOENT;
+        sim.files[0] = (struct file){USER_STORAGE, 7, 0, {{ID_A, "web"}}};
         for (size_t seconds = 0; seconds < 20; seconds += 5)
             dispatch_after(5 * NSEC_PER_SEC);
         assert_true(str_equal(name_of(USER_A), "web") == cases[i].out);
@@ -511,8 +511,8 @@ TEST_WITH(test_without_reader, setup, teardown)
     void *source = NULL;
     int fd = -1;
 
-    play.state_files = (struct state_files){0};
-    assert_int_equal(name_source_state.open(&play.fake->sys, &play.state_files, &source, &fd), 0);
+    sim.state_files = (struct state_files){0};
+    assert_int_equal(name_source_state.open(&sim.fake->sys, &sim.state_files, &source, &fd), 0);
     assert_int_equal(fd, -1);
     assert_int_equal(names_from_path(&names, SCOPE_A), 0);
     assert_int_equal(name_source_state.find(source, SCOPE_A, &names), 0);
@@ -526,11 +526,11 @@ TEST_WITH(test_without_reader, setup, teardown)
 /* A closed socket stays readable, but does not wake the daemon again. */
 TEST_WITH(test_reader_ends, setup, teardown)
 {
-    close(play.sockets[1]);
-    play.sockets[1] = -1;
-    struct pollfd descriptor = {.fd = play.fd, .events = POLLIN};
+    close(sim.sockets[1]);
+    sim.sockets[1] = -1;
+    struct pollfd descriptor = {.fd = sim.fd, .events = POLLIN};
     assert_int_equal(poll(&descriptor, 1, 0), 1);
-    name_source_state.dispatch(play.state);
+    name_source_state.dispatch(sim.state);
     assert_int_equal(poll(&descriptor, 1, 0), 0);
 }
 
@@ -544,12 +544,12 @@ TEST(test_source)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct names names = {0};
         setup(state);
-        play.runtime = cases[i].in;
-        play.files[0] = (struct file){STORAGE, 7, 0, {{ID_B, "two"}}};
+        sim.runtime = cases[i].in;
+        sim.files[0] = (struct file){STORAGE, 7, 0, {{ID_B, "two"}}};
         name_of(SCOPE_B);
         assert_true(dispatch_after(0));
         assert_int_equal(names_from_path(&names, SCOPE_B), 0);
-        assert_int_equal(name_source_state.find(play.state, SCOPE_B, &names), 0);
+        assert_int_equal(name_source_state.find(sim.state, SCOPE_B, &names), 0);
         assert_string_equal(names.source, cases[i].out);
         names_done(&names);
         teardown(state);

@@ -103,33 +103,33 @@ TEST(test_specifiers)
 static struct {
     struct fake_sys *fake;
     void *state;
-} play;
+} sim;
 
-static void play_open(void)
+static void sim_open(void)
 {
     int fd;
 
-    assert_int_equal(name_source_systemd.open(&play.fake->sys, NULL, &play.state, &fd), 0);
+    assert_int_equal(name_source_systemd.open(&sim.fake->sys, NULL, &sim.state, &fd), 0);
     assert_true(fd >= 0);
 }
 
-static bool play_dispatch(void)
+static bool sim_dispatch(void)
 {
-    return name_source_systemd.dispatch(play.state);
+    return name_source_systemd.dispatch(sim.state);
 }
 
-static struct names play_find(const char *path)
+static struct names sim_find(const char *path)
 {
     struct names names = {0};
 
     assert_int_equal(names_from_path(&names, path), 0);
-    assert_int_equal(name_source_systemd.find(play.state, path, &names), 0);
+    assert_int_equal(name_source_systemd.find(sim.state, path, &names), 0);
     return names;
 }
 
 static void assert_machine(const char *path, const char *container, const char *runtime, const char *source)
 {
-    _cleanup_(names_done) struct names names = play_find(path);
+    _cleanup_(names_done) struct names names = sim_find(path);
 
     print_message("%s\n", path);
     assert_string_equal(names.texts[NAME_CONTAINER] ? names.texts[NAME_CONTAINER] : "", container);
@@ -139,31 +139,31 @@ static void assert_machine(const char *path, const char *container, const char *
 
 static void assert_described(const char *path, const char *description)
 {
-    _cleanup_(names_done) struct names names = play_find(path);
+    _cleanup_(names_done) struct names names = sim_find(path);
 
     print_message("%s\n", path);
     assert_string_equal(names.texts[NAME_DESCRIPTION] ? names.texts[NAME_DESCRIPTION] : "", description);
 }
 
-static void play_rename(const char *from, const char *to)
+static void sim_rename(const char *from, const char *to)
 {
-    assert_int_equal(rename(fake_path(play.fake, from), fake_path(play.fake, to)), 0);
+    assert_int_equal(rename(fake_path(sim.fake, from), fake_path(sim.fake, to)), 0);
 }
 
 static int setup(void **state)
 {
-    memset(&play, 0, sizeof(play));
+    memset(&sim, 0, sizeof(sim));
     umask(022);
     setenv("HOME", HOME, 1);
-    play.fake = fake_sys_new();
+    sim.fake = fake_sys_new();
     return 0;
 }
 
 static int teardown(void **state)
 {
-    if (play.state)
-        name_source_systemd.close(play.state);
-    fake_sys_free(play.fake);
+    if (sim.state)
+        name_source_systemd.close(sim.state);
+    fake_sys_free(sim.fake);
     return 0;
 }
 
@@ -171,38 +171,38 @@ static int teardown(void **state)
 
 TEST_WITH(test_machines, setup, teardown)
 {
-    fake_file(play.fake, MACHINES "debian", "%s", MACHINE("debian", "machine-debian.scope", "systemd-nspawn"));
-    play_open();
+    fake_file(sim.fake, MACHINES "debian", "%s", MACHINE("debian", "machine-debian.scope", "systemd-nspawn"));
+    sim_open();
     assert_machine("/machine.slice/machine-debian.scope/payload/init.scope", "debian", "nspawn", "systemd");
     assert_machine("/machine.slice/machine-other.scope", "other", "", "path");
     /* systemd-machined first writes a new file under a name that begins with a dot. */
-    fake_file(play.fake, MACHINES ".#my-box123", "%s",
+    fake_file(sim.fake, MACHINES ".#my-box123", "%s",
               MACHINE("my-box", "machine-my\\\\x2dbox.scope", "systemd-vmspawn"));
-    assert_false(play_dispatch());
-    play_rename(MACHINES ".#my-box123", MACHINES "my-box");
-    assert_true(play_dispatch());
+    assert_false(sim_dispatch());
+    sim_rename(MACHINES ".#my-box123", MACHINES "my-box");
+    assert_true(sim_dispatch());
     assert_machine("/machine.slice/machine-my\\x2dbox.scope", "my-box", "vmspawn", "systemd");
     /* A machine in a service whose name does not contain the machine's, as with nspawn --keep-unit. */
-    fake_file(play.fake, MACHINES "build", "%s", MACHINE("build", "builder.service", ""));
-    fake_file(play.fake, MACHINES "unit:builder.service", "%s", MACHINE("evil", "builder.service", ""));
-    assert_true(play_dispatch());
+    fake_file(sim.fake, MACHINES "build", "%s", MACHINE("build", "builder.service", ""));
+    fake_file(sim.fake, MACHINES "unit:builder.service", "%s", MACHINE("evil", "builder.service", ""));
+    assert_true(sim_dispatch());
     assert_machine("/system.slice/builder.service/payload", "build", "", "systemd");
     assert_machine("/user.slice/user-1000.slice/user@1000.service/app.slice/builder.service", "", "", "");
     /* A container inside the machine has its own name. */
     assert_machine("/system.slice/builder.service/payload/lxc.payload.inner", "inner", "lxc", "path");
     assert_machine("/system.slice/builder.service/payload/docker/" ID, "", "docker", "");
-    assert_int_equal(unlink(fake_path(play.fake, MACHINES "build")), 0);
-    assert_true(play_dispatch());
+    assert_int_equal(unlink(fake_path(sim.fake, MACHINES "build")), 0);
+    assert_true(sim_dispatch());
     assert_machine("/system.slice/builder.service/payload", "", "", "");
 }
 
 TEST_WITH(test_libvirt, setup, teardown)
 {
-    fake_file(play.fake, MACHINES "qemu-1-debian", "%s",
+    fake_file(sim.fake, MACHINES "qemu-1-debian", "%s",
               MACHINE("qemu-1-debian", "machine-qemu\\\\x2d1\\\\x2ddebian.scope", "libvirt-qemu"));
-    fake_file(play.fake, MACHINES "lxc-77-box", "%s",
+    fake_file(sim.fake, MACHINES "lxc-77-box", "%s",
               MACHINE("lxc-77-box", "machine-lxc\\\\x2d77\\\\x2dbox.scope", "libvirt-lxc"));
-    play_open();
+    sim_open();
     assert_machine("/machine.slice/machine-qemu\\x2d1\\x2ddebian.scope/libvirt/vcpu0", "debian", "libvirt", "systemd");
     assert_machine("/machine.slice/machine-lxc\\x2d77\\x2dbox.scope", "box", "libvirt", "systemd");
 }
@@ -220,18 +220,18 @@ TEST_WITH(test_bad_machines, setup, teardown)
                                         "SCOPE=\\\nSERVICE=x",
                                         "a\\b=c\\",
                                         "SCOPE=a.service\\"};
-    play_open();
+    sim_open();
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        fake_file(play.fake, MACHINES "a", "%s", texts[i]);
-        fake_file(play.fake, MACHINES ".b", "%s", texts[i]);
-        play_rename(MACHINES ".b", MACHINES "b");
-        play_dispatch();
+        fake_file(sim.fake, MACHINES "a", "%s", texts[i]);
+        fake_file(sim.fake, MACHINES ".b", "%s", texts[i]);
+        sim_rename(MACHINES ".b", MACHINES "b");
+        sim_dispatch();
         assert_machine("/system.slice/a.scope", "", "", "");
     }
-    fake_file(play.fake, MACHINES "directory/x", "x");
-    fake_file(play.fake, MACHINES ".<img>", "%s", MACHINE("x", "x.service", "<b>\n\"\xff"));
-    play_rename(MACHINES ".<img>", MACHINES "<img>");
-    assert_true(play_dispatch());
+    fake_file(sim.fake, MACHINES "directory/x", "x");
+    fake_file(sim.fake, MACHINES ".<img>", "%s", MACHINE("x", "x.service", "<b>\n\"\xff"));
+    sim_rename(MACHINES ".<img>", MACHINES "<img>");
+    assert_true(sim_dispatch());
     assert_machine("/system.slice/x.service", "<img>", "<b>", "systemd");
 }
 
@@ -312,8 +312,8 @@ static const struct {
 TEST_WITH(test_descriptions, setup, teardown)
 {
     for (size_t i = 0; i < ARRAY_SIZE(unit_files); i++)
-        fake_file(play.fake, unit_files[i].path, "[Unit]\nDescription=%s\n", unit_files[i].text);
-    play_open();
+        fake_file(sim.fake, unit_files[i].path, "[Unit]\nDescription=%s\n", unit_files[i].text);
+    sim_open();
     for (size_t turn = 0; turn < 2; turn++)
         for (size_t i = 0; i < ARRAY_SIZE(described); i++)
             assert_described(described[i].path, described[i].out);
@@ -324,12 +324,12 @@ TEST_WITH(test_of_user, setup, teardown)
 {
     char path[256], own[128];
 
-    fake_file(play.fake, HOME "/.config/systemd/user/mine.service", "[Unit]\nDescription=my %%n\n");
+    fake_file(sim.fake, HOME "/.config/systemd/user/mine.service", "[Unit]\nDescription=my %%n\n");
     for (unsigned i = 0; i < 2; i++) {
         snprintf(path, sizeof(path), "/run/user/%u/systemd/transient/run.service", geteuid() + i);
-        fake_file(play.fake, path, "[Unit]\nDescription=run by %u\n", geteuid() + i);
+        fake_file(sim.fake, path, "[Unit]\nDescription=run by %u\n", geteuid() + i);
     }
-    play_open();
+    sim_open();
     for (unsigned i = 0; i < 2; i++) {
         snprintf(own, sizeof(own), "/user.slice/user-%u.slice/user@%u.service/app.slice/", geteuid() + i,
                  geteuid() + i);
@@ -345,19 +345,19 @@ TEST_WITH(test_of_user, setup, teardown)
 /* Files are not read again until the unit is gone. */
 TEST_WITH(test_kept, setup, teardown)
 {
-    fake_file(play.fake, "/etc/systemd/system/a.service", "[Unit]\nDescription=one\n");
-    play_open();
+    fake_file(sim.fake, "/etc/systemd/system/a.service", "[Unit]\nDescription=one\n");
+    sim_open();
     assert_described("/system.slice/a.service", "one");
     assert_described("/system.slice/b.service", "");
-    fake_file(play.fake, "/etc/systemd/system/a.service", "[Unit]\nDescription=two\n");
-    fake_file(play.fake, "/etc/systemd/system/b.service", "[Unit]\nDescription=b\n");
-    name_source_systemd.forget(play.state, "/system.slice/a.service/child");
-    name_source_systemd.forget(play.state, "/docker");
+    fake_file(sim.fake, "/etc/systemd/system/a.service", "[Unit]\nDescription=two\n");
+    fake_file(sim.fake, "/etc/systemd/system/b.service", "[Unit]\nDescription=b\n");
+    name_source_systemd.forget(sim.state, "/system.slice/a.service/child");
+    name_source_systemd.forget(sim.state, "/docker");
     assert_described("/system.slice/a.service", "one");
     assert_described("/system.slice/b.service", "");
-    name_source_systemd.forget(play.state, "/system.slice/a.service");
-    name_source_systemd.forget(play.state, "/system.slice/b.service");
-    name_source_systemd.forget(play.state, "/system.slice/b.service");
+    name_source_systemd.forget(sim.state, "/system.slice/a.service");
+    name_source_systemd.forget(sim.state, "/system.slice/b.service");
+    name_source_systemd.forget(sim.state, "/system.slice/b.service");
     assert_described("/system.slice/a.service", "two");
     assert_described("/system.slice/b.service", "b");
 }
@@ -375,15 +375,15 @@ TEST_WITH(test_many, setup, teardown)
 {
     char path[700], name[600];
 
-    fake_file(play.fake, "/etc/systemd/system/a@.service", "[Unit]\nDescription=%%i\n");
-    play_open();
+    fake_file(sim.fake, "/etc/systemd/system/a@.service", "[Unit]\nDescription=%%i\n");
+    sim_open();
     for (size_t i = 0; i < 5000; i++) {
         snprintf(path, sizeof(path), "/system.slice/a@%zu.service", i);
         snprintf(name, sizeof(name), "%zu", i);
-        _cleanup_(names_done) struct names names = play_find(path);
+        _cleanup_(names_done) struct names names = sim_find(path);
         assert_string_equal(names.texts[NAME_DESCRIPTION], name);
     }
-    wrap_calls(&play.fake->sys, (struct sys_calls){.open_file = count_and_open});
+    wrap_calls(&sim.fake->sys, (struct sys_calls){.open_file = count_and_open});
     for (size_t i = 4990; i < 5000; i++) {
         snprintf(path, sizeof(path), "/system.slice/a@%zu.service", i);
         snprintf(name, sizeof(name), "%zu", i);

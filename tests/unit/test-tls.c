@@ -488,7 +488,7 @@ static void say(struct fixture *f, const char *data, size_t size)
  * Closes the server's side and returns all that the client receives. If the server had left data unread, the connection
  * would be reset, and recv() would fail.
  */
-static const char *heard(struct fixture *f)
+static const char *received(struct fixture *f)
 {
     static char text[4096];
     size_t size = 0;
@@ -519,7 +519,7 @@ TEST(test_plain_http)
         assert_true(f.progress > 0);
         /* No alert is sent, since the client does not speak TLS. */
         gnutls_bye(f.session, GNUTLS_SHUT_WR);
-        assert_string_equal(heard(&f), ANSWER);
+        assert_string_equal(received(&f), ANSWER);
         stop(&f);
     }
 }
@@ -543,7 +543,7 @@ TEST(test_records)
     say(&f, "GET", 3);
     assert_int_equal(gnutls_handshake(f.session), GNUTLS_E_AGAIN);
     assert_false(f.transport.ended);
-    assert_string_equal(heard(&f), "");
+    assert_string_equal(received(&f), "");
     stop(&f);
 }
 

@@ -7,7 +7,7 @@
 /* --- reading a counter through its page: any page, any counter, and a page that changes meanwhile --- */
 
 /* A CPU with the counter and clock of the test case. The page changes during the first `torn` reads. */
-struct played {
+struct simulated {
     struct userpage_reader reader;
     struct perf_event_mmap_page *page;
     uint64_t counter, clock;
@@ -16,38 +16,38 @@ struct played {
 };
 
 /* Changes the page as the kernel does when it moves the event to another counter. */
-static void tear(struct played *played)
+static void tear(struct simulated *simulated)
 {
-    played->torn--;
-    played->page->lock += 2;
-    played->page->offset += 1000;
-    played->page->time_enabled += 50;
-    played->page->time_running += 20;
+    simulated->torn--;
+    simulated->page->lock += 2;
+    simulated->page->offset += 1000;
+    simulated->page->time_enabled += 50;
+    simulated->page->time_running += 20;
 }
 
-static int played_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
+static int simulated_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
 {
-    struct played *played = (struct played *)reader;
+    struct simulated *simulated = (struct simulated *)reader;
 
-    played->reads++;
-    played->number = number;
-    if (played->torn)
-        tear(played);
-    if (played->error)
-        return -played->error;
-    *ret = played->counter;
+    simulated->reads++;
+    simulated->number = number;
+    if (simulated->torn)
+        tear(simulated);
+    if (simulated->error)
+        return -simulated->error;
+    *ret = simulated->counter;
     return 0;
 }
 
-static uint64_t played_clock(const struct userpage_reader *reader)
+static uint64_t simulated_clock(const struct userpage_reader *reader)
 {
-    return ((const struct played *)reader)->clock;
+    return ((const struct simulated *)reader)->clock;
 }
 
-static struct played play(struct perf_event_mmap_page *page, uint64_t counter, uint64_t clock)
+static struct simulated sim(struct perf_event_mmap_page *page, uint64_t counter, uint64_t clock)
 {
-    return (struct played){
-        .reader = {.counter = played_counter, .clock = played_clock},
+    return (struct simulated){
+        .reader = {.counter = simulated_counter, .clock = simulated_clock},
         .page = page,
         .counter = counter,
         .clock = clock,
@@ -85,11 +85,11 @@ TEST(test_width)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct perf_event_mmap_page page = plain;
-        struct played played = play(&page, cases[i].in_counter, 100);
+        struct simulated simulated = sim(&page, cases[i].in_counter, 100);
         struct userpage_reading reading;
         page.pmc_width = (uint16_t)cases[i].in_width;
         page.offset = cases[i].in_offset;
-        assert_int_equal(userpage_read(&page, &played.reader, &reading), 0);
+        assert_int_equal(userpage_read(&page, &simulated.reader, &reading), 0);
         assert_int_equal(reading.value, cases[i].out);
     }
 }
@@ -115,7 +115,7 @@ TEST(test_clock)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct perf_event_mmap_page page = plain;
-        struct played played = play(&page, 0, cases[i].in_clock);
+        struct simulated simulated = sim(&page, 0, cases[i].in_clock);
         struct userpage_reading reading;
         page.time_offset = cases[i].in_offset;
         page.time_mult = cases[i].in_mult;
@@ -123,7 +123,7 @@ TEST(test_clock)
         page.cap_user_time_short = cases[i].in_short;
         page.time_cycles = cases[i].in_cycles;
         page.time_mask = cases[i].in_mask;
-        assert_int_equal(userpage_read(&page, &played.reader, &reading), 0);
+        assert_int_equal(userpage_read(&page, &simulated.reader, &reading), 0);
         assert_int_equal(reading.enabled, 500 + cases[i].out);
         assert_int_equal(reading.running, 400 + cases[i].out);
     }
@@ -149,13 +149,13 @@ TEST(test_page)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct perf_event_mmap_page page = plain;
-        struct played played = play(&page, 42, 130);
+        struct simulated simulated = sim(&page, 42, 130);
         struct userpage_reading reading = {.value = 1};
         page.index = cases[i].in_index;
-        played.torn = cases[i].in_torn;
-        played.error = cases[i].in_error;
-        assert_int_equal(userpage_read(&page, &played.reader, &reading), cases[i].out);
-        assert_true(!played.reads || played.number == 2);
+        simulated.torn = cases[i].in_torn;
+        simulated.error = cases[i].in_error;
+        assert_int_equal(userpage_read(&page, &simulated.reader, &reading), cases[i].out);
+        assert_true(!simulated.reads || simulated.number == 2);
         assert_int_equal(reading.value, cases[i].out_reading.value);
         assert_int_equal(reading.enabled, cases[i].out_reading.enabled);
         assert_int_equal(reading.running, cases[i].out_reading.running);
@@ -174,14 +174,14 @@ TEST(test_not_offered)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct perf_event_mmap_page page = plain;
-        struct played played = play(&page, 42, 130);
+        struct simulated simulated = sim(&page, 42, 130);
         struct userpage_reading reading;
         page.cap_user_rdpmc = cases[i].in_rdpmc;
         page.cap_user_time = cases[i].in_time;
         page.pmc_width = cases[i].in_width;
         page.time_shift = cases[i].in_shift;
-        assert_int_equal(userpage_read(&page, &played.reader, &reading), -EOPNOTSUPP);
-        assert_int_equal(played.reads, 0);
+        assert_int_equal(userpage_read(&page, &simulated.reader, &reading), -EOPNOTSUPP);
+        assert_int_equal(simulated.reads, 0);
     }
     struct userpage_reader none = {.counter = NULL};
     struct userpage_reading reading;

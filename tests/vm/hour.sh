@@ -133,16 +133,16 @@ hour_history() {
         [length > 700, unique]' "$scratch/history")" "[true,[[true,true]]]"
 }
 
-# The daemon is played by files: its last reading is one of the history.
+# The daemon is simulated by files: its last reading is one of the history.
 hour_backfill() {
     local begin
     begin=$(jq .timestamp "$scratch/before.json")
-    mkdir -p "$scratch/played/api/v1"
-    cp "$scratch/after.json" "$scratch/played/api/v1/counters"
-    cp "$scratch/history" "$scratch/played/api/v1/history"
+    mkdir -p "$scratch/simulated/api/v1"
+    cp "$scratch/after.json" "$scratch/simulated/api/v1/counters"
+    cp "$scratch/history" "$scratch/simulated/api/v1/history"
     hour_fill() {
         "$root/contrib/fleet/backfill" --margin=0 "--since=$(jq -n "$begin + $1")" "--until=$(jq -n "$begin + $2")" \
-            "file://$scratch/played"
+            "file://$scratch/simulated"
     }
     hour_fill -0.01 0.01 >"$scratch/filled"
     equals "backfill has each counter of the first scrape, an hour later" "$(jq -c -n --rawfile before "$scratch/before.txt" \

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/faults/played-daemon.h"
 #include "tests/faults/scenario.h"
+#include "tests/faults/simulated-daemon.h"
 #include "tests/unit/fake-bpf.h"
 
 #define CPU_GROUPS                                                                                                     \
@@ -21,103 +21,103 @@
 
 static void *new_daemon(void)
 {
-    return played_new(fake_machine_two_counters(), PLAYED_CONFIG(CPU_GROUPS));
+    return simulated_new(fake_machine_two_counters(), SIMULATED_CONFIG(CPU_GROUPS));
 }
 
 static void *running_daemon(void)
 {
-    struct played *played = new_daemon();
+    struct simulated *simulated = new_daemon();
 
-    fault_expect(played_start(played), "it does not start");
-    played_turn(played);
-    truth_advance(&played->truth, 1000);
-    played_scrape(played);
-    return played;
+    fault_expect(simulated_start(simulated), "it does not start");
+    simulated_turn(simulated);
+    truth_advance(&simulated->truth, 1000);
+    simulated_scrape(simulated);
+    return simulated;
 }
 
 static void start_act(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
 
-    if (played_start(played))
-        played_turn(played);
+    if (simulated_start(simulated))
+        simulated_turn(simulated);
 }
 
 static void scrapes_act(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
 
     for (unsigned i = 0; i < 3; i++) {
-        truth_advance(&played->truth, 1000);
-        played_scrape(played);
-        played_turn(played);
+        truth_advance(&simulated->truth, 1000);
+        simulated_scrape(simulated);
+        simulated_turn(simulated);
     }
 }
 
 /* Reloads twice: the group "software" is removed and added again. */
 static void reload_act(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
     struct error error;
 
-    played->truth.comes_and_goes = "software";
-    played_write_config(played, PLAYED_CONFIG(OTHER_GROUPS));
-    daemon_reload(&played->daemon, &error);
-    truth_advance(&played->truth, 1000);
-    played_scrape(played);
-    played_write_config(played, PLAYED_CONFIG(CPU_GROUPS ", self: {enabled: false}"));
-    daemon_reload(&played->daemon, &error);
-    played_turn(played);
+    simulated->truth.comes_and_goes = "software";
+    simulated_write_config(simulated, SIMULATED_CONFIG(OTHER_GROUPS));
+    daemon_reload(&simulated->daemon, &error);
+    truth_advance(&simulated->truth, 1000);
+    simulated_scrape(simulated);
+    simulated_write_config(simulated, SIMULATED_CONFIG(CPU_GROUPS ", self: {enabled: false}"));
+    daemon_reload(&simulated->daemon, &error);
+    simulated_turn(simulated);
 }
 
 /* Requests a check, as a scrape does when a group has lost a member. */
-static void set_online(struct played *played, bool online)
+static void set_online(struct simulated *simulated, bool online)
 {
     faults_hold();
-    fake_set_online(played->fake, 1, online);
+    fake_set_online(simulated->fake, 1, online);
     faults_release();
-    hotplug_request_check(played->daemon.hotplug);
-    played_pass(played, 2);
-    truth_advance(&played->truth, 1000);
-    played_scrape(played);
+    hotplug_request_check(simulated->daemon.hotplug);
+    simulated_pass(simulated, 2);
+    truth_advance(&simulated->truth, 1000);
+    simulated_scrape(simulated);
 }
 
 static void hotplug_act(void *state)
 {
     set_online(state, false);
     set_online(state, true);
-    played_pass(state, 61); /* a failed check is repeated */
-    played_scrape(state);
-    played_pass(state, 2);
+    simulated_pass(state, 61); /* a failed check is repeated */
+    simulated_scrape(state);
+    simulated_pass(state, 2);
 }
 
 /* A check may have failed; the next scrape requests another. */
 static void hotplug_recover(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
 
-    hotplug_request_check(played->daemon.hotplug);
-    played_recover(played);
+    hotplug_request_check(simulated->daemon.hotplug);
+    simulated_recover(simulated);
 }
 
 static void pause_act(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
     struct error error;
 
-    daemon_pause(&played->daemon, 10, &error);
-    truth_advance(&played->truth, 1000);
-    played_scrape(played);
-    played_pass(played, 11);
-    truth_advance(&played->truth, 1000);
-    played_scrape(played);
+    daemon_pause(&simulated->daemon, 10, &error);
+    truth_advance(&simulated->truth, 1000);
+    simulated_scrape(simulated);
+    simulated_pass(simulated, 11);
+    truth_advance(&simulated->truth, 1000);
+    simulated_scrape(simulated);
 }
 
 #define INTERVAL_S 11 /* longer than history.interval */
 #define LAST_FRAMES 2
 
 /* Checks and describes how much each row grew in the last frames. */
-static void describe_line(const struct played *played, const struct history_line *line, size_t n_steps,
+static void describe_line(const struct simulated *simulated, const struct history_line *line, size_t n_steps,
                           struct buffer *out)
 {
     const struct history_row *row = &line->row;
@@ -127,7 +127,7 @@ static void describe_line(const struct played *played, const struct history_line
             const struct growth_event *growth = &line->values[i * row->n_events + k];
             if (!history_is_known(&line->cells[i]) || !growth->known)
                 continue;
-            truth_check_growth(&played->truth, row->events[k].event, row->cpu, growth->value);
+            truth_check_growth(&simulated->truth, row->events[k].event, row->cpu, growth->value);
             if (i + LAST_FRAMES >= n_steps && !str_equal(row->collector, "self"))
                 buffer_appendf(out, "recorded: %s cpu %d +%" PRIu64 "\n", row->events[k].event, row->cpu,
                                growth->value);
@@ -135,17 +135,17 @@ static void describe_line(const struct played *played, const struct history_line
 }
 
 /* Checks that everything in the history was really counted. */
-static void look_back(struct played *played, struct buffer *out)
+static void look_back(struct simulated *simulated, struct buffer *out)
 {
-    const struct histories *histories = recorder_histories(played->daemon.recorder);
+    const struct histories *histories = recorder_histories(simulated->daemon.recorder);
     struct history_table table = {0};
 
     if (histories &&
         history_read(histories->coarse, &(struct history_range){.until_ns = UINT64_MAX}, NULL, NULL, &table) == 0)
         for (size_t i = 0; i < table.n_lines; i++)
-            describe_line(played, &table.lines[i], table.n_steps, out);
+            describe_line(simulated, &table.lines[i], table.n_steps, out);
     history_table_done(&table);
-    daemon_findings(&played->daemon, 0);
+    daemon_findings(&simulated->daemon, 0);
 }
 
 static void history_act(void *state)
@@ -153,23 +153,23 @@ static void history_act(void *state)
     _cleanup_(buffer_done) struct buffer out = {0};
 
     for (unsigned i = 0; i < 4; i++)
-        played_pass(state, INTERVAL_S);
+        simulated_pass(state, INTERVAL_S);
     look_back(state, &out);
 }
 
 static void history_describe(void *state, struct buffer *out)
 {
     for (unsigned i = 0; i <= LAST_FRAMES; i++)
-        played_pass(state, INTERVAL_S);
+        simulated_pass(state, INTERVAL_S);
     look_back(state, out);
-    played_describe(state, out);
+    simulated_describe(state, out);
 }
 
 static void end_recover(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
 
-    fault_expect(played->fake->n_open == 0, "%u events are open after the end", played->fake->n_open);
+    fault_expect(simulated->fake->n_open == 0, "%u events are open after the end", simulated->fake->n_open);
 }
 
 /* --- cgroups --- */
@@ -178,29 +178,29 @@ static void end_recover(void *state)
 #define OTHER_CGROUPS(engine)                                                                                          \
     CGROUPS_OF(engine, "{name: software, events: '{cs,faults}'}, {name: more, events: 'minor-faults'}")
 #define CGROUPS_OF(engine, groups)                                                                                     \
-    PLAYED_CONFIG("cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}, pmu: {groups: []}, "                \
-                  "cgroup: {engine: " engine ", include: ['/c*'], linger: 1s, groups: [" groups "]}")
+    SIMULATED_CONFIG("cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}, pmu: {groups: []}, "             \
+                     "cgroup: {engine: " engine ", include: ['/c*'], linger: 1s, groups: [" groups "]}")
 
-static void make_cgroup(struct played *played, unsigned i, bool there)
+static void make_cgroup(struct simulated *simulated, unsigned i, bool there)
 {
     char path[128];
 
     faults_hold();
-    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", played->fake->root, i);
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", simulated->fake->root, i);
     fault_expect((there ? mkdir(path, 0755) : rmdir(path)) == 0, "%s: %s", path, strerror(errno));
     faults_release();
-    played_turn(played);
+    simulated_turn(simulated);
 }
 
-static struct played *start_counting_cgroups(struct fake_sys *fake, const char *config)
+static struct simulated *start_counting_cgroups(struct fake_sys *fake, const char *config)
 {
     fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
-    struct played *played = played_new(fake, config);
-    fault_expect(played_start(played), "it does not start");
-    make_cgroup(played, 1, true);
-    played_turn(played);
-    return played;
+    struct simulated *simulated = simulated_new(fake, config);
+    fault_expect(simulated_start(simulated), "it does not start");
+    make_cgroup(simulated, 1, true);
+    simulated_turn(simulated);
+    return simulated;
 }
 
 static void *perf_engine(void)
@@ -216,36 +216,36 @@ static void *bpf_engine(void)
     return start_counting_cgroups(fake, CGROUPS("bpf"));
 }
 
-static void run_and_scrape(struct played *played)
+static void run_and_scrape(struct simulated *simulated)
 {
-    truth_advance(&played->truth, 1000);
-    truth_run(&played->truth, "/c1", 0, 100);
-    truth_run(&played->truth, "/c2", 1, 200);
-    played_scrape(played);
+    truth_advance(&simulated->truth, 1000);
+    truth_run(&simulated->truth, "/c1", 0, 100);
+    truth_run(&simulated->truth, "/c2", 1, 200);
+    simulated_scrape(simulated);
 }
 
 static void cgroups_act(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
 
-    make_cgroup(played, 2, true);
-    make_cgroup(played, 3, true);
-    run_and_scrape(played);
-    make_cgroup(played, 1, false);
-    run_and_scrape(played);
-    make_cgroup(played, 4, true);
-    played_turn(played);
+    make_cgroup(simulated, 2, true);
+    make_cgroup(simulated, 3, true);
+    run_and_scrape(simulated);
+    make_cgroup(simulated, 1, false);
+    run_and_scrape(simulated);
+    make_cgroup(simulated, 4, true);
+    simulated_turn(simulated);
 }
 
 /* Adds a group; the totals of the existing groups continue. */
-static void reload_cgroups(struct played *played, const char *config)
+static void reload_cgroups(struct simulated *simulated, const char *config)
 {
     struct error error;
 
-    played_write_config(played, config);
-    daemon_reload(&played->daemon, &error);
-    run_and_scrape(played);
-    played_turn(played);
+    simulated_write_config(simulated, config);
+    daemon_reload(&simulated->daemon, &error);
+    run_and_scrape(simulated);
+    simulated_turn(simulated);
 }
 
 static void reload_perf_act(void *state)
@@ -256,24 +256,24 @@ static void reload_perf_act(void *state)
 /* If the engine bpf cannot restart its program, or lacks memory for it, it is replaced, and counts restart at 0. */
 static void reload_bpf_act(void *state)
 {
-    ((struct played *)state)->truth.cgroups_restart = true;
+    ((struct simulated *)state)->truth.cgroups_restart = true;
     reload_cgroups(state, OTHER_CGROUPS("bpf"));
 }
 
-#define PLAYED .describe = played_describe, .finish = played_free
+#define SIMULATED .describe = simulated_describe, .finish = simulated_free
 
 const struct scenario scenarios_of_daemon[] = {
-    {"start", new_daemon, start_act, played_recover, PLAYED},
-    {"scrapes", running_daemon, scrapes_act, played_recover, PLAYED},
-    {"reload", running_daemon, reload_act, played_recover, PLAYED, .asks = 2},
-    {"hotplug", running_daemon, hotplug_act, hotplug_recover, PLAYED, .asks = 2},
-    {"pause", running_daemon, pause_act, played_recover, PLAYED},
-    {"history", running_daemon, history_act, played_recover, history_describe, played_free, .asks = 1},
-    {"end", running_daemon, played_stop, end_recover, PLAYED},
-    {"cgroups-perf", perf_engine, cgroups_act, played_recover, PLAYED},
-    {"cgroups-bpf", bpf_engine, cgroups_act, played_recover, PLAYED},
-    {"cgroups-reload-perf", perf_engine, reload_perf_act, played_recover, PLAYED},
+    {"start", new_daemon, start_act, simulated_recover, SIMULATED},
+    {"scrapes", running_daemon, scrapes_act, simulated_recover, SIMULATED},
+    {"reload", running_daemon, reload_act, simulated_recover, SIMULATED, .asks = 2},
+    {"hotplug", running_daemon, hotplug_act, hotplug_recover, SIMULATED, .asks = 2},
+    {"pause", running_daemon, pause_act, simulated_recover, SIMULATED},
+    {"history", running_daemon, history_act, simulated_recover, history_describe, simulated_free, .asks = 1},
+    {"end", running_daemon, simulated_stop, end_recover, SIMULATED},
+    {"cgroups-perf", perf_engine, cgroups_act, simulated_recover, SIMULATED},
+    {"cgroups-bpf", bpf_engine, cgroups_act, simulated_recover, SIMULATED},
+    {"cgroups-reload-perf", perf_engine, reload_perf_act, simulated_recover, SIMULATED},
     /* A BPF program that could not be attached is replaced at the next check of the CPUs. */
-    {"cgroups-reload-bpf", bpf_engine, reload_bpf_act, played_recover, PLAYED, .may_be_silent = true},
+    {"cgroups-reload-bpf", bpf_engine, reload_bpf_act, simulated_recover, SIMULATED, .may_be_silent = true},
     {.name = NULL},
 };

@@ -35,7 +35,7 @@ static void *ending_prepare(void)
     struct fake_sys *fake = fake_machine_two_counters();
 
     assert(served);
-    rings_play(fake);
+    rings_simulate(fake);
     served_daemon_init(served, fake, N_CLIENTS);
     served_daemon_set_config(served, "", false, CONFIG);
     served_daemon_start(served);

@@ -80,8 +80,8 @@ static char *form_of(const char *text)
  */
 static void check_cycles(struct scrapes *scrapes, const char *text)
 {
-    const struct fake_sys *fake = scrapes->served.played->fake;
-    uint64_t rate = fake->rates[0].count, most = (fake->monotonic_ns - PLAYED_BEGIN_NS) * rate, cycles;
+    const struct fake_sys *fake = scrapes->served.simulated->fake;
+    uint64_t rate = fake->rates[0].count, most = (fake->monotonic_ns - SIMULATED_BEGIN_NS) * rate, cycles;
     unsigned cpu;
 
     while ((text = strstr(text, CYCLES))) {
@@ -120,14 +120,14 @@ static void ask(struct scrapes *scrapes, size_t i)
     struct served_daemon *served = &scrapes->served;
 
     faults_hold();
-    fake_advance(served->played->fake, STEP_NS);
+    fake_advance(served->simulated->fake, STEP_NS);
     faults_release();
     served_daemon_ask(served, 0, questions[i].request, questions[i].headers);
     client_step(&served->clients[0]);
     /* Time must pass between the two readings of the rates, and then the rates' interval. */
     served_daemon_turn(served, 8);
     faults_hold();
-    fake_advance(served->played->fake, STEP_NS);
+    fake_advance(served->simulated->fake, STEP_NS);
     faults_release();
     faults_pass(RATES_NS);
     served_daemon_wait(served);

@@ -75,7 +75,7 @@ static void write_certificate(const char *directory, unsigned char serial)
 
 static void set_web(struct secure *secure, bool tls, const char *hash)
 {
-    const char *root = secure->served.played->fake->root;
+    const char *root = secure->served.simulated->fake->root;
     char text[512], server[256] = "";
 
     if (tls)
@@ -93,7 +93,7 @@ static void *secure_prepare(void)
 
     assert(secure);
     served_daemon_init(&secure->served, fake_machine_two_counters(), N_CLIENTS);
-    write_certificate(secure->served.played->fake->root, 1);
+    write_certificate(secure->served.simulated->fake->root, 1);
     set_web(secure, true, SECRET);
     served_daemon_set_config(&secure->served, "", true, CONFIG);
     served_daemon_start(&secure->served);
@@ -153,7 +153,7 @@ static void visit(struct secure *secure)
 {
     faults_pass(2 * NSEC_PER_SEC);
     faults_hold();
-    fake_advance(secure->served.played->fake, 2 * NSEC_PER_SEC);
+    fake_advance(secure->served.simulated->fake, 2 * NSEC_PER_SEC);
     faults_release();
     client_connect(&secure->served.clients[N_CLIENTS - 1], served_daemon_url(&secure->served));
     served_daemon_turn(&secure->served, 10);
@@ -216,7 +216,7 @@ static void renewal_act(void *state)
 
     secure->renewed = true;
     faults_hold();
-    write_certificate(secure->served.played->fake->root, 2);
+    write_certificate(secure->served.simulated->fake->root, 2);
     set_web(secure, true, OTHER);
     faults_release();
     visit(secure);

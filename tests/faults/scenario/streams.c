@@ -69,7 +69,7 @@ static void *streams_prepare(void)
     fake_file(fake, "/proc/4242/maps", "00400000-00500000 r-xp 00000000 08:01 77 /usr/bin/hot\n");
     fake_file(fake, "/proc/kallsyms", "%s",
               "ffffffff81000000 T " KERNEL_NAME "\nffffffff81001000 T schedule\nffffffff81002000 T _etext\n");
-    rings_play(fake);
+    rings_simulate(fake);
     served_daemon_init(&streams->served, fake, N_FORMATS);
     served_daemon_set_config(&streams->served, "", false, CONFIG);
     served_daemon_start(&streams->served);
@@ -90,9 +90,9 @@ static bool is_seen(const struct served_daemon *served, enum format format)
     case FORMAT_PERF_DATA:
         return memmem(client->in, client->size, "PERFILE2", 8);
     case FORMAT_PPROF:
-        return rings_count(served->played->fake, PERIOD) > 0;
+        return rings_count(served->simulated->fake, PERIOD) > 0;
     default:
-        return rings_count(served->played->fake, OTHER_PERIOD) > 0;
+        return rings_count(served->simulated->fake, OTHER_PERIOD) > 0;
     }
 }
 
@@ -132,7 +132,7 @@ static bool ask(struct served_daemon *served, enum format format, double seconds
  */
 static void sample_period(struct streams *streams, uint64_t period, uint64_t ip)
 {
-    size_t of_user, n = rings_sample(streams->served.played->fake, period, PID, ip, &of_user);
+    size_t of_user, n = rings_sample(streams->served.simulated->fake, period, PID, ip, &of_user);
 
     for (enum format i = 0; i < N_FORMATS; i++)
         if ((i == FORMAT_FOLDED) == (period == OTHER_PERIOD)) {
@@ -146,7 +146,7 @@ static void sample_period(struct streams *streams, uint64_t period, uint64_t ip)
 /* Lets the daemon read the ring buffers. */
 static void take_samples(struct streams *streams)
 {
-    struct fake_sys *fake = streams->served.played->fake;
+    struct fake_sys *fake = streams->served.simulated->fake;
 
     faults_hold();
     rings_wake(fake);
@@ -368,7 +368,8 @@ static void streams_describe(void *state, struct buffer *out)
 
     if (!streams->recovered)
         return;
-    fault_expect(rings_count(streams->served.played->fake, 0) == 0, "rings are open although no client is connected");
+    fault_expect(rings_count(streams->served.simulated->fake, 0) == 0,
+                 "rings are open although no client is connected");
     run_streams(streams, true);
     buffer_append_text(out, streams->folded);
 }

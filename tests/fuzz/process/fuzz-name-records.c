@@ -52,7 +52,7 @@ static int asked_read_state(void *owner, const struct state_request *request)
     return r;
 }
 
-static uint64_t played_now(struct sys *sys, clockid_t clock)
+static uint64_t simulated_now(struct sys *sys, clockid_t clock)
 {
     (void)sys;
     (void)clock;
@@ -71,7 +71,7 @@ static void enter(void)
     sys_init(&world.sys);
     world.sys.root = world.fake->root;
     world.state_files.read = asked_read_state;
-    wrap_calls(&world.sys, (struct sys_calls){.now = played_now});
+    wrap_calls(&world.sys, (struct sys_calls){.now = simulated_now});
     atexit(leave);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/faults/played-daemon.h"
+#include "tests/faults/simulated-daemon.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -19,34 +19,34 @@
 /* More than the longest delay between two retries, and more than cgroups linger. */
 #define WAIT_S 61
 
-struct played *played_new(struct fake_sys *fake, const char *config)
+struct simulated *simulated_new(struct fake_sys *fake, const char *config)
 {
-    struct played *played = calloc(1, sizeof(*played));
+    struct simulated *simulated = calloc(1, sizeof(*simulated));
 
-    fault_expect(played, "out of memory");
-    played->fake = fake;
-    fake->monotonic_ns = PLAYED_BEGIN_NS;
-    played->n_descriptors = residue_now().descriptors;
-    played->options = (struct options){.config_file = CONFIG_FILE, .no_opener = true};
-    truth_init(&played->truth, fake);
-    played_write_config(played, config);
-    return played;
+    fault_expect(simulated, "out of memory");
+    simulated->fake = fake;
+    fake->monotonic_ns = SIMULATED_BEGIN_NS;
+    simulated->n_descriptors = residue_now().descriptors;
+    simulated->options = (struct options){.config_file = CONFIG_FILE, .no_opener = true};
+    truth_init(&simulated->truth, fake);
+    simulated_write_config(simulated, config);
+    return simulated;
 }
 
-void played_free(void *state)
+void simulated_free(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
 
-    played_stop(played);
-    truth_done(&played->truth);
-    fake_sys_free(played->fake);
-    free(played);
+    simulated_stop(simulated);
+    truth_done(&simulated->truth);
+    fake_sys_free(simulated->fake);
+    free(simulated);
 }
 
-void played_write_config(struct played *played, const char *config)
+void simulated_write_config(struct simulated *simulated, const char *config)
 {
     faults_hold();
-    fake_file(played->fake, CONFIG_FILE, "%s\n", config);
+    fake_file(simulated->fake, CONFIG_FILE, "%s\n", config);
     faults_release();
 }
 
@@ -85,22 +85,22 @@ static int drop_and_open(struct daemon *daemon, struct error *error)
     return session_open(&daemon->session, error);
 }
 
-bool played_start(struct played *played)
+bool simulated_start(struct simulated *simulated)
 {
     static int (*const stages[])(struct daemon * daemon, struct error * error) = {
         split_off, load, make_event_loop, daemon_listen, drop_and_open,
     };
-    struct daemon *daemon = &played->daemon;
+    struct daemon *daemon = &simulated->daemon;
     struct error error = {0};
     int r = 0;
 
-    *daemon = (struct daemon){.options = &played->options};
+    *daemon = (struct daemon){.options = &simulated->options};
     daemon->symboliser = CHILD_NONE;
     serving_init(daemon);
-    faulty_sys_init(&daemon->session.sys, played->fake);
-    faulty_bpf_init(&daemon->session.bpf, played->fake);
-    played->runs = true;
-    truth_restart(&played->truth);
+    faulty_sys_init(&daemon->session.sys, simulated->fake);
+    faulty_bpf_init(&daemon->session.bpf, simulated->fake);
+    simulated->runs = true;
+    truth_restart(&simulated->truth);
     for (size_t i = 0; i < ARRAY_SIZE(stages) && r == 0; i++)
         r = stages[i](daemon, &error);
     if (r == 0) {
@@ -109,81 +109,81 @@ bool played_start(struct played *played)
     }
     fault_expect(error.message[0], "the daemon cannot start (%d), and does not say why", r);
     said_add(error.message);
-    played_stop(played);
+    simulated_stop(simulated);
     return false;
 }
 
-void played_stop(void *state)
+void simulated_stop(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
 
-    if (played->runs)
-        daemon_done(&played->daemon);
-    played->runs = false;
+    if (simulated->runs)
+        daemon_done(&simulated->daemon);
+    simulated->runs = false;
 }
 
 /* --- events --- */
 
-void played_turn(struct played *played)
+void simulated_turn(struct simulated *simulated)
 {
     unsigned n = 0;
 
-    if (!played->runs)
+    if (!simulated->runs)
         return;
-    while (sd_event_run(played->daemon.event, 0) > 0)
+    while (sd_event_run(simulated->daemon.event, 0) > 0)
         fault_expect(++n < TURNS_MAX, "the event loop never becomes idle");
 }
 
-void played_pass(struct played *played, uint64_t seconds)
+void simulated_pass(struct simulated *simulated, uint64_t seconds)
 {
     faults_pass(seconds * NSEC_PER_SEC);
-    truth_advance(&played->truth, seconds * NSEC_PER_SEC);
-    played_turn(played);
+    truth_advance(&simulated->truth, seconds * NSEC_PER_SEC);
+    simulated_turn(simulated);
 }
 
-void played_scrape(struct played *played)
+void simulated_scrape(struct simulated *simulated)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
     struct error error;
 
-    if (!played->runs)
+    if (!simulated->runs)
         return;
-    const struct snapshot *snapshot = played->daemon.service.read(&played->daemon, UINT32_MAX, true);
-    truth_check(&played->truth, snapshot);
+    const struct snapshot *snapshot = simulated->daemon.service.read(&simulated->daemon, UINT32_MAX, true);
+    truth_check(&simulated->truth, snapshot);
     exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
     /* As for a client that asks for samples, with the configuration that the sampler has. */
-    sampler_admit(played->daemon.sampler, TRUST_OPERATOR, &error);
+    sampler_admit(simulated->daemon.sampler, TRUST_OPERATOR, &error);
 }
 
 /* Returns whether a failure is reported. */
-static bool reports_failures(const struct played *played)
+static bool reports_failures(const struct simulated *simulated)
 {
-    const struct registry *registry = played->daemon.session.registry;
+    const struct registry *registry = simulated->daemon.session.registry;
     struct collector_status status;
     bool any = registry_failures(registry)->n > 0;
 
     for (size_t i = 0; registry_status(registry, i, &status); i++)
         any |= status.enabled && !status.successful;
-    return any || played->daemon.reload_error[0];
+    return any || simulated->daemon.reload_error[0];
 }
 
-void played_recover(void *state)
+void simulated_recover(void *state)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
     struct error error = {0};
 
     /* A file that was read as empty at the start is a valid configuration, but not the right one. */
-    if (played->runs && played->daemon.session.config->blank)
-        played_stop(played);
-    if (!played->runs)
-        fault_expect(played_start(played), "the daemon cannot start, although nothing fails any more");
+    if (simulated->runs && simulated->daemon.session.config->blank)
+        simulated_stop(simulated);
+    if (!simulated->runs)
+        fault_expect(simulated_start(simulated), "the daemon cannot start, although nothing fails any more");
     for (unsigned i = 0; i < 8; i++)
-        played_pass(played, WAIT_S);
-    played_scrape(played);
-    played_pass(played, WAIT_S);
-    if (reports_failures(played))
-        fault_expect(daemon_reload(&played->daemon, &error) == 0, "the daemon cannot reload: %s", error.message);
-    played_scrape(played);
+        simulated_pass(simulated, WAIT_S);
+    simulated_scrape(simulated);
+    simulated_pass(simulated, WAIT_S);
+    if (reports_failures(simulated))
+        fault_expect(daemon_reload(&simulated->daemon, &error) == 0, "the daemon cannot reload: %s", error.message);
+    simulated_scrape(simulated);
 }
 
 /* --- description --- */
@@ -204,18 +204,18 @@ struct amounts {
     size_t n;
 };
 
-static void run_round(struct played *played)
+static void run_round(struct simulated *simulated)
 {
     char path[8];
 
-    truth_advance(&played->truth, ROUND_NS);
+    truth_advance(&simulated->truth, ROUND_NS);
     for (unsigned i = 1; i <= 4; i++) {
         snprintf(path, sizeof(path), "/c%u", i);
         for (unsigned cpu = 0; cpu < 2; cpu++)
-            if (cpuset_has(&played->fake->online, cpu))
-                truth_run(&played->truth, path, cpu, (i + cpu) * ROUND_NS);
+            if (cpuset_has(&simulated->fake->online, cpu))
+                truth_run(&simulated->truth, path, cpu, (i + cpu) * ROUND_NS);
     }
-    played_scrape(played);
+    simulated_scrape(simulated);
 }
 
 /* Removes a suffix like "-2" from a group's name. */
@@ -304,7 +304,7 @@ static void describe_series(const struct snapshot *snapshot, struct buffer *out)
     }
 }
 
-static void describe_open(const struct played *played, struct buffer *out)
+static void describe_open(const struct simulated *simulated, struct buffer *out)
 {
     struct residue now = residue_now();
     char path[PATH_MAX];
@@ -314,33 +314,34 @@ static void describe_open(const struct played *played, struct buffer *out)
 
     /* Only watches of cgroups are counted, since names are also looked up on the real machine. */
     for (unsigned i = 0; i < ARRAY_SIZE(inodes); i++) {
-        snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", played->fake->root, i);
+        snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", simulated->fake->root, i);
         if (i == 0)
             *strrchr(path, '/') = '\0';
         if (stat(path, &st) == 0)
             inodes[n++] = st.st_ino;
     }
 
-    buffer_appendf(out, "%u events, %u pages, %" PRIu64 " descriptors, %zu watches\n", played->fake->n_open,
-                   played->fake->n_mapped, now.descriptors - played->n_descriptors, residue_count_watches(inodes, n));
+    buffer_appendf(out, "%u events, %u pages, %" PRIu64 " descriptors, %zu watches\n", simulated->fake->n_open,
+                   simulated->fake->n_mapped, now.descriptors - simulated->n_descriptors,
+                   residue_count_watches(inodes, n));
 }
 
-void played_describe(void *state, struct buffer *out)
+void simulated_describe(void *state, struct buffer *out)
 {
-    struct played *played = state;
+    struct simulated *simulated = state;
     struct amounts before = {.n = 0}, after = {.n = 0};
 
-    if (!played->runs) {
-        buffer_appendf(out, "nothing runs: %u events are open\n", played->fake->n_open);
+    if (!simulated->runs) {
+        buffer_appendf(out, "nothing runs: %u events are open\n", simulated->fake->n_open);
         return;
     }
-    const struct snapshot *snapshot = registry_read(played->daemon.session.registry, 0, 0);
-    truth_advance(&played->truth, BEFORE_NS);
-    run_round(played);
+    const struct snapshot *snapshot = registry_read(simulated->daemon.session.registry, 0, 0);
+    truth_advance(&simulated->truth, BEFORE_NS);
+    run_round(simulated);
     add_up(&before, snapshot, false);
-    run_round(played);
+    run_round(simulated);
     add_up(&after, snapshot, true);
     describe_growth(&before, &after, out);
     describe_series(snapshot, out);
-    describe_open(played, out);
+    describe_open(simulated, out);
 }

@@ -8,7 +8,7 @@
 
 #define TURNS_MAX 1000
 
-static uint64_t began_ns, played_ns;
+static uint64_t began_ns, simulated_ns;
 
 static uint64_t real_now(void)
 {
@@ -18,10 +18,10 @@ static uint64_t real_now(void)
     return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t played_now(void *userdata)
+static uint64_t simulated_now(void *userdata)
 {
     (void)userdata;
-    return played_ns + (real_now() - began_ns);
+    return simulated_ns + (real_now() - began_ns);
 }
 
 static void start(struct served *served, uint64_t request_ns)
@@ -31,7 +31,7 @@ static void start(struct served *served, uint64_t request_ns)
 
     limits.request_ns = request_ns;
     served_init(served, &limits);
-    served->fake.service.now = played_now;
+    served->fake.service.now = simulated_now;
     began_ns = real_now();
     assert_int_equal(served_listen(served, "127.0.0.1:0", &error), 0);
 }
@@ -85,7 +85,7 @@ TEST(test_clocks)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         print_message("%s\n", cases[i].in);
-        played_ns = cases[i].in_ns;
+        simulated_ns = cases[i].in_ns;
         test_rates_come_after_their_time();
         test_silent_client_is_cut_off();
         test_loop_rests_before_a_deadline();

@@ -15,9 +15,9 @@
  * The simulated clock is a hundred years ahead of any real one, so that a kernel timer armed with a simulated time
  * never fires, whatever the machine's uptime.
  */
-#define PLAYED_BEGIN_NS (UINT64_C(100) * 365 * 86400 * NSEC_PER_SEC)
+#define SIMULATED_BEGIN_NS (UINT64_C(100) * 365 * 86400 * NSEC_PER_SEC)
 
-struct played {
+struct simulated {
     struct fake_sys *fake;
     struct truth truth;
     struct options options;
@@ -27,35 +27,35 @@ struct played {
 };
 
 /* A configuration with these collectors. The daemon listens on a port of 127.0.0.1 that the kernel chooses. */
-#define PLAYED_CONFIG(collectors) "{web: {listen: ['127.0.0.1:0']}, collectors: {" collectors "}}"
+#define SIMULATED_CONFIG(collectors) "{web: {listen: ['127.0.0.1:0']}, collectors: {" collectors "}}"
 
 /* Writes the configuration file but does not start the daemon. */
-struct played *played_new(struct fake_sys *fake, const char *config);
-void played_free(void *played);
+struct simulated *simulated_new(struct fake_sys *fake, const char *config);
+void simulated_free(void *simulated);
 /* Replaces the configuration file. The daemon reads it when it starts and reloads. */
-void played_write_config(struct played *played, const char *config);
+void simulated_write_config(struct simulated *simulated, const char *config);
 
 /* Returns whether the daemon started. If not, it has reported the error. */
-bool played_start(struct played *played);
-void played_stop(void *state);
+bool simulated_start(struct simulated *simulated);
+void simulated_stop(void *state);
 
 /* Runs the event loop until nothing is pending. */
-void played_turn(struct played *played);
+void simulated_turn(struct simulated *simulated);
 /* Advances the clocks of the daemon and of the machine, then runs the event loop. */
-void played_pass(struct played *played, uint64_t seconds);
+void simulated_pass(struct simulated *simulated, uint64_t seconds);
 /* Reads all collectors, checks the totals against the truth (truth.h), and renders the exposition for Prometheus. */
-void played_scrape(struct played *played);
+void simulated_scrape(struct simulated *simulated);
 
 /*
- * This function, played_describe() and played_free() are stages of a scenario (scenario.h) whose state is a struct
- * played. It starts the daemon if it is not running, waits until all retries are due, and reloads if failures are still
- * reported, as an operator would.
+ * This function, simulated_describe() and simulated_free() are stages of a scenario (scenario.h) whose state is a
+ * struct simulated. It starts the daemon if it is not running, waits until all retries are due, and reloads if failures
+ * are still reported, as an operator would.
  */
-void played_recover(void *state);
+void simulated_recover(void *state);
 /*
  * Writes every series without its value, by how much each row grows in one more round in which the CPUs and the cgroups
  * "/c1" to "/c4" run, and the number of open events, pages, descriptors and watches.
  */
-void played_describe(void *state, struct buffer *out);
+void simulated_describe(void *state, struct buffer *out);
 
 #endif

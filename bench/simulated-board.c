@@ -4,10 +4,10 @@
  * calls are fake, and its PMUs count in real time; configuration, HTTP and the event loop are the daemon's own.
  * fleet.py runs many of these as a fleet on one machine.
  *
- *     played-board FLAGS...     takes the flags of perfcountd run
+ *     simulated-board FLAGS...     takes the flags of perfcountd run
  *
- * PLAYED_IPC sets the instructions per 100 cycles (default: 110). The program is linked with --wrap=sys_init to replace
- * the system calls.
+ * SIMULATED_IPC sets the instructions per 100 cycles (default: 110). The program is linked with --wrap=sys_init to
+ * replace the system calls.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -88,7 +88,7 @@ static void make_services(void)
 
 static void make_board(void)
 {
-    const char *text = getenv("PLAYED_IPC");
+    const char *text = getenv("SIMULATED_IPC");
     uint64_t ipc = 110;
 
     assert(!text || number_parse_u64(text, &ipc) == 0);
@@ -105,7 +105,7 @@ static void make_board(void)
 
 /* --- fake system calls --- */
 
-static struct sys *played(const struct sys *sys)
+static struct sys *simulated(const struct sys *sys)
 {
     return &((struct fake_sys *)sys->owner)->sys;
 }
@@ -117,32 +117,32 @@ static int board_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, 
 
     if (flags & PERF_FLAG_PID_CGROUP && fstat(pid, &st) == 0)
         pid = (int)st.st_ino;
-    return sys_perf_event_open(played(sys), attr, pid, cpu, group_fd, flags);
+    return sys_perf_event_open(simulated(sys), attr, pid, cpu, group_fd, flags);
 }
 
 static ssize_t board_read(struct sys *sys, int fd, void *buffer, size_t size)
 {
-    return sys_read(played(sys), fd, buffer, size);
+    return sys_read(simulated(sys), fd, buffer, size);
 }
 
 static int board_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
 {
-    return sys_ioctl(played(sys), fd, request, argument);
+    return sys_ioctl(simulated(sys), fd, request, argument);
 }
 
 static int board_close(struct sys *sys, int fd)
 {
-    return sys_close(played(sys), fd);
+    return sys_close(simulated(sys), fd);
 }
 
 static int board_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
-    return sys_mmap(played(sys), fd, size, protection, ret);
+    return sys_mmap(simulated(sys), fd, size, protection, ret);
 }
 
 static int board_munmap(struct sys *sys, void *address, size_t size)
 {
-    return sys_munmap(played(sys), address, size);
+    return sys_munmap(simulated(sys), address, size);
 }
 
 /* Whenever the clock is read, the counters are advanced to the real time. */
@@ -156,12 +156,12 @@ static uint64_t board_now(struct sys *sys, clockid_t clock)
             for (unsigned cpu = 0; cpu < CPUS; cpu++)
                 fake_cgroup_run(fake, inodes[i], cpu, passed / (20 + 3 * i));
     }
-    return sys_now(played(sys), clock);
+    return sys_now(simulated(sys), clock);
 }
 
 static int board_mount(struct sys *sys, const char *path)
 {
-    return sys_mount_tracefs(played(sys), path);
+    return sys_mount_tracefs(simulated(sys), path);
 }
 
 void __wrap_sys_init(struct sys *sys)

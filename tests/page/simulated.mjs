@@ -14,7 +14,7 @@ const metrics = [entry("ipc", "ratio"), entry("cpu_frequency_hertz", "hertz"), e
 // Returns a slowly changing factor between 0.7 and 1.3.
 const wave = (time, phase) => 1 + 0.2 * Math.sin(time / 400 + phase) + 0.1 * Math.sin(time / 37 + phase * 7);
 
-export class Played {
+export class SimulatedBoard {
     // `services`: {path: [CPUs, names]}. `n`: number of CPUs; the second half is the fast cores. `busyFrom`: seconds
     // before now at which five minutes begin in which the first service uses one more CPU and the fast cores are
     // slower. `hindsight`: seconds for which samples are kept. `late`: the history of the CPUs lacks the newest step.
@@ -162,7 +162,7 @@ export class Played {
         const idle = this.cpus.map((cpu) => ({ cpu, seconds: (this.now - this.start) *
             (1 - this.busy(cpu, this.start)) }));
 
-        return { version: "0.0.0-played", timestamp: this.now, start_time: this.start - 9e5, paused: false,
+        return { version: "0.0.0-board", timestamp: this.now, start_time: this.start - 9e5, paused: false,
                  failures: [], starved: this.starved, config_last_reload_success_time: this.start - 9e5,
                  config_last_reload_successful: true,
                  collectors: ["cpu", "pmu", "cgroup"].map((name) =>
@@ -194,7 +194,7 @@ export class Played {
     }
 
     // Redirects the requests of a tab to this simulated machine.
-    async play(tab) {
+    async attach(tab) {
         const url = tab.session.url, headers = { "Content-Security-Policy": "default-src 'none'; script-src 'self'; " +
             "style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'" };
         const page = (await (await fetch(`${url}/`, { headers: { Accept: "text/html" } })).text())
