@@ -82,7 +82,7 @@ def main():
             ("e2e/cgroup-perf", "build/plain e2e/cgroup-perf"),
             ("unit/cpus*", "build/sanitized unit/cpuset"),
             ("e2e/cgroup-v*,tls", "build/plain e2e/cgroup-v1-bpf e2e/cgroup-v1-perf e2e/tls"),
-            ("rules", "build/plain rules/bpf-object rules/documents rules/includes rules/quickstart rules/runner"),
+            ("rules", "build/plain build/sanitized rules/bpf-object rules/documents rules/includes rules/quickstart rules/runner"),
             ("nothing,x*z", "there is no step or group nothing, x*z; see ./quickstart test --list")):
         try:
             chosen = run.select(steps, types.SimpleNamespace(only=only, all=False))
