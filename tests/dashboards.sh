@@ -96,7 +96,7 @@ ask_queries() {
     read -r -a ports <<<"$(free_ports)"
     start_here "${ports[0]}"
     start_prometheus "${ports[1]}" "${ports[0]}"
-    holds "both machines are scraped" eventually 120 good_scrapes "http://127.0.0.1:${ports[1]}"
+    holds "both machines are scraped" eventually 600 good_scrapes "http://127.0.0.1:${ports[1]}"
     holds "each query of each dashboard has data" python3 "$root/tests/contrib/query-dashboards.py" \
         "http://127.0.0.1:${ports[1]}" "$scrape_seconds" board.example.org \
         "$root/tests/contrib/dashboards-absent.tsv" \
