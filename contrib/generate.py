@@ -37,13 +37,14 @@ def formula_line(formula):
 
 
 def metrics_page(metrics):
-    """Returns the page: the part before the table, the table, and then each metric's formulas with their sources."""
+    """Returns doc/metrics.md: its text before the table, which is kept, the table, and the formulas of each metric with
+    their sources."""
     lines = ["| metric | unit | of | |\n", "| --- | --- | --- | --- |\n"]
     for metric in metrics:
         lines.append("| [`%s`](#%s) | %s | %s | %s |\n" % (metric["name"], metric["name"], metric["unit"],
                                                         ", ".join(metric["collectors"]), cell(metric["help"])))
     for metric in metrics:
-        lines.append("\n### %s\n\n%s In %s.\n\n" % (metric["name"], metric["help"], metric["unit"])
+        lines.append("\n### %s\n\n%s Unit: %s.\n\n" % (metric["name"], metric["help"], metric["unit"])
                      if metric["unit"] != "ratio" else "\n### %s\n\n%s\n\n" % (metric["name"], metric["help"]))
         lines += [formula_line(formula) for formula in metric["formulas"]]
     return read(PAGE).partition(START)[0] + START + "\n" + "".join(lines)
@@ -54,7 +55,7 @@ def to_json(document):
 
 
 def generated(table):
-    """Returns {file: text}."""
+    """Returns the text of each generated file, by path."""
     recorded = rules.write_rules(table)
     return {
         **{"contrib/grafana/" + name: to_json(made) for name, made in dashboards.DASHBOARDS.items()},

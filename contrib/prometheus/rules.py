@@ -2,14 +2,14 @@
 """
 Generates the recording rules (rules.yml) for all derived metrics from the daemon's table; ../generate.py writes them.
 
-In a rule, each part of the formula that is linear in its events is summed over the CPUs that count all events of the
-formula in one group.
+A rule sums each part of the formula that is linear in its events over the CPUs that count all events of the formula in
+one group.
 """
 import re
 
 WIDTH = 112
 WINDOW = "5m"
-# Base units in metric names: those of the kernel's clocks, and of events for which a driver declares a unit.
+# The base units that the daemon appends to names: for the kernel's clocks, and for events whose driver declares a unit.
 UNITS = (
     (re.compile(r"(task|cpu)_clock"), "seconds"),
     (re.compile(r"energy_[a-z]+"), "joules"),
@@ -44,7 +44,7 @@ HEADER = """\
 # instance_pmu. Each window must contain several scrapes; make it longer if the scrape interval exceeds a minute.
 groups:
 """
-# Rates of single events, which are not derived metrics.
+# Recording rules for the rates of single events, which are no derived metrics.
 RATES = {
     "cpu": (("instance:perf_cpu_context_switches:rate5m", "context_switches"),
             ("instance:perf_cpu_major_faults:rate5m", "major_faults")),
@@ -120,16 +120,18 @@ def is_linear(tree):
 
 
 def binds_weaker(sign, above):
-    """Returns whether an operation needs parentheses as an operand of `above`, which ends in ) for a right operand."""
+    """Returns whether an operation needs parentheses as an operand of `above`, which ends with ")" for the right
+    operand."""
     return above.endswith(")") or bool(above) and sign in "+-" and above in "*/"
 
 
 def kind_of(name):
-    """Software events have another value of the label `pmu`."""
+    """Returns the kind of an event: software and hardware events have different values of the label `pmu`."""
     return "software" if name in SOFTWARE else "hardware"
 
 
-# --- layout: a document is a text; ("chain", [documents], [words between them]); or ("call", before, document)
+# --- layout: a document is a string; ("chain", [documents], [words between them]); or ("call", text before "(",
+# document)
 
 def flat(document):
     if isinstance(document, str):
@@ -187,7 +189,7 @@ class Writer:
         self.names = names_of(self.tree)
 
     def rate(self, name):
-        """The rates of an event, under any of its names."""
+        """Returns the expression for the rates of an event, under any of its names."""
         if name == BUSY:
             return "rate(%s[%s])" % (BUSY_METRIC, WINDOW)
         selector = "{pmu=~\"%s\"}" % regex_of(self.pmu) if self.pmu and kind_of(name) != "software" else ""
@@ -211,7 +213,7 @@ class Writer:
         return ("call", "", document) if binds_weaker(sign, above) else document
 
     def present(self, tree, name):
-        """Selects the series of groups that also count this event."""
+        """Returns an `and` and its operand, which select the series of groups that also count this event."""
         if name == SLOTS:
             return HAS_SLOTS.split(" perfcountd")[0], "perfcountd_pmu_slots"
         if name == BUSY:
@@ -220,7 +222,7 @@ class Writer:
         return "and" if same else "and ignoring (pmu)", self.rate(name)
 
     def sum_busy(self):
-        """The busy time of the CPUs that count the event in a group."""
+        """Returns the expression for the busy time of the CPUs that count the event in a group."""
         others = [name for name in self.names if name != BUSY]
         if len(others) != 1 or self.collector != "cpu":
             raise Mistake("busy_time must divide one event of CPUs: \"cycles / busy_time\"")
@@ -233,7 +235,7 @@ class Writer:
         if tree == BUSY:
             return self.sum_busy()
         own = names_of(tree)
-        # Every group has both times.
+        # Every group has both running_time and enabled_time.
         rest = [self.present(tree, name) for name in self.names
                 if name not in own and not (name in TIMES and set(own) & set(TIMES))]
         row = chain_of([self.row(tree)] + [rate for _, rate in rest], [word for word, _ in rest])
@@ -282,7 +284,7 @@ def metric_rules(table, collector, metric):
     rules = []
     for level, summed in LEVELS[collector]:
         writers = [Writer(table, collector, formula, summed) for formula in metric["formulas"]]
-        # Software counters do not belong to a kind of core.
+        # A formula with software events has no value for a kind of core.
         writers = [writer for writer in writers if level != "instance_pmu" or not writer.mixes()]
         documents = [writer.document() for writer in writers]
         if documents:
@@ -295,7 +297,7 @@ def metric_rules(table, collector, metric):
 
 
 def comment_of(metric):
-    return "      # %s In %s.\n" % (metric["help"], metric["unit"]) if metric["unit"] != "ratio" else \
+    return "      # %s Unit: %s.\n" % (metric["help"], metric["unit"]) if metric["unit"] != "ratio" else \
         "      # %s\n" % metric["help"]
 
 
