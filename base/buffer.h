@@ -18,10 +18,10 @@ struct buffer {
 };
 
 void buffer_done(struct buffer *buffer);
-/* Drops the content and the error, and keeps the memory. */
+/* Drops the content and the error, but keeps the memory. */
 void buffer_clear(struct buffer *buffer);
 
-/* Frees the memory beyond the content. Does nothing if the buffer is empty or reallocation fails. */
+/* Frees the memory that the content does not need. Does nothing if the buffer is empty or reallocation fails. */
 void buffer_trim(struct buffer *buffer);
 
 /*
@@ -43,8 +43,8 @@ void buffer_appendf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(
 char *buffer_string(struct buffer *buffer);
 
 /*
- * put_bytes() and put_text() copy into memory that the caller has reserved. They return the end of the copy, where the
- * next piece goes.
+ * put_bytes() and put_text() copy into memory that the caller has reserved. Both functions return the end of the copy,
+ * where the next piece goes.
  */
 static inline char *put_bytes(char *to, const void *data, size_t size)
 {

@@ -45,14 +45,14 @@
 #define CAP_BPF 39
 #endif
 
-/* glibc 2.33. The macro renames both the function and its struct; the fields of mallinfo(3) are ints. */
+/* glibc 2.33. The macro replaces both the function and its struct by mallinfo(3), whose fields are ints. */
 #if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)
 #define mallinfo2 mallinfo
 #endif
 
 /*
- * AddressSanitizer reserves terabytes of address space, so memory limits cannot apply. Its leak check traces the
- * threads of the process with ptrace(2) at exit.
+ * AddressSanitizer reserves terabytes of address space, so memory limits cannot apply. At exit, its leak check
+ * (LeakSanitizer) traces the threads of the process with ptrace(2).
  */
 #ifdef __has_feature
 #define HAS_ASAN __has_feature(address_sanitizer)

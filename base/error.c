@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 
 /*
- * Three bytes longer than a message: if vsnprintf() truncates a UTF-8 character, that character starts beyond the end
- * of the message and is dropped instead of being replaced by U+FFFD.
+ * The buffer is three bytes longer than a message: if vsnprintf() truncates a UTF-8 character, that character starts
+ * beyond the end of the message and is dropped instead of being replaced by U+FFFD.
  */
 struct draft {
     char text[sizeof(((struct error *)NULL)->message) + 3];
@@ -149,9 +149,9 @@ void error_list_sort(struct error_list *list)
 
 /* --- unknown names --- */
 
-/* Limit of the known names that are suggested or listed. */
+/* At most this many known names are suggested or listed. */
 #define NAMES_MAX 1024
-/* The list of known names ends with "..." after this many bytes; a longer one would not help. */
+/* The list of known names ends with "..." after this many bytes; a longer list would not help. */
 #define LIST_MAX 320
 
 void unknown_done(struct unknown *unknown)

@@ -2,8 +2,8 @@
 /*
  * An error that a person must fix: one full sentence and, if the cause is in a parsed text, its position there.
  *
- * A function that takes a `struct error *` returns 0 or -errno and fills the error only on failure. The pointer may be
- * NULL. The caller decides whether to log the error.
+ * A function that takes a `struct error *` returns 0 or -errno and fills the error only on failure. The pointer to the
+ * error may be NULL. The caller decides whether to log the error.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -15,9 +15,9 @@
 #include "base/util.h"
 
 struct error {
-    unsigned line, column; /* from 1; 0 if the cause is not in a file */
-    size_t offset;         /* of the offending character in the parsed text, in bytes */
-    char message[512];     /* printable UTF-8 without a final full stop; truncated if longer */
+    unsigned line, column; /* counted from 1, or 0 if the cause is not in a file */
+    size_t offset;         /* byte offset of the offending character in the parsed text */
+    char message[512];     /* printable UTF-8 without a final full stop; longer messages are truncated */
 };
 
 /* Sets the message and clears the position. Returns `code`, a negative errno, for use as `return error_set(...)`. */
@@ -32,13 +32,13 @@ int error_of_file(struct error *error, int code, const char *verb, const char *p
 void error_set_position(struct error *error, unsigned line, unsigned column);
 /* Returns "EACCES" for -EACCES, and "EUNKNOWN" for a number without a name. */
 const char *error_name(int error);
-/* Prepends the formatted text and ": " to the message. Keeps the position. */
+/* Prepends the formatted text and ": " to the message. The position stays unchanged. */
 void error_prefix(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* A list holds at most this many errors; more would not help the reader. */
 #define ERROR_LIST_MAX 64
 
-/* All errors of one text, so that a person can fix them in one go. A zeroed list is empty. */
+/* All errors in one text, so that a person can fix them in one go. A zeroed list is empty. */
 struct error_list {
     struct error *items;
     size_t n;
@@ -58,15 +58,15 @@ struct unknown {
     struct suggest suggest;
     const char **known; /* borrowed; each name once, in order of arrival */
     size_t n;
-    bool failed; /* out of memory: the sentence omits the list */
+    bool failed; /* out of memory; the message then omits the list */
 };
 
 void unknown_done(struct unknown *unknown);
 /* Adds a known name, whose text must outlive the struct. A repeated name is ignored. */
 void unknown_consider(struct unknown *unknown, const char *name);
 /*
- * Sets the sentence of `format`, followed by `; did you mean "a"? Known are a, b, c` or by `; known are a, b, c`.
- * Returns -EINVAL.
+ * Sets the message to the formatted text, followed by `; did you mean "a"? Known are a, b, c` or by `; known are a, b,
+ * c`. Returns -EINVAL.
  */
 int unknown_error(const struct unknown *unknown, struct error *error, const char *format, ...) PRINTF_LIKE(3, 4);
 

@@ -89,7 +89,7 @@ int file_reread(int fd, size_t max, struct buffer *text)
         char *room = buffer_reserve(text, text->size ? 2 : CHUNK);
         if (!room)
             return -ENOMEM;
-        size_t wanted = text->capacity - text->size - 1; /* for the NUL */
+        size_t wanted = text->capacity - text->size - 1; /* leaves room for the NUL */
         ssize_t n = pread(fd, room, wanted, (off_t)text->size);
         if (n < 0 && errno == EINTR)
             continue;
@@ -98,7 +98,7 @@ int file_reread(int fd, size_t max, struct buffer *text)
         buffer_advance(text, (size_t)n);
         if (text->size > max)
             return -EFBIG;
-        if ((size_t)n < wanted) { /* files of /proc and /sys end at a short read */
+        if ((size_t)n < wanted) { /* a short read is the end of a file in /proc or /sys */
             text->data[text->size] = '\0';
             return 0;
         }
@@ -108,7 +108,7 @@ int file_reread(int fd, size_t max, struct buffer *text)
 /* --- descriptors --- */
 
 #define DIRECTORY "/proc/self/fd"
-#define OPEN_MAX_OLD 1024 /* for kernels without close_range(2), before Linux 5.9 */
+#define OPEN_MAX_OLD 1024 /* highest descriptor to close before Linux 5.9, which lacks close_range(2) */
 
 int fd_count_open(int directory, uint64_t *ret)
 {
@@ -132,7 +132,7 @@ int fd_count_open(int directory, uint64_t *ret)
     r = -errno;
     closedir(entries);
     if (r == 0)
-        *ret = n - 3; /* ".", ".." and the descriptor of `entries` */
+        *ret = n - 3; /* does not count ".", ".." and the descriptor of `entries` */
     return r;
 }
 
@@ -177,7 +177,7 @@ static int close_others(const int *kept, size_t n)
         errno = 0;
         const struct dirent *entry = readdir(directory);
         if (!entry)
-            return -errno; /* a truncated listing would leave descriptors open */
+            return -errno; /* after a truncated listing, descriptors would stay open */
         if (number_parse_u64(entry->d_name, &fd) == 0 && fd > STDERR_FILENO && fd != (uint64_t)dirfd(directory) &&
             !fd_is_in((int)fd, kept, n))
             close((int)fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading whole small files, and counting, joining and closing the descriptors of this process.
+ * Reads whole small files, and counts, joins and closes the descriptors of this process.
  *
  * Functions that can fail return 0 or a descriptor on success, and -errno on failure.
  */
@@ -18,13 +18,13 @@
 int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t *ret_size);
 
 /*
- * How configuration files are opened. open() may ask a process with more privileges; it returns a descriptor for
- * reading, which the caller closes, or -errno. With a NULL opener or a NULL open(), this process opens the file itself.
+ * Opens configuration files. open() may ask a process with more privileges; it returns a descriptor for reading, which
+ * the caller closes, or -errno. With a NULL opener or a NULL open(), this process opens the file itself.
  */
 struct file_opener {
     int (*open)(void *userdata, const char *path);
     void *userdata;
-    const char *remedy; /* advice for -EACCES that ends an error message; NULL: none */
+    const char *remedy; /* advice that ends an error message for -EACCES; NULL: no advice */
 };
 /* Writes ": REMEDY" into `text` if `error` is -EACCES and the opener has a remedy, else "". Returns `text`. */
 const char *file_remedy(const struct file_opener *opener, int error, char *text, size_t size);
@@ -32,10 +32,10 @@ const char *file_remedy(const struct file_opener *opener, int error, char *text,
 int file_open(const struct file_opener *opener, const char *path);
 /* Like file_read(), but opens the file with `opener`. */
 int file_read_by(const struct file_opener *opener, const char *path, size_t max, char **ret_text, size_t *ret_size);
-/* Like file_read(), for an open file, which stays open. */
+/* Like file_read(), but reads an open file, which stays open. */
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size);
 /*
- * Reads an open file of /proc or /sys once more from its start, without the cost of opening it. Replaces the content of
+ * Reads an open file of /proc or /sys again from its start, which saves the cost of opening it. Replaces the content of
  * `text`, and adds a NUL that its size does not include. Returns -EFBIG, -ENOMEM, or an error of pread(2).
  */
 int file_reread(int fd, size_t max, struct buffer *text);
@@ -45,7 +45,7 @@ int file_reread(int fd, size_t max, struct buffer *text);
  * counted, or -1.
  */
 int fd_count_open(int directory, uint64_t *ret);
-/* Returns an epoll descriptor that is readable while any of the `n` descriptors is. Skips negative ones. */
+/* Returns an epoll descriptor that is readable while any of the `n` descriptors is. Skips negative descriptors. */
 int fd_join(const int *fds, size_t n);
 /* Closes all descriptors except standard error and those in `kept`. Redirects 0 and 1 to /dev/null. */
 int fd_keep_only(const int *kept, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns are matched without backtracking. For each character of the path, the set of all positions in the pattern
- * that the path so far can reach is computed, which bounds the time by the product of the lengths.
+ * Patterns are matched without backtracking. For each character of the path, the matcher computes all positions in the
+ * pattern that the path up to there can reach. So the time is at most proportional to the product of the two lengths.
  */
 #include "base/glob.h"
 
@@ -18,7 +18,7 @@ enum token_kind { TOKEN_CHARACTER, TOKEN_ANY, TOKEN_SET, TOKEN_STAR, TOKEN_STARS
 
 struct token {
     enum token_kind kind;
-    size_t size; /* bytes of the pattern */
+    size_t size; /* length in the pattern, in bytes */
 };
 
 /* Reads one character of a set, possibly quoted. Returns its size in the pattern, or 0 at the end of the pattern. */
@@ -50,8 +50,8 @@ static size_t set_start(const char *set)
 }
 
 /*
- * The size of a set including its brackets. A closing bracket in first place is an ordinary character. Returns -EINVAL
- * with the offset of a reversed range, or with offset 0 if the set is not closed.
+ * Sets *ret_size to the size of a set, including its brackets. A closing bracket in first place is an ordinary
+ * character. Returns -EINVAL with the offset of a reversed range, or with offset 0 if the set is not closed.
  */
 static int set_size(const char *set, size_t *ret_size, size_t *ret_wrong)
 {
@@ -142,7 +142,7 @@ static size_t whole_component(const char *pattern, size_t position)
     return whole ? stars + 1 : 0;
 }
 
-/* Skips to the last of several adjacent `**` components: it matches the same paths, and much faster. */
+/* Skips to the last of several adjacent `**` components: that one alone matches the same paths, and much faster. */
 static size_t last_of_row(const char *pattern, size_t position)
 {
     size_t size;
@@ -152,7 +152,7 @@ static size_t last_of_row(const char *pattern, size_t position)
     return position;
 }
 
-/* Adds the positions after stars, since a star can match the empty string. */
+/* Adds the position behind each run of stars, since stars can match the empty string. */
 static void positions_add_after_stars(struct positions *positions, const char *pattern)
 {
     for (size_t i = 0; i < positions->n; i++) {
@@ -211,7 +211,7 @@ static void walk_step(struct walk *walk, const char *pattern, char c)
     walk->next = before;
 }
 
-/* Computes the positions that the whole path can reach: none if the pattern is too long. */
+/* Computes the positions that the whole path can reach; there are none if the pattern is too long. */
 static void walk_run(struct walk *walk, const char *pattern, const char *path)
 {
     walk->now = &walk->sets[0];
@@ -244,7 +244,7 @@ bool glob_match_last(const char *pattern, const char *path)
     return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
 }
 
-/* Also consumes the slash after the path; "/" already ends with it. */
+/* Like walk_run(), but also consumes a slash after the path, unless the path is "/", which already ends with one. */
 static void walk_run_below(struct walk *walk, const char *pattern, const char *path)
 {
     walk_run(walk, pattern, path);

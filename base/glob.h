@@ -14,20 +14,20 @@
 
 #include "base/error.h"
 
-#define GLOB_MAX 4096 /* bytes of a pattern, including the NUL */
+#define GLOB_MAX 4096 /* size of a pattern in bytes, including the NUL */
 
 /* Whether the whole path matches. A pattern that glob_check() rejects matches nothing. */
 bool glob_match(const char *pattern, const char *path);
 /* Like glob_match(), but a pattern without a slash is matched against the last component only: "*.service". */
 bool glob_match_last(const char *pattern, const char *path);
 /*
- * Whether the pattern can match a path below this one: "/a/b/c" is below "/a", and everything is below "/". Never false
- * if it does match such a path; may be true although no path can match ("/a/[/]b").
+ * Whether the pattern can match a path below this one: "/a/b/c" is below "/a", and everything is below "/". The result
+ * is never false if the pattern matches such a path, but it may be true although no path matches ("/a/[/]b").
  */
 bool glob_may_match_below(const char *pattern, const char *path);
 /*
- * Whether only a final "**" of the pattern remains at this path, so that the pattern matches every path below it. May
- * be false for other patterns that match every such path.
+ * Whether only a final "**" of the pattern is left after this path, so that the pattern matches every path below it.
+ * The result may be false for other patterns that match every such path.
  */
 bool glob_match_all_below(const char *pattern, const char *path);
 /*

@@ -11,7 +11,7 @@
 
 struct libdeflate_compressor;
 
-/* The memory for one compression. */
+/* The state and the memory of one compression. */
 struct gzip {
     struct libdeflate_compressor *compressor;
     struct buffer compressed;
@@ -25,7 +25,7 @@ int gzip_run(struct gzip *gzip, const struct buffer *content);
 void gzip_take(struct gzip *gzip, struct buffer *content);
 void gzip_done(struct gzip *gzip);
 
-/* All three steps in one. Returns -ENOMEM on failure; the buffer is then unchanged. */
+/* Prepares, runs and takes a compression in one call. Returns -ENOMEM on failure; the buffer is then unchanged. */
 int gzip_compress(struct buffer *buffer);
 
 /* Appends the decompressed data. Returns -EBADMSG if it is invalid or not exactly `full_size` bytes, or -ENOMEM. */

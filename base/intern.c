@@ -125,8 +125,8 @@ static uint32_t hash_of_text(const char *text)
 }
 
 /*
- * The text at `start` is the last one in `bytes`. It is kept if it is new, and removed if the table already contains
- * it.
+ * The text at `start` is the last one in `bytes`. A new text is kept; a text that the table already contains is
+ * removed.
  */
 static int keep_or_find(struct string_table *strings, size_t start, uint32_t *ret)
 {

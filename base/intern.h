@@ -2,9 +2,9 @@
 /*
  * Sets that hold each distinct text once.
  *
- * A `struct intern` returns pointers, so that equal texts are equal addresses; it is a sorted array, meant for few
- * texts. A `struct string_table` numbers its texts and is bounded; it finds them with a `struct hash_index`, which can
- * also index other arrays.
+ * A `struct intern` returns pointers, and equal texts have equal addresses; it is a sorted array, meant for few texts.
+ * A `struct string_table` numbers its texts and is bounded; it finds them with a `struct hash_index`, which can also
+ * index other arrays.
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -51,7 +51,7 @@ static inline bool intern_is_plain(const char *text)
 #define HASH_INDEX_NONE UINT32_MAX
 
 struct hash_slot {
-    uint32_t hash, id; /* `id` is the element's index plus one; 0: free */
+    uint32_t hash, id; /* `id` is the element's index plus one, or 0 if the slot is free */
 };
 
 /*
@@ -72,7 +72,7 @@ int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t element);
  */
 uint32_t hash_index_next(const struct hash_index *index, uint32_t hash, size_t *at);
 
-/* Mixes a word into a hash. The initial hash is arbitrary. */
+/* Mixes a word into a hash. Any value will do as the initial hash. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -86,7 +86,7 @@ static inline uint64_t hash_mix_bytes(uint64_t hash, const void *data, size_t si
     return hash;
 }
 
-/* With the NUL, so that "a" and "bc" differ from "ab" and "c". NULL counts as "". */
+/* Includes the NUL, so that "a" and "bc" differ from "ab" and "c". NULL counts as "". */
 static inline uint64_t hash_mix_text(uint64_t hash, const char *text)
 {
     return text ? hash_mix_bytes(hash, text, strlen(text) + 1) : hash_mix(hash, 0);
@@ -115,8 +115,8 @@ void string_table_done(struct string_table *strings);
  */
 int string_table_add(struct string_table *strings, const char *text, uint32_t *ret);
 /*
- * Like string_table_add(), for a text without NUL that the caller has appended to `bytes` at offset `start`. Removes it
- * again if the table already has the text, and on failure. Bytes are not replaced.
+ * Like string_table_add(), for a text without NUL that the caller has appended to `bytes` at offset `start`. Removes
+ * the text from `bytes` again if the table already has it, and on failure. Does not replace unprintable bytes.
  */
 int string_table_add_appended(struct string_table *strings, size_t start, uint32_t *ret);
 /* The pointer is valid until the next text is added. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Optional shared libraries, loaded when first needed. Until then they cost no memory, and a machine without the
+ * Optional shared libraries, loaded when first needed. Until then, they take no memory, and a machine without the
  * library lacks only the features that need it.
  */
 #ifndef BASE_LIBRARY_H
@@ -10,12 +10,12 @@
 
 struct library_function {
     const char *name; /* "pfm_initialize" */
-    size_t offset;    /* of its pointer in the struct that library_load() fills */
+    size_t offset;    /* offset of the function's pointer in the struct that library_load() fills */
 };
 
-/* A library to load; constant data. */
+/* A constant that describes a library to load. */
 struct library {
-    const char *name;           /* name and purpose, for a sentence: "libpfm4, which knows such names," */
+    const char *name;           /* name and purpose, for an error message: "libpfm4, which knows such names," */
     const char *package;        /* Debian package: "libpfm4" */
     const char *const files[4]; /* file names for dlopen(3), tried in order */
     const struct library_function *functions;

@@ -73,7 +73,7 @@ int number_parse_double(const char *text, double *ret)
 }
 
 struct unit {
-    const char *name; /* NULL ends a list; the largest come first */
+    const char *name; /* units are listed from the largest to the smallest; NULL ends the list */
     uint64_t factor;
 };
 
@@ -92,7 +92,7 @@ static const struct unit sizes[] = {
     {"GiB", UINT64_C(1) << 30}, {"MiB", UINT64_C(1) << 20}, {"KiB", UINT64_C(1) << 10}, {"B", 1}, {NULL, 0},
 };
 
-/* 10^19 is the largest power of ten below 2^64. Further digits are below the smallest unit. */
+/* 10^19 is the largest power of ten below 2^64. Any further digits are worth less than the smallest unit. */
 #define FRACTION_DIGITS_MAX 19
 
 /* Converts the digits after the decimal point to a part of `unit`, truncated to a multiple of the smallest unit. */
@@ -212,7 +212,7 @@ static void store_digits(char *to, uint64_t digits)
 static size_t write_head(char *to, uint64_t value)
 {
     uint64_t digits = split_digits(value);
-    /* The added bit makes 0 one digit long. */
+    /* The added bit makes the value 0 one digit long. */
     unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
 
     store_digits(to, digits >> 8 * zeros);
@@ -265,7 +265,7 @@ static size_t write_fraction(char *to, uint64_t fraction, unsigned n)
     return size;
 }
 
-/* The common case of nine decimals, with divisions by constants. */
+/* Handles the common case of nine decimals, which needs only divisions by constants. */
 static size_t write_nanoseconds(char *to, uint64_t value)
 {
     size_t size = number_write_u64(to, value / NSEC_PER_SEC);
@@ -277,7 +277,7 @@ static size_t write_nanoseconds(char *to, uint64_t value)
     uint64_t digits = split_digits(fraction / 10), last = fraction % 10;
     store_digits(to + size, digits);
     to[size + 8] = (char)('0' + last);
-    /* If `last` is 0, `digits` is not 0, so the count of leading zeros is defined. */
+    /* If `last` is 0, `digits` is not 0, because `fraction` is not 0; so the count of leading zeros is defined. */
     return size + (last ? 9 : 8 - (unsigned)__builtin_clzll(digits) / 8);
 }
 

@@ -8,7 +8,10 @@
 
 /* --- UTF-8 --- */
 
-/* Valid sequences (RFC 3629, section 4): range of the first byte, range of the second, total size in bytes. */
+/*
+ * Valid sequences (RFC 3629, section 4): the range of the first byte, the range of the second byte, the total size in
+ * bytes.
+ */
 static const struct {
     unsigned char first_low, first_high, second_low, second_high, size;
 } forms[] = {
@@ -45,7 +48,7 @@ size_t utf8_valid_prefix(const char *text, size_t size)
     return offset;
 }
 
-/* Valid non-ASCII characters that are not printable: all bytes but the last, then the range of the last. */
+/* Valid non-ASCII characters that are not printable: all bytes except the last, then the range of the last byte. */
 static const struct {
     const char *first;
     unsigned char last_low, last_high;
@@ -104,12 +107,12 @@ size_t utf8_copy_printable(char *to, size_t room, const char *text, size_t size)
 
 /* --- escaping --- */
 
-/* The characters that each format escapes. */
+/* The kinds of characters that each format escapes. */
 static const struct {
     bool backslash;
     bool quote;
     bool line_feed; /* as \n */
-    bool markup;    /* & < > and quotes, as references */
+    bool markup;    /* & < > and quotes, as character references */
 } dialects[] = {
     [ESCAPE_TEXT_HELP] = {.backslash = true, .line_feed = true},
     [ESCAPE_OPENMETRICS_HELP] = {.backslash = true, .quote = true, .line_feed = true},
@@ -199,7 +202,7 @@ void escape_append_printable(struct buffer *buffer, const char *text)
 
 /* --- suggestions --- */
 
-#define LENGTH_MAX 64      /* longer names are not compared */
+#define LENGTH_MAX 64      /* in bytes; longer names are not compared */
 #define ABBREVIATION_MIN 4 /* length from which a prefix counts as an abbreviation */
 
 static char fold(char c)

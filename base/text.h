@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Untrusted text: UTF-8 validation (RFC 3629), escaping for each output format, and "did you mean" suggestions.
+ * Untrusted text: validates UTF-8 (RFC 3629), escapes for each output format, and suggests names ("did you mean").
  *
  * Anyone on the machine may choose a process or cgroup name, and a reader may print it on a terminal. So in every
  * format each byte that is not part of a printable character becomes U+FFFD. Only HELP texts and label values keep a
@@ -36,9 +36,9 @@ size_t utf8_copy_printable(char *to, size_t room, const char *text, size_t size)
 enum escape {
     ESCAPE_TEXT_HELP,        /* Prometheus text format 0.0.4, "Comments, help text, and type information" */
     ESCAPE_OPENMETRICS_HELP, /* OpenMetrics 1.0.0, "escaped-string" */
-    ESCAPE_LABEL,            /* a label value; both exposition formats agree */
+    ESCAPE_LABEL,            /* a label value, which both exposition formats escape alike */
     ESCAPE_JSON,             /* RFC 8259, section 7 */
-    ESCAPE_NOTHING,          /* replaces bytes only */
+    ESCAPE_NOTHING,          /* escapes no character; only unprintable bytes are replaced */
     ESCAPE_XML,              /* the content of elements and of quoted attributes */
 };
 

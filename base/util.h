@@ -60,7 +60,7 @@ static inline int array_grow_(void **array, size_t n, size_t element_size)
 }
 #define array_grow(array, n) array_grow_((void **)(array), (n), sizeof(**(array)))
 
-/* The allocated size in bytes of an array_grow() array that never had more than `n` elements. */
+/* The allocated size, in bytes, of an array that array_grow() has grown to at most `n` elements. */
 static inline size_t array_bytes(size_t n, size_t element_size)
 {
     size_t capacity = n ? 1 : 0;
@@ -72,7 +72,7 @@ static inline size_t array_bytes(size_t n, size_t element_size)
 
 /*
  * Binary search: the first index below `n` for which `before`, an expression in `i`, is false, or `n` if it is true for
- * all. Once `before` is false it must stay false for all later indices.
+ * every index. Once `before` is false for an index, it must be false for all later ones.
  */
 #define array_search(n, i, before)                                                                                     \
     ({                                                                                                                 \

@@ -44,7 +44,7 @@
 #include "base/number.h"
 #include "base/util.h"
 
-#define EVENTS_MAX 5 /* page faults are the last */
+#define EVENTS_MAX 5 /* number of software events; page faults are the last one */
 
 struct bare_groups {
     int *leaders;
@@ -203,7 +203,7 @@ static int reads_main(int argc, char **argv)
 
 /* --- server */
 
-#define MEMORY_PER_CONNECTION ((size_t)16384) /* same as perfcountd; libmicrohttpd clears it for each request */
+#define MEMORY_PER_CONNECTION ((size_t)16384) /* as in perfcountd; libmicrohttpd clears it for each request */
 
 struct bare {
     struct bare_groups groups;
@@ -425,7 +425,7 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        int (*run)(int argc, char **argv); /* takes the arguments after the name */
+        int (*run)(int argc, char **argv); /* gets the arguments after the name of the mode */
     } modes[] = {{"reads", reads_main}, {"server", server_main}, {"threads", threads_main}};
 
     for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(modes); i++)

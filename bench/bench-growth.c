@@ -44,7 +44,7 @@ static const struct curve curves[] = {
     {"events", 8, 0, NO_CGROUPS, 0}, /* x events on eight CPUs */
     {"cgroups", 2, 2, 0, 0},         /* x cgroups, two groups each on two CPUs */
     {"bpf", 64, 3, 0, 16},           /* x cgroups counted by BPF, three groups on 64 CPUs */
-    {"bpf-busy", 64, 3, 0, 1},       /* the same; each cgroup runs on all CPUs in each second */
+    {"bpf-busy", 64, 3, 0, 1},       /* as "bpf", but each cgroup runs on all CPUs in each second */
     {"bpf-cpus", 0, 3, 4000, 16},    /* 4,000 cgroups counted by BPF, three groups on x CPUs */
 };
 
@@ -113,7 +113,7 @@ STEP step_close(struct rig *rig)
     rig->registry = registry_free(rig->registry);
 }
 
-/* A cgroup is created and removed. */
+/* Creates and removes a cgroup. */
 STEP step_churn(struct rig *rig)
 {
     char path[PATH_MAX];
@@ -223,8 +223,8 @@ static size_t count_series(const struct snapshot *snapshot)
 }
 
 /*
- * Returns the shortest time of several runs, of more runs if they are short. The first run is slower, since it
- * allocates what later ones reuse.
+ * Returns the shortest time of several runs; the shorter they are, the more runs there are. The first run is slower,
+ * since it allocates what later ones reuse.
  */
 static double measure_step(void (*step)(struct rig *rig), struct rig *rig, unsigned readings)
 {

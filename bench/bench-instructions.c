@@ -50,12 +50,12 @@ struct bench {
     struct registry *registry;
     struct reload_outcome reload;
     const struct snapshot *snapshot;
-    struct baseline *baseline; /* values of the second last reading */
+    struct baseline *baseline; /* values of the reading before the last one */
     struct buffer out;
     struct made_samples samples;
     sd_event *event;
     struct service service;
-    bool shared; /* requests share the last reading */
+    bool shared; /* requests do not read the counters, but use the last reading */
     struct loop_client *client;
     struct symbols *symbols;
     void *ndjson;
@@ -67,7 +67,7 @@ struct workload {
     const char *name;
     void (*run)(struct bench *bench);
     size_t (*units)(const struct bench *bench);
-    bool output; /* its output is in bench->out */
+    bool output; /* its output is the text in bench->out */
 };
 
 static void must(int r, const char *what)
@@ -208,7 +208,7 @@ static void scrape_json(struct bench *bench)
     scrape(bench, "GET /api/v1/counters" HOST "\r\n");
 }
 
-/* A scrape within min_interval of another one; both share a reading. */
+/* A scrape within min_interval of another one, so that it uses the same reading. */
 static void scrape_shared(struct bench *bench)
 {
     bench->shared = true;
@@ -365,7 +365,7 @@ __attribute__((noinline, used)) static void step_workload(struct bench *bench, c
     bench->sum++;
 }
 
-/* Prints what changes the counts besides the compiler flags, which are in the Makefile. */
+/* Prints what the counts depend on, apart from the compiler flags, which are in the Makefile. */
 static void print_toolchain(void)
 {
     struct utsname name;

@@ -36,7 +36,7 @@ struct bench {
     struct code code;
     uint64_t random;
     char *bytes;
-    size_t size, n; /* bytes and number of the samples */
+    size_t size, n; /* the samples' size in bytes and their number */
     bool ready;
 };
 
@@ -160,7 +160,7 @@ static void run(struct bench *bench, bool known)
 
     void *state = writer_ndjson.begin(&source, &out);
     fill(bench, known);
-    write_all(bench, &source, state, &out); /* requests the symbol tables */
+    write_all(bench, &source, state, &out); /* makes the symboliser read the symbol tables */
     symbols_when_idle(bench->symbols, on_ready, &bench->ready);
     wait_for(bench);
     for (uint64_t start = sys_now(&bench->sys, CLOCK_PROCESS_CPUTIME_ID); spent < TURN_NS;

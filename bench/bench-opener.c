@@ -102,8 +102,8 @@ static _Noreturn void serve(struct sys *sys, struct bench *bench, int socket)
 }
 
 /*
- * Starts a process for one of the two ways. Each needs its own, since the one that uses the opener drops its
- * privileges, as the daemon does. Returns a socket to the process, or -errno.
+ * Starts a process that opens events, either through the opener or directly. Each way needs its own process, since the
+ * one with the opener drops its privileges, as the daemon does. Returns a socket to the process, or -errno.
  */
 static int start(struct bench *bench, bool with_opener)
 {

@@ -37,7 +37,7 @@ static const char groups[] = "collectors:\n"
                              "      - {name: software, events: '{cs,cpu-migrations,minor-faults,major-faults}'}\n";
 #define SERIES_PER_CPU 18
 
-/* --- fake system calls; all they remember is the number of events in the group of each descriptor */
+/* --- simulated system calls; their only state is the number of events in the group of each descriptor */
 
 static struct {
     uint8_t *members;
@@ -72,7 +72,7 @@ static int close_event(struct sys *sys, int fd)
     return 0;
 }
 
-/* Unrelated values, as large as those of a machine that has been up for a day. */
+/* Returns pseudo-random values, which are as large as counts after a day of uptime. */
 static uint64_t random_of(uint64_t seed)
 {
     seed = (seed + 1) * UINT64_C(6364136223846793005);
@@ -211,7 +211,7 @@ static void measure_all(const struct snapshot *snapshot, double bytes_per_series
     struct figure gzip = {.name = "text, gzip", .write = write_gzip, .seconds = 1e9};
     struct figure *const all[] = {&text, &openmetrics, &json, &gzip};
 
-    /* The three alternate, so that other load on the machine affects all of them alike. */
+    /* The formats alternate, so that other load on the machine affects all of them alike. */
     for (size_t i = 0; i < ROUNDS * ARRAY_SIZE(all); i++)
         measure(all[i % ARRAY_SIZE(all)], snapshot);
     double allocations_most = (double)MAX(MAX(text.allocations, openmetrics.allocations), json.allocations);

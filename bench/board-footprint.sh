@@ -7,7 +7,7 @@
 footprint_limit=1900 # KiB of anonymous memory
 
 # Runs on the board: prints a line for each process with its name and its resident and anonymous KiB.
-# shellcheck disable=SC2016 # the board expands it
+# shellcheck disable=SC2016 # the shell of the board expands the variables
 footprint_memory='pid=$(cat /tmp/daemon.pid)
     for i in 1 2 3 4 5 6 7 8 9 10; do
         wget -q -O /dev/null http://127.0.0.1:10298/metrics
@@ -50,7 +50,7 @@ test_footprint() {
 
 # pack_vmagent: makes an archive for the board with vmagent, the libraries that the board lacks, and a scrape
 # configuration. Its remote write URL cannot be reached, so vmagent also queues samples.
-# shellcheck disable=SC2034,SC2154 # variables of board.sh
+# shellcheck disable=SC2034,SC2154 # board.sh uses or sets these variables
 pack_vmagent() {
     local agent=$VM_CACHE/vmagent files=$scratch/vmagent
     if [ ! -e "$agent/usr/bin/vmagent" ]; then

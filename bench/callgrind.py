@@ -16,8 +16,9 @@ NO_STRINGS = {
     "GLIBC_TUNABLES": ":".join("glibc.cpu.x86_%s_threshold=%#x" % (name, NEVER) for name in (
         "rep_movsb", "rep_stosb", "non_temporal")),
 }
-# Merges freed chunks at once. By default glibc's free() merges small chunks only when more than 64 KiB is freed
-# (FASTBIN_CONSOLIDATION_THRESHOLD in malloc.c of 2.36), which would add a step to the growth curve of closing.
+# This tunable makes free() merge freed chunks at once. By default glibc's free() merges small chunks only when more
+# than 64 KiB is freed (FASTBIN_CONSOLIDATION_THRESHOLD in malloc.c of 2.36), which would add a step to the growth curve
+# of closing.
 NO_STEPS = {"GLIBC_TUNABLES": "glibc.malloc.mxfast=0"}
 
 
@@ -34,8 +35,8 @@ def costs(command, functions, environment=None):
     Returns the output of a command, and (function, instructions) for each call of these functions, in order. callgrind
     writes a dump before and after each call; the difference is the cost of the call.
 
-    The command is started by name in its own directory, so that the length of its path changes nothing, with
-    ENVIRONMENT and the given variables.
+    The command runs in its own directory and is started by its name, so that the length of its path does not change the
+    counts. Its environment consists of ENVIRONMENT and the given variables.
     """
     valgrind = shutil.which("valgrind")
     where, program = os.path.split(os.path.realpath(command[0]))

@@ -18,14 +18,15 @@ DELAYS = (0, 1, 2, 5)  # ms from mkdir(2) to the start of the process
 
 
 def first_counted(faults, times, counted):
-    """The time in ms from mkdir(2) to the first page touch that was counted."""
+    """Returns the time in ms from mkdir(2) to the first page touch that was counted."""
     own = faults - len(times)  # page faults of the process before it touches the pages
     at = max(0, faults - counted - own)
     return times[at] / 1000 if counted > 0 and at < len(times) else float("inf")
 
 
 def figures(caused, counted):
-    """By directory of each cgroup: its page faults with the time of each page touch, and the counted page faults."""
+    """Summarises cgroups. `caused` has the page faults of each cgroup and the time of each page touch, and `counted`
+    has the counted page faults, both by directory."""
     pairs = [(counted.get(name, 0), *of_one) for name, of_one in caused.items()]
     firsts = [first_counted(faults, times, value) for value, faults, times in pairs]
     total = sum(faults for _, faults, _ in pairs)
@@ -42,7 +43,7 @@ def text(title, of):
 
 
 def counted_by_daemon(arguments):
-    """Page faults by directory, including the parent."""
+    """Returns the counted page faults of all cgroups by directory, including the parent cgroup."""
     query = "/api/v1/counters?collector=cgroup&event=minor_faults"
     with urllib.request.urlopen(arguments.url + query) as answer:
         counters = json.load(answer)["counters"]
@@ -50,7 +51,8 @@ def counted_by_daemon(arguments):
 
 
 def caused_in(arguments, places, delay):
-    """The figures of the cgroups of one delay, which are made in alternating directories."""
+    """Creates cgroups with this delay, alternately in the given directories. Returns the page faults of each cgroup and
+    the time of each page touch, by directory."""
     command = [arguments.program, "work", str(arguments.cgroups), str(1000 * delay), str(arguments.pages), *places]
     lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     return {name: (int(faults), [int(at) for at in times]) for name, faults, *times in map(str.split, lines)}
@@ -61,7 +63,7 @@ def in_place(caused, place):
 
 
 def measure(arguments, daemon, bare):
-    """The figures by title, and the sum of the page faults in the daemon's directory."""
+    """Returns the summary for each delay, by title, and the sum of the page faults in the daemon's directory."""
     rows, total, compared = {}, 0, {}
     counter = subprocess.Popen([arguments.program, "count", bare], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)

@@ -53,12 +53,12 @@ class Daemon(peers.Perfcountd):
             sys.exit("%d cgroups are counted by %s, expected %d" % (self.watched(), self.engine, number))
 
     def mapped(self):
-        """KiB that the maps of the BPF program take in the kernel."""
+        """Returns the memory of the BPF program's maps in the kernel, in KiB."""
         with open("/proc/%d/smaps" % self.processes.roots[0]) as smaps:
             return sum(int(size) for size in re.findall(r"bpf-map\nSize: +(\d+) kB", smaps.read()))
 
     def cpu_of(self, scrapes, headers=b""):
-        """The daemon's CPU time and the wall time of a scrape, in microseconds."""
+        """Returns the daemon's CPU time and the wall time of a scrape, in microseconds."""
         cpu, wall = self.processes.cpu(), time.monotonic()
         for _ in range(scrapes):
             self.client.get(headers)
@@ -66,12 +66,13 @@ class Daemon(peers.Perfcountd):
 
 
 def pattern_of(cgroups, number):
-    """A glob that matches this number of cgroups."""
+    """Returns a glob that matches this number of cgroups."""
     return cgroups.below + {0: "/none", 10: "/b00?", 100: "/b0??", 250: "/b*"}[number]
 
 
 def measure_bpf(table, daemon, build, directory):
-    """`daemon` counts 250 cgroups with perf. The two alternate, so that other load affects both alike."""
+    """`daemon` counts 250 cgroups with perf. Scrapes and bare reads alternate, so that other load affects both
+    alike."""
     rounds, scrapes = (40, 20)
     figures = {"perf": [], "bpf": []}
     with contextlib.ExitStack() as stack:
@@ -154,7 +155,8 @@ def successful_scrapes(port):
 
 
 def measure_response(table, daemon, directory):
-    """Response times from the first byte of the request to the last one of the answer; a request every 50 ms."""
+    """Measures response times, from the first byte of a request to the last byte of the answer, with a request every 50
+    ms."""
     seconds = 60
     try:
         peers.find(TOOLS, "prometheus", "usr/bin/prometheus")
@@ -185,7 +187,7 @@ def measure_response(table, daemon, directory):
 
 
 def measure_cost(cgroups, daemons):
-    """Rounds of all numbers of cgroups in random order; each is compared with zero cgroups in the same round."""
+    """Measures each number of cgroups in rounds, in random order, and compares it with no cgroups in the same round."""
     rounds, loops = (15, 100000)
     if not shutil.which("perf"):
         print("not measured: the cost to the machine, since perf is not installed")

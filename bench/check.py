@@ -2,9 +2,9 @@
 """Compares the cost of fixed workloads with their cost at the last release, and fails if one costs over 5 % more.
 
 Costs are bytes and instructions, which callgrind counts reproducibly. Ratios compare the costs of two units of work.
-The baseline file has one figure per line, and names the toolchain that it was measured with. With another compiler, C
-library or processor the counts differ, so instructions are then printed but not checked; ratios and bytes are checked
-with a larger tolerance. A figure close to its bound is named and does not fail.
+The baseline file has one figure per line, and names the toolchain with which the figures were measured. With another
+compiler, C library or processor the counts differ, so instructions are then printed but not checked; ratios and bytes
+are checked with a larger tolerance. A figure close to its bound is reported, but is no failure.
 
 A figure that rises by more than 2 % from one baseline to the next needs a reason in the fourth column; without one the
 baseline is not written. Each new baseline drops the reasons of the previous one.
@@ -17,9 +17,9 @@ import callgrind
 import lib
 
 TOLERANCE = 0.05
-LOOSE = 0.25  # tolerance for bytes and ratios with another toolchain
-NEAR = 0.02  # distance to the bound at which a figure is named
-EXPLAINED = 0.02  # a rise above this needs a reason
+LOOSE = 0.25  # tolerance of bytes and ratios that another toolchain produced
+NEAR = 0.02  # a figure closer to its bound than this is reported
+EXPLAINED = 0.02  # a figure that rises by more than this needs a reason
 STEP = "step_workload"
 # Ratios of the costs per unit of work.
 RATIOS = (
@@ -37,7 +37,7 @@ HEAD = """\
 
 
 def compiler_flags(build):
-    """The compiler flags of the Makefile that change the generated code, without warnings and path mappings."""
+    """Returns the compiler flags of the Makefile that change the generated code: no warnings, no path mappings."""
     with open(os.path.join(build, "Makefile")) as makefile:
         text = makefile.read()
     flags = []
@@ -48,7 +48,7 @@ def compiler_flags(build):
 
 
 def count(build):
-    """The toolchain, and {(name, kind): figure}."""
+    """Runs the workloads. Returns the toolchain, and {(name, kind): figure}."""
     flags = compiler_flags(build)
     if any("sanitize" in flag for flag in flags):
         lib.skip("this is a build with sanitizers, whose instructions callgrind cannot count")
@@ -114,7 +114,7 @@ def load(path):
 
 
 def unexplained(before, figures, reasons, same):
-    """The figures that rose without a reason. Instructions of another toolchain are not compared."""
+    """Returns the figures that rose without a reason. Instructions of another toolchain are not compared."""
     return [key for key, figure in figures.items() if key in before and key not in reasons and
             (same or key[1] == "bytes") and figure > before[key] * (1 + EXPLAINED)]
 
@@ -151,7 +151,8 @@ def update(path, now, words):
 
 
 def judge(kind, before, now, same):
-    """ok, BETTER, NEAR with the distance to the bound, or REGRESSED; otherwise why the figure is not checked."""
+    """Returns ok, BETTER, NEAR with the distance to the bound, or REGRESSED; or the reason why the figure is not
+    checked."""
     if before is None:
         return "new, not in the baseline"
     if now is None:
@@ -168,7 +169,7 @@ def judge(kind, before, now, same):
 
 
 def compare(baseline, figures, same):
-    """(name, kind, before, now, verdict) of each figure in the baseline or in the new measurement."""
+    """Returns (name, kind, before, now, verdict) for each figure in the baseline or in the new measurement."""
     keys = list(figures) + [key for key in baseline if key not in figures]
     return [key + (baseline.get(key), figures.get(key), judge(key[1], baseline.get(key), figures.get(key), same))
             for key in keys]

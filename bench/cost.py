@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Measures the cost to the measured machine: the CPU time of a workload while one contestant counts, and while none does.
+Measures how much perfcountd and its peers (the contestants) slow down the machine that they measure: the CPU time of a
+workload while one contestant counts, and while none does.
 Each contestant is started for its turn and exits before the next one, since the events of a process that is merely
 stopped keep counting in the kernel.
 """
@@ -19,7 +20,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 @contextlib.contextmanager
 def scraped(server):
-    """Calls a function each second while the context is entered."""
+    """Scrapes the server each second while the context is active."""
     done = threading.Event()
 
     def scrape():
@@ -45,7 +46,7 @@ def printing(periodic):
 
 
 def watchers(bench, cgroups):
-    """The contestants that can count during the workloads."""
+    """Functions that start each contestant that is available on this machine."""
     own = {
         "off": contextlib.nullcontext,
         "perfcountd, a group for each CPU": lambda: scraped(peers.Perfcountd(
@@ -79,7 +80,7 @@ class Compile:
             makefile.write(self.FLAGS + "all: %s\n" % " ".join(map(os.path.basename, self.objects)))
 
     def milliseconds(self, cgroups):
-        """The CPU time in seconds. Fails unless every object file exists afterwards and contains code."""
+        """Returns the CPU time in milliseconds. Fails unless every object file exists afterwards and contains code."""
         seconds, _ = lib.work(cgroups, ["make", "-s", "-C", self.directory])
         for file in self.objects:
             with open(file, "rb") as code:
@@ -90,7 +91,7 @@ class Compile:
 
 
 def works(bench, cgroups):
-    """The workloads: a function for each, which returns its CPU time."""
+    """Returns a function for each workload, which runs it and returns its CPU time."""
     cpu = max(os.sched_getaffinity(0))
     sources = Compile(bench.build, bench.directory)
     memcpy = ["perf", "bench", "mem", "memcpy", "-s", "64MB", "-l", "8", "-f", "default"]
@@ -102,7 +103,7 @@ def works(bench, cgroups):
 
 
 def measure(bench, on, work):
-    """Returns {workload: {contestant: figures}}, and the processes that counted although no contestant did."""
+    """Returns {workload: {contestant: figures}}, and the processes that counted while no contestant was running."""
     figures = {name: {watcher: [] for watcher in on} for name in work}
     strangers = set()
     for _ in range(bench.scale.cost_rounds):
@@ -131,9 +132,9 @@ def print_cost(bench, table):
 
 
 def print_figures_of_cost(table, figures):
-    table.heading("Cost to the measured machine: CPU time of its work, with somebody counting and without.\n"
-                  "Here the columns are with and without, and the ratio is of those. Each counts alone, and is asked\n"
-                  "each second.")
+    table.heading("Cost to the measured machine: CPU time of a workload while a program counts, and while none does.\n"
+                  "The columns are the CPU time with and without the program. One program counts at a time, and is\n"
+                  "scraped once a second.")
     for name, by_watcher in figures.items():
         print(name)
         off = by_watcher.pop("off")

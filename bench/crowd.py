@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with many symbols for the sampler to sample: generated ones, and large ones of this machine."""
+"""Programs with many symbols, which the sampler must resolve: generated ones, and large ones of this machine."""
 import os
 import shutil
 import subprocess
@@ -15,7 +15,8 @@ int main(void)
             functions[(uint64_t)n * %d >> 32]();
 }
 """
-# Functions of each generated program: the symbol table of the first fits entirely, that of the last does not fit.
+# The number of functions in each generated program. The symbol table of the smallest one fits into the memory limit of
+# the sampler; that of the largest one does not.
 SIZES = [5000, 10000, 20000, 30000, 50000, 80000, 120000, 300000]
 # Short-lived programs that are large or use large libraries.
 INSTALLED = ["clang --version", "clang-14 --version", "node --version", "qemu-system-aarch64 --version", "gdb --version",
@@ -25,7 +26,7 @@ INSTALLED = ["clang --version", "clang-14 --version", "node --version", "qemu-sy
 
 
 def make_program(directory, number, size):
-    """Builds an executable. Its functions have one or two mnemonics that x86 and arm64 share."""
+    """Builds an executable. Its functions use only the instructions nop and ret, which x86 and arm64 share."""
     names = ["namespace_%d_of_the_crowd_with_a_long_name_as_templates_have_%d" % (number, i) for i in range(size)]
     path = os.path.join(directory, "crowd%d" % number)
     with open(path + ".s", "w") as source:
@@ -42,7 +43,7 @@ def make_program(directory, number, size):
 
 
 def commands(directory, cpus):
-    """Starts a shell for each CPU, which keeps running the programs in turn, each for some tenths of a second."""
+    """Returns a shell command for each CPU, which keeps running the programs in turn, each for at most two seconds."""
     made = [make_program(directory, number, size) for number, size in enumerate(SIZES)]
     installed = [command for command in INSTALLED if shutil.which(command.split()[0])]
     lines = ["timeout 0.3 " + program for program in made] + ["timeout 2 " + command for command in installed]

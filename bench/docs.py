@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True  # the source tree may be read-only
 import table  # noqa: E402
 
 PERFORMANCE = "doc/performance.md"
-# For each benchmark, the document that --write-docs updates, and the mark of the part to replace.
+# For each benchmark: the document that --write-docs updates, and the mark around the part to replace.
 WRITTEN = {
     "scrapes": (PERFORMANCE, "make bench"),
     "cgroup": ("doc/cgroups.md", "make bench-cgroup"),
@@ -25,7 +25,7 @@ WRITTEN = {
 }
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 SERIES = " of 100,000 series"
-# Names for figures that are not clear without the heading of their table.
+# Longer names for figures whose names are unclear without the heading of their table.
 WORDS = {
     "beyond one read for each of N groups": "system calls of a scrape, beyond one read for each group",
     "text, ms": "text" + SERIES + ", ms",
@@ -39,7 +39,7 @@ ROW = re.compile(r"^    (    )?(of )?(\S.{0,51}?)  +(.*)$")
 
 
 def parse(text):
-    """Returns {figure: row} of a printed table; figures are named as in bounds.tsv."""
+    """Parses a printed table. Returns {figure: row}; figures have the same names as in bounds.tsv."""
     rows, head = {}, ""
     for line in text.splitlines():
         match = ROW.match(line)
@@ -120,7 +120,7 @@ def printed_in(text):
 
 
 def derive(texts):
-    """Returns the documents with everything that is generated from the printed table."""
+    """Returns the documents with the figures of the printed table filled in."""
     rows = parse(printed_in(texts[PERFORMANCE]))
     performance = replaced(texts[PERFORMANCE], "bounds", all_verdicts(rows), PERFORMANCE)
     readme, count = re.subn(r"^\| CPU time of a scrape \|.*\n", lambda _: peers_row(rows), texts["README.md"], count=1,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fleet on this machine: many daemons, each on a board that is simulated (simulated-board.c), and one VictoriaMetrics that
-scrapes them. What scrapes and boards cost, what is stored, how fast the dashboard Fleet answers, which board the rules
-name, and whether an upgrade loses a scrape.
+"""Measures a fleet on this machine: many daemons on simulated boards (simulated-board.c), and one VictoriaMetrics that
+scrapes them. Measures the cost of scrapes and daemons, the size of the stored samples, and the time of the queries of
+the dashboard Fleet, and checks that the rules find the slow board and that an upgrade loses no scrape.
 """
 import glob
 import json
@@ -25,13 +25,14 @@ from promql import panels_of, replaced  # noqa: E402
 
 INTERVAL = 5  # seconds between scrapes
 SLOW = 7  # the board that is slow on purpose
-IPC, SLOW_IPC = 110, 60  # per 100 cycles
-PER_USER = 60  # a user may have 128 inotify instances (fs.inotify.max_user_instances)
+IPC, SLOW_IPC = 110, 60  # instructions per 100 cycles
+PER_USER = 60  # daemons per user, who may have 128 inotify instances (fs.inotify.max_user_instances)
 FIRST_USER = 40000
 UPGRADED = 20
 
 class Board:
-    """Its socket is this program's, as a socket unit's is systemd's: a new daemon takes over what the old one left."""
+    """A simulated board. This program keeps the listening socket, as systemd does for a socket unit, so that a new
+    daemon takes over the connections that wait in it."""
 
     def __init__(self, number, program):
         self.name = "board%03d" % number
@@ -50,7 +51,7 @@ class Board:
             env={**os.environ, "LISTEN_FDS": "1", "SIMULATED_IPC": str(self.ipc)}, pass_fds=(self.listener.fileno(),))
 
     def upgrade(self):
-        """As systemd restarts a service: the old one ends, then the new one starts."""
+        """Restarts the daemon as systemd does: the old process ends before the new one starts."""
         self.process.terminate()
         self.process.wait()
         self.start()
@@ -124,7 +125,7 @@ class Engine:
 
 
 def measure_panels(table, engine, seconds):
-    """Each query of the dashboard over all that was stored, as Grafana asks with all variables at All."""
+    """Runs each query of the dashboard over the whole measurement, as Grafana does if all variables are set to All."""
     with open(os.path.join(ROOT, "contrib", "grafana", "fleet.json")) as file:
         dashboard = json.load(file)
     values = {variable["name"]: variable.get("allValue") or ".+" for variable in dashboard["templating"]["list"]}

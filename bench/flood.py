@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flood.py HOST PORT KIND PASSWORD ROUNDS SECONDS [CA]: measures the scrapes of a legitimate client with and without
-a flood of other connections.
+"""flood.py HOST PORT KIND PASSWORD ROUNDS SECONDS [CA]: measures the times of a legitimate client's scrapes, with and
+without a flood of other connections.
 
 KIND is events, refused (no password), wrong (wrong passwords), silent or drip (one byte per second). PASSWORD is that
 of the user alice, or empty if no password is needed. With CA, connections use TLS; the kinds silent and drip then never
 complete the handshake. Rounds with and without the flood alternate, so that other load on the machine affects both.
 
 The flood stands for other machines, so it comes from processes with the lowest priority: 128 connections from each of
-four addresses; a connection is opened again as soon as it is answered or closed. The legitimate client requests from
-127.0.0.1 and, with a password, from 127.0.0.9, over new connections and over kept ones. A flood lasts longer than
-SECONDS if the machine is too busy for 400 connections in that time. Prints a line per figure: NAME VALUE.
+four addresses; a connection is opened again as soon as it is answered or closed. The legitimate client sends its
+requests from 127.0.0.1 and, with a password, from 127.0.0.9, over new connections and over kept ones. A flood lasts
+longer than SECONDS if the machine is too busy for 400 connections in that time. Prints a line per figure: NAME VALUE.
 """
 import base64
 import http.client
@@ -25,7 +25,7 @@ host, port, kind, password = sys.argv[1], int(sys.argv[2]), *sys.argv[3:5]
 rounds, seconds = int(sys.argv[5]), float(sys.argv[6])
 context = ssl.create_default_context(cafile=sys.argv[7]) if len(sys.argv) > 7 else None
 ADDRESSES, EACH = ["127.0.1.%d" % (i + 1) for i in range(4)], 128
-ENOUGH, PATIENCE = 400, 60  # connections that a flood needs, and the seconds to wait for them
+ENOUGH, PATIENCE = 400, 60  # least number of connections in a flood, and the longest time to wait for them in seconds
 
 
 def credential(text):
@@ -33,7 +33,7 @@ def credential(text):
 
 
 class Attacker:
-    """The connections from one address."""
+    """The connections of the flood from one address."""
 
     def __init__(self, address, answers, opened):
         self.address, self.answers, self.opened = address, answers, opened
@@ -143,7 +143,8 @@ class Scraper:
         self.client = None
 
     def scrape(self):
-        """Returns the time of a scrape. If a kept connection was closed meanwhile, retries once, as all clients do."""
+        """Returns the time of a scrape. Retries once if the server has closed the kept connection, as all clients
+        do."""
         start, was_kept = time.monotonic(), self.client is not None
         try:
             good = self.once()

@@ -21,12 +21,13 @@ import peers
 
 LINEAR = 1.1  # the largest exponent that counts as linear
 CONSTANT = 0.1
-SHARED_RATIO = 1.2  # readings for 64 clients, relative to those for one
+SHARED_RATIO = 1.2  # limit of the readings with 64 clients, as a ratio to those with one client
 BYTES_PER_SERIES = 400
-# Limits for the largest simulated machine whose cgroups are counted by BPF: a reading without rendering, and memory.
+# Limits for the largest simulated machine whose cgroups are counted by BPF: the time of a reading without rendering,
+# and memory.
 BPF_US = 20000
 BPF_BYTES_PER_CGROUP_AND_CPU = 300
-# Limit for the creation and removal of one cgroup: it must cause next to no work for the others.
+# Limit for the time to create and remove one cgroup, which must cause almost no work for the others.
 CHURN_US = 1000
 ROUNDS = 3
 STEPS = ("reading", "open", "reload", "close")
@@ -169,7 +170,7 @@ def reads(daemon):
 
 
 def pattern_of(below, number):
-    """Returns a glob for the first `number` cgroups; `number` is a power of ten or three times one."""
+    """Returns a glob for the first `number` cgroups. This number must be 10**n or 3 * 10**n."""
     tens = int(math.log10(number)) if number else 0
     if number == 0:
         return below + "/none"
@@ -218,7 +219,8 @@ def cgroup_point(daemon, below, x, rounds):
 # --- clients
 
 def scrape_together(daemon, number, seconds):
-    """Clients scrape without pause. Returns the number of scrapes and of read(2) calls, and the CPU seconds."""
+    """Runs clients that scrape without pause. Returns the number of scrapes and of read(2) calls, and the CPU time in
+    seconds."""
     clients = [lib.Client(daemon.port) for _ in range(number)]
     scrapes = 0
     with selectors.DefaultSelector() as selector:

@@ -32,7 +32,8 @@ class Client:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def get(self, headers=b"", path=None):
-        """Returns the size of the body as sent. A server may close an idle connection (RFC 9112, 9.5): then retries."""
+        """Returns the size of the body as sent. Retries if the server has closed the idle connection, which it may (RFC
+        9112, 9.5)."""
         try:
             return self.ask(headers, path)
         except (Closed, ConnectionResetError, BrokenPipeError) as reason:
@@ -107,7 +108,7 @@ class Processes:
         """CPU time in seconds, by the CPU-time clock of each process (clock_getcpuclockid(3))."""
         total = 0.0
         for pid in self.pids():
-            with contextlib.suppress(OSError):  # a child that has just ended
+            with contextlib.suppress(OSError):  # the child has just ended
                 total += time.clock_gettime((~pid << 3) | 2)
         return total
 
@@ -115,7 +116,7 @@ class Processes:
         """Memory of each process in MB, by a key of smaps_rollup."""
         figures = []
         for pid in self.pids():
-            with contextlib.suppress(OSError), open("/proc/%d/smaps_rollup" % pid) as rollup:  # it may have just ended
+            with contextlib.suppress(OSError), open("/proc/%d/smaps_rollup" % pid) as rollup:  # process may have ended
                 figures.append(int(re.search(r"^%s: *(\d+) kB" % key, rollup.read(), re.M)[1]) / 1024)
         return figures
 
@@ -126,7 +127,7 @@ class Processes:
         return sum(perf_events(pid) for pid in self.pids())
 
     def wakeups(self):
-        """Voluntary context switches of all threads."""
+        """Returns the number of voluntary context switches of all threads."""
         total = 0
         for pid in self.pids():
             for task in os.listdir("/proc/%d/task" % pid):
@@ -135,13 +136,13 @@ class Processes:
         return total
 
     def system_calls(self, action):
-        """System calls of the processes during the action, counted by strace."""
+        """Returns the number of system calls that the processes make during the action, counted by strace."""
         with tempfile.NamedTemporaryFile("r") as trace:
             strace = subprocess.Popen(["strace", "-f", "-c", "-U", "calls,name", "-o", trace.name] +
                                       [word for pid in self.pids() for word in ("-p", str(pid))],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             for _ in self.pids():
-                strace.stderr.readline()  # "Process N attached"
+                strace.stderr.readline()  # waits for strace's messages "Process N attached"
             time.sleep(0.3)
             action()
             strace.send_signal(signal.SIGTERM)
@@ -174,7 +175,7 @@ def end(process):
 
 
 def wait_for_end(pids):
-    """Ensures that no process of a contestant is left to count during the next contestant's turn."""
+    """Waits until all processes of a contestant have exited, so that none counts during the next contestant's turn."""
     deadline = time.monotonic() + 10
     while any(os.path.exists("/proc/%d" % pid) for pid in pids):
         if time.monotonic() > deadline:
@@ -231,7 +232,7 @@ class Cgroups:
                     break
                 except FileNotFoundError:
                     break
-                except OSError:  # a process that has just ended
+                except OSError:  # the process has just ended
                     time.sleep(0.02)
 
 
@@ -278,7 +279,7 @@ def work(cgroups, command, cpu=None, second_for_child=False):
 
 def sched_pipe(cgroups, loops, cpu):
     """
-    Runs `perf bench sched pipe` with its two processes in two cgroups on one CPU. Returns the wall time and the CPU
+    Runs `perf bench sched pipe` with its two processes in two cgroups on one CPU. Returns the elapsed time and the CPU
     time per operation, in microseconds.
     """
     seconds, output = work(cgroups, ["perf", "bench", "sched", "pipe", "-l", str(loops)], cpu, second_for_child=True)

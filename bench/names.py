@@ -25,7 +25,8 @@ collectors:
   self: {enabled: false}
   cgroup: {include: ["%s/*"], groups: [{name: bench, events: "{context-switches,minor-faults}"}]}
 """
-# Links of the kubelet exist or not; state files of this machine's container runtimes are never read.
+# Runs a command with private directories: /var/log is the first argument, with or without links of the kubelet;
+# /var/lib and /run are the second one, so that state files of this machine's container runtimes are never read.
 PRIVATE = ['unshare', '--mount', '--propagation', 'private', 'sh', '-e', '-c',
            'mount --bind "$0" /var/log; mount --bind "$1" /var/lib; mount --bind "$1" /run; shift; exec "$@"']
 
@@ -122,6 +123,6 @@ def measure(arguments, table):
         table.compare("a scrape of named containers, of the ids alone", with_names,
                       scrape_instructions(arguments.build, 0, cgroups))
         if arguments.before:
-            # The earlier program has no names to wait for.
+            # The earlier program may not know names, so this does not wait for them.
             table.compare("a scrape of named containers, of the program before", with_names,
                           scrape_instructions(arguments.before, 0, cgroups))

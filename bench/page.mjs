@@ -30,7 +30,7 @@ async function worker(tab) {
     };
 }
 
-// Runs in the page: records when a measured number is drawn. CPU numbers do not count, since they are names.
+// Runs in the page: records when a measured number is drawn. CPU numbers are ignored, since they are not measured.
 function watchNumbers() {
     const places = "main .value, main td, main .cell span, main .legend b";
 
@@ -75,7 +75,7 @@ async function firstViews(session) {
 async function opened(session) {
     for (const view of views)
         await session.see(`#${view}`, async () => {
-            await rest(1000); // until the page has loaded
+            await rest(1000); // waits until the page has loaded
             say({ begin: view });
             await rest(ms);
             say({ end: view });
@@ -93,7 +93,7 @@ async function hidden(session) {
         tabs.push(tab);
     }
     await tabs.at(-1).hide();
-    await rest(300); // until earlier requests are aborted
+    await rest(300); // waits until earlier requests are aborted
     const since = performance.now();
     await rest(ms);
     say({ figure: "hidden", value: tabs.reduce((sum, tab) => sum + tab.asked(/./, since).length, 0) });
@@ -147,7 +147,7 @@ async function build(wanted) {
     for (let i = 0; i < stacks; i++)
         tree.add(Array.from({ length: depth }, (_, k) =>
             frame(k < 6 ? `outer_${k}_${i >> (8 - k)}` : `function_${(i * 31 + k * 17) % 997}`)), 1);
-    for (let i = 0; large.size < 200000; i++) // the worst case for the layout: all frames in one row
+    for (let i = 0; large.size < 200000; i++) // all frames in one row, which is the worst case for the layout
         large.add([frame("main"), frame(`function_${i}`)], 1);
     window.layOut = () => new Layout().lay(large.root, { from: 0, to: 1 }, 1280);
     document.getElementById("main").before(box);

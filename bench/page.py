@@ -17,10 +17,10 @@ import peers
 
 METHOD = """\
 A headless Chromium without a graphics processor draws the page of a daemon with its default configuration and the
-sampler enabled. "Work" is CPU time: of the daemon's processes by their clocks, of the browser that of the page's main
-thread (scripts, layout, painting), with an empty cache. The daemon's CPU time with a view open for %g s stands beside
-that of a scrape a second, compressed, over one connection. Frames are those of %d zooms; the load of the machine was
-%.2g before.
+sampler enabled. "Work" is CPU time: of all processes of the daemon, and of the page's main thread in the browser
+(scripts, layout, painting), whose cache is empty. Each view is open for %g s; the daemon's CPU time meanwhile is
+compared with that of one compressed scrape per second over one connection. The frames of the flame graph are measured
+in %d zooms. The load average of the machine before the measurement was %.2g.
 """
 SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 CONFIG = "sampler: {enabled: true, allow: everybody}\nweb: {local_operators: true}\n"
@@ -34,7 +34,7 @@ def asset_names():
 
 
 def bytes_on_the_wire(port):
-    """The bytes of all files that the page can load, including the response headers."""
+    """Returns the bytes of all files that the page can load, and of their response headers."""
     bodies = heads = 0
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     for path in asset_names():
@@ -50,7 +50,7 @@ def bytes_on_the_wire(port):
 
 
 def scrape_each_second(daemon, seconds):
-    """The daemon's CPU time per second, in seconds."""
+    """Scrapes the daemon once a second. Returns its CPU time per second, in seconds."""
     client = lib.Client(daemon.port)
     client.get(lib.GZIP)
     cpu, begin = daemon.processes.cpu(), time.monotonic()
@@ -92,7 +92,8 @@ class Browser:
 
 
     def first(self, name, figure):
-        """The median time until the first number is shown, in milliseconds; kind: "wall", "main" or "daemon"."""
+        """Returns the median until the first number is shown, in milliseconds. `figure` is "wall" for the elapsed time,
+        "main" for the CPU time of the browser's main thread, "daemon" for that of the daemon."""
         return statistics.median(one[figure] for one in self.firsts[name])
 
 

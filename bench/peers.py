@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers that are compared. Each is started so that it counts the same software events on every CPU."""
+"""The servers that perfcountd is compared with. Each counts the same software events on every CPU."""
 import glob
 import os
 import re
@@ -69,7 +69,8 @@ class Server:
         self.refuses = False  # wrk
 
     def warm_up(self, scrapes):
-        """Sets the scrapes per round, at most this many, so that a slow server does not hold up the rounds."""
+        """Sets the number of scrapes per round, at most to this number, so that a slow server does not delay the
+        rounds."""
         begin = time.monotonic()
         count = 0
         while count < scrapes or time.monotonic() < begin + 0.2:
@@ -100,7 +101,7 @@ class Server:
         self.rounds.setdefault("requests", []).append(float(re.search(r"Requests/sec: *([\d.]+)", output)[1]))
 
     def try_requests(self, seconds):
-        """Like measure_requests(). Once wrk has failed with a peer, the peer is named and no longer measured."""
+        """Like measure_requests(). If wrk fails with a peer, this is reported, and the peer is no longer measured."""
         if self.refuses:
             return
         try:
@@ -111,7 +112,7 @@ class Server:
             print("not compared: requests per second of %s, since wrk fails with it twice: %s" % (self.name, words[-1]))
 
     def measure_calls(self):
-        """The system calls per scrape."""
+        """Returns the system calls per scrape."""
         def scrape():
             for _ in range(self.batch):
                 self.client.get()
@@ -150,7 +151,7 @@ class Perfcountd(Server):
             response.read()
 
     def watched(self):
-        """The number of counted cgroups."""
+        """Returns the number of counted cgroups."""
         found = re.search(r'^perfcountd_cgroups\{state="watched"\} (\d+)', self.client.page(), re.M)
         return int(found[1]) if found else 0
 
@@ -166,14 +167,14 @@ class BarePage(Server):
 
 
 class BareReads:
-    """bench/bare, which only reads the same groups, or only copies as many bytes."""
+    """bench/bare, which only reads the same groups, or only copies a number of bytes."""
 
     def __init__(self, build, n_events=N_EVENTS, cgroups=()):
         self.process = subprocess.Popen([os.path.join(build, "bench", "bare"), "reads", str(n_events), *cgroups],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, line):
-        """The CPU time and the wall time of a round, in microseconds."""
+        """Returns the CPU time and the wall time of a round, in microseconds."""
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
@@ -327,6 +328,6 @@ def absent(reason):
 
 
 def subtree(file):
-    """The names in a file of PCP's metric namespace, without its root."""
+    """Returns the names in a file of PCP's metric namespace, without the root."""
     with open(file) as text:
         return re.sub(r"^root \{.*?^\}", "", text.read(), flags=re.M | re.S)

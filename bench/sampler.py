@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sampling costs: decoding and writing alone, a live stream with scrapes beside it, the CPU time beside that of
-perf, the memory while programs start and end, and that nothing is paid while nobody listens.
+"""Measures the cost of sampling: decoding and writing alone, a live stream during scrapes, the CPU time compared with
+perf, the memory while programs start and end, and the cost while no client samples, which must be zero.
 """
 import collections
 import contextlib
@@ -28,7 +28,7 @@ collectors:
 sampler: {enabled: true, allow: local, event: cpu-clock}
 """
 FREQUENCY = 4000
-# A program for each CPU, with some callers to walk through.
+# A program that spins in nested functions, so that its samples have callchains; it runs on each CPU.
 SPIN = """
 #include <stdlib.h>
 int leaf(int n) { for (volatile int i = 0; i < 1000; i++) n += i; return n + 1; }
@@ -44,14 +44,15 @@ Memory = collections.namedtuple("Memory", ("daemon", "others", "tables"))
 
 
 def rollup(pid, key):
-    """Bytes, of pages that others share the part that is this process's."""
+    """Returns the figure `key` in smaps_rollup of the process, in bytes."""
     with open("/proc/%d/smaps_rollup" % pid) as file:
         found = re.search(r"^%s: *(\d+) kB" % key, file.read(), re.M)
     return int(found[1]) * 1024 if found else 0
 
 
 def memfds(pid):
-    """Bytes of each, by inode; all of them have been written, whether this process has looked at the page or not."""
+    """Returns the size of each memfd that the process has mapped, by inode. All of its pages have been written, so all
+    take memory, even those that this process has not touched."""
     with open("/proc/%d/maps" % pid) as maps:
         found = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) \S+ 0+ \S+ (\d+) +/memfd:", maps.read(), re.M)
     return {inode: int(end, 16) - int(start, 16) for start, end, inode in found}
@@ -65,7 +66,7 @@ class Daemon(peers.Perfcountd):
         super().__init__(build, directory, config)
 
     def cpu_seconds(self):
-        """CPU time of all its processes, those that have ended among them."""
+        """Returns the CPU time of all processes of the daemon, including those that have ended."""
         total = self.processes.cpu()
         for pid in self.processes.pids():
             with contextlib.suppress(OSError), open("/proc/%d/stat" % pid) as stat:
@@ -73,7 +74,8 @@ class Daemon(peers.Perfcountd):
         return total
 
     def memory(self):
-        """Bytes of memory that are no file's: of the daemon, of its other processes, and of tables of symbols, once."""
+        """Returns the anonymous memory of the daemon and of its other processes, and the size of the symbol tables,
+        each of which is counted once although processes share it, in bytes."""
         daemon, others, tables = 0, 0, {}
         for pid in self.processes.pids():
             with contextlib.suppress(OSError):
@@ -87,7 +89,7 @@ class Daemon(peers.Perfcountd):
 
 
 def measure_writing(table, build):
-    """One core, from memory."""
+    """Measures decoding and writing on one core, with samples that are in memory."""
     output = subprocess.run([os.path.join(build, "bench", "bench-ndjson")], check=True, text=True,
                             stdout=subprocess.PIPE).stdout
     plain = float(re.search(r"^ndjson: no symbols: (\d+) samples", output, re.M)[1])
@@ -98,7 +100,7 @@ def measure_writing(table, build):
 
 @contextlib.contextmanager
 def busy(commands):
-    """Each command runs on a CPU of its own, in turn."""
+    """Runs the commands while the context is active, each on the next CPU in turn."""
     cpus = sorted(os.sched_getaffinity(0))
     children = [subprocess.Popen(["taskset", "-c", str(cpus[n % len(cpus)])] + command, stdin=subprocess.DEVNULL)
                 for n, command in enumerate(commands)]
@@ -111,7 +113,7 @@ def busy(commands):
 
 
 def count(url, answer):
-    """A client that only counts."""
+    """A client that only counts the records of a stream."""
     counts, rest = {b"sample": 0, b"throttle": 0}, b""
     with urllib.request.urlopen(url, timeout=60) as response:
         while True:
@@ -126,7 +128,7 @@ def count(url, answer):
 
 
 def measure_live(table, daemon, seconds):
-    """A stream of all CPUs with a scrape every second."""
+    """Measures a stream of all CPUs during one scrape per second."""
     answer = multiprocessing.Queue()
     client = multiprocessing.Process(target=count, args=(
         daemon.url("/api/v1/samples?seconds=%d&frequency=%d" % (seconds, FREQUENCY)), answer))
@@ -155,7 +157,7 @@ def measure_live(table, daemon, seconds):
 
 
 def wait_for(process):
-    """CPU seconds of a child."""
+    """Waits for a child process. Returns its CPU time in seconds."""
     usage = os.wait4(process.pid, 0)[2]
     process.returncode = 0
     return usage.ru_utime + usage.ru_stime
@@ -195,7 +197,8 @@ def measure_beside_perf(table, daemon, rounds, seconds):
 
 
 def measure_memory(table, daemon, before, load, seconds, what):
-    """All formats at once while programs start and end. Rings are not in it: they are the kernel's."""
+    """Measures memory while four clients use all formats, and programs start and end. Ring buffers are not included,
+    since they are memory of the kernel."""
     query = "?seconds=%d&frequency=%d" % (seconds, FREQUENCY)
     most = before
     with busy(load):
@@ -212,19 +215,19 @@ def measure_memory(table, daemon, before, load, seconds, what):
     table.row("growth by four formats and %d s of %s" % (seconds, what), (sum(most) - sum(before)) / mega, "MB")
 
 
-SWITCHES = 2 * 100000  # an operation of `perf bench sched pipe` is two
+SWITCHES = 2 * 100000  # `perf bench sched pipe` makes two switches per operation
 
 
 def switching_seconds():
-    """CPU seconds of programs that switch all the time, on one CPU."""
+    """Runs two processes that switch all the time on one CPU. Returns their CPU time in seconds."""
     return wait_for(subprocess.Popen(["taskset", "-c", str(max(os.sched_getaffinity(0))), "perf", "bench", "sched", "pipe",
                                       "-l", str(SWITCHES // 2)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
 
 def measure_off_cpu(table, daemon, rounds):
     """
-    What off-CPU time costs at each switch: the programs that switch, beside what perf's samples of all switches cost
-    them, and the daemon. Rounds alternate.
+    Measures the cost of off-CPU time per context switch, in the programs that switch and in the daemon, and compares it
+    with the cost of perf when it samples all switches. Rounds with and without them alternate.
     """
     alone, measured, sampled, own = [], [], [], []
     for _ in range(rounds):
@@ -250,11 +253,11 @@ def measure_off_cpu(table, daemon, rounds):
     table.row("off-CPU time: 50000 switches a second, of one core", statistics.median(slower) * 5, "%")
 
 
-WORK = 500000  # turns of the program: about a quarter of a second
+WORK = 500000  # iterations of the program, which take about a quarter of a second
 
 
 def working_seconds(spin):
-    """CPU seconds of a fixed work on each CPU at the same time."""
+    """Runs a fixed amount of work on all CPUs at the same time. Returns its CPU time in seconds."""
     workers = [subprocess.Popen(["taskset", "-c", str(cpu), spin, str(WORK)], stdin=subprocess.DEVNULL)
                for cpu in sorted(os.sched_getaffinity(0))]
     return sum(wait_for(worker) for worker in workers)
@@ -262,7 +265,7 @@ def working_seconds(spin):
 
 @contextlib.contextmanager
 def perf_overwriting(directory):
-    """perf's own way to keep the last samples of all CPUs."""
+    """Runs perf in the mode in which it keeps the last samples of all CPUs."""
     perf = subprocess.Popen(["perf", "record", "-q", "-a", "-g", "-e", "cpu-clock", "-F", "19", "--overwrite",
                              "--switch-output=signal", "-o", os.path.join(directory, "overwritten")],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -284,8 +287,8 @@ def hindsight_at(build, directory, frequency):
 
 def measure_hindsight(table, build, directory, spin, rounds):
     """
-    How much longer a fixed work on all CPUs takes while hindsight samples them. The least of many short runs is
-    compared, because other work on the machine can only make a run longer.
+    Measures how much longer a fixed amount of work on all CPUs takes while hindsight samples them. The shortest of many
+    short runs is compared, because other load on the machine can only make a run longer.
     """
     ways = {"off": lambda: hindsight_at(build, directory, 0), "19 Hz": lambda: hindsight_at(build, directory, 19),
             "99 Hz": lambda: hindsight_at(build, directory, 99)}
@@ -312,8 +315,8 @@ def wakeups_in(daemon, seconds):
 
 def measure_idle(table, daemon, events, n_processes, seconds):
     """
-    The symboliser ends when nobody has asked it for 30 s, and only 60 s after the last stream the symbols are given
-    back: between these two times nothing is due.
+    Measures the cost while no client samples. It waits until the symboliser has exited, which it does after 30 s
+    without requests. The symbols are freed 60 s after the last stream, so no timer of the daemon expires in between.
     """
     deadline = time.monotonic() + 40
     while len(daemon.processes.pids()) > n_processes and time.monotonic() < deadline:
@@ -325,7 +328,7 @@ def measure_idle(table, daemon, events, n_processes, seconds):
 
 
 def during(daemon):
-    """How many events are open while somebody listens."""
+    """Returns the number of open events while a client samples."""
     client = subprocess.Popen(["curl", "-sN", "-o", "/dev/null", daemon.url("/api/v1/samples?seconds=1")])
     time.sleep(0.5)
     events = daemon.processes.perf_events()

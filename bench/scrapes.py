@@ -14,13 +14,13 @@ import lib
 import peers
 
 METHOD = """\
-All of them count the same five software events on each of %d CPUs, unless said otherwise:
+perfcountd and the other programs count the same five software events on each of %d CPUs, unless noted otherwise:
 %s.
-Rounds of all alternate. A ratio is perfcountd's figure to the other's, the median of the ratios of the rounds. CPU time
-is user and system time of all processes of a contestant, by the kernel's clock of each process. Scrapes come over one
-connection that is kept, with new readings each but where they are shared (web.min_interval: 100ms, the default).
-"The bare reads" are a loop of one read(2) for each group, "the bare page" is libmicrohttpd's, with as many constant
-bytes as perfcountd's page has, and "a bare page that reads" does both in one process.
+The programs are measured in alternating rounds. A ratio is perfcountd's figure divided by the other program's; it is
+the median of the ratios of all rounds. CPU time is the user and system time of all processes of a program. All scrapes
+use one kept connection. Each scrape reads the counters, except where "readings shared" is noted (web.min_interval:
+100ms, the default). "The bare reads" is a loop with one read(2) for each group. "The bare page" is a libmicrohttpd
+server that sends a constant page of the same size as perfcountd's. "A bare page that reads" does both in one process.
 """
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
@@ -37,7 +37,7 @@ class Scale:
 
 
 class Bench:
-    """The contestants; they run while the context is entered."""
+    """The programs that are compared, called contestants; they run while the context is active."""
 
     def __init__(self, build):
         self.build = build
@@ -197,7 +197,8 @@ def print_instructions(bench, table):
 
 
 def print_each_second(bench, table):
-    """CPU time of programs that read once a second: caches are cold then, so a reading costs more than back to back."""
+    """Compares the CPU time of programs that read once a second. The caches are then cold, so a reading costs more than
+    in a loop."""
     servers = [bench.fresh, *bench.others]
     everyone = servers + bench.periodic
     figures = {one.name: [] for one in everyone}
@@ -224,7 +225,7 @@ def print_rest(bench, table):
     before = [one.processes.wakeups() for one in everyone]
     time.sleep(bench.scale.idle_seconds)
     wakeups = [one.processes.wakeups() - start for one, start in zip(everyone, before)]
-    table.heading("At rest, perfcountd with its default configuration but a history, which takes 2 MiB more")
+    table.heading("At rest, perfcountd with its default configuration, but without the history, which takes 2 MiB more")
     resident, anonymous = (bench.default.processes.memory(key) for key in ("Rss", "Pss_Anon"))
     table.row("resident memory of the daemon", resident[0], "MB")
     if bench.node:
@@ -256,7 +257,7 @@ def print_starts(bench, table):
             server = start()
             server.stop()
             figures[name].append(server.first_scrape * 1000)
-    # This is wall time, so the shortest one is closest to the daemon's own; the others include other load.
+    # The shortest time is used: this is wall time, so the longer ones include other load on the machine.
     own = min(figures.pop("perfcountd"))
     table.row("start to first scrape, the best of %d" % bench.scale.starts, own, "ms")
     for name, figure in figures.items():
@@ -264,11 +265,11 @@ def print_starts(bench, table):
 
 
 def print_sampler(bench, table):
-    """Measured by a program of its own."""
+    """Runs the benchmark sampler, and prints some of its figures."""
     output = subprocess.run([os.path.join(SOURCES, "bench", "run"), "sampler", bench.build],
                             stdout=subprocess.PIPE, text=True).stdout
     found = re.search(r"perf record \| perf script ([\d.]+) s, perfcountd ([\d.]+) s, with curl ([\d.]+) s", output)
-    table.heading("Sampling all CPUs 4000 times a second with callchains, as bench/run sampler has it")
+    table.heading("Sampling all CPUs 4000 times a second with callchains (bench/run sampler)")
     if not found:
         print("not measured: " + (output.strip().splitlines() or ["bench/run sampler said nothing"])[-1])
         return
@@ -280,7 +281,7 @@ def print_sampler(bench, table):
 
 
 def print_series(bench, table):
-    """Measured by a program of its own."""
+    """Runs the program bench-series, and prints its figures."""
     output = subprocess.run([os.path.join(bench.build, "bench", "bench-series")], stdout=subprocess.PIPE,
                             text=True).stdout
     lines = output.splitlines() or ["bench-series said nothing"]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perfcountd on a fake board: an RK3588 with four Cortex-A55, four Cortex-A76 and several services. Only the system
- * calls are fake, and its PMUs count in real time; configuration, HTTP and the event loop are the daemon's own.
- * fleet.py runs many of these as a fleet on one machine.
+ * perfcountd on a simulated board: an RK3588 with four Cortex-A55, four Cortex-A76 and several services. Only the
+ * system calls are simulated, and the PMUs count in real time. Configuration, HTTP and the event loop are the daemon's
+ * own. fleet.py runs many of these as a fleet on one machine.
  *
  *     simulated-board FLAGS...     takes the flags of perfcountd run
  *
@@ -26,9 +26,9 @@
 #define CYCLES 36
 #define RATE_NS 50
 #define CONFIG_FILE "/etc/perfcountd.yaml"
-/* Turns off what would open descriptors of the real kernel. */
+/* Disables all that would open descriptors of the real kernel. */
 #define CONFIG "{web: {min_interval: 0s}, history: {enabled: false}, collectors: {cgroup: {engine: perf}}}\n"
-/* Totals grow in steps, since each step visits all events. */
+/* Counts grow every STEP_NS, not at each read of the clock, since each step visits all events. */
 #define STEP_NS (10 * NSEC_PER_MSEC)
 
 static const char *const services[] = {"db", "web", "log", "queue", "backup", "camera"};

@@ -11,15 +11,15 @@
 #define FD_COUNTS 900000
 #define FD_RECORDS 900001
 
-/* The BPF program that was started last. Whoever maps its maps must unmap them. */
+/* The BPF program that was started last. The caller that maps its maps must unmap them. */
 struct simulated_bpf {
     struct simulated *simulated;
     struct bpf_calls calls;
     struct bpf_shape shape;
     uint64_t *counts;
     struct bpf_record *records;
-    uint64_t (*rates)[BPF_WORDS_MAX]; /* by CPU: how much each word grows in a second */
-    bool *watched;                    /* by slot: a cgroup is counted in it */
+    uint64_t (*rates)[BPF_WORDS_MAX]; /* for each CPU: how much each word grows per second */
+    bool *watched;                    /* for each slot: whether a cgroup is counted in it */
     unsigned each;
     uint64_t seconds;
 };

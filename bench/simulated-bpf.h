@@ -10,15 +10,18 @@
 
 struct simulated_bpf;
 
-/* In each second a cgroup runs on one of every `each` CPUs, in the next second on others. NULL: out of memory. */
+/*
+ * In each second a cgroup runs on one of every `each` CPUs, in the next second on others. Returns NULL when out of
+ * memory.
+ */
 struct simulated_bpf *simulated_bpf_new(struct simulated *simulated, unsigned each);
-/* Returns NULL for NULL. */
+/* Returns NULL if `bpf` is NULL. */
 const struct bpf_calls *simulated_bpf_calls(const struct simulated_bpf *bpf);
-/* All mappings must have been unmapped. NULL is allowed. */
+/* All mappings must have been unmapped. `bpf` may be NULL. */
 struct simulated_bpf *simulated_bpf_free(struct simulated_bpf *bpf);
 /* Returns the bytes that a reader of all entries has mapped in addition to the maps. */
 size_t simulated_bpf_size(const struct simulated_bpf *bpf);
-/* Lets a second pass in which the cgroups run; the rest of its time goes to the root cgroup. */
+/* Advances the time by a second, in which the cgroups run; the rest of the time goes to the root cgroup. */
 void simulated_bpf_advance(struct simulated_bpf *bpf);
 
 #endif

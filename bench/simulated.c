@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls of the simulated machine, on a directory of files in /tmp and a table of events. */
+/* Implements the system calls of the simulated machine with a directory of files in /tmp and a table of events. */
 #include "bench/simulated.h"
 
 #include <ftw.h>
@@ -30,7 +30,7 @@ struct simulated {
     char root[64];
     struct event *events; /* EVENTS_MAX entries */
     size_t n, n_open, n_reads;
-    uint64_t seconds; /* since the machine was created */
+    uint64_t seconds; /* time since the machine was created */
 };
 
 static struct simulated *simulated_of(struct sys *sys)

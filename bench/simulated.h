@@ -18,13 +18,13 @@ struct simulated *simulated_new(unsigned n_cpus, unsigned n_cgroups);
 struct simulated *simulated_free(struct simulated *simulated);
 
 struct sys *simulated_sys(struct simulated *simulated);
-/* Lets a second pass, in which every event counts. */
+/* Advances the time by a second, in which every event counts. */
 void simulated_advance(struct simulated *simulated);
 /* Returns how much an event counts in a second. */
 uint64_t simulated_rate(const struct simulated *simulated, int fd);
 /* Allocates zeroed pages outside the heap; release them with munmap(2). NULL: out of memory. */
 void *simulated_map(size_t size);
-/* Returns how many group reads there were. */
+/* Returns the number of group reads since the machine was created. */
 size_t simulated_reads(const struct simulated *simulated);
 /* Returns the number of open events. */
 size_t simulated_open(const struct simulated *simulated);

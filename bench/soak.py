@@ -15,7 +15,7 @@ SOAK = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../tests/soak/
 
 
 def rise(readings):
-    """The rise of the line from the first to the last reading, and two standard errors of it."""
+    """Returns how much the line rises from the first to the last reading, and two standard errors of that rise."""
     n = len(readings)
     middle, mean = (n - 1) / 2, sum(readings) / n
     spread = sum((x - middle) ** 2 for x in range(n))

@@ -40,14 +40,15 @@ def load_bounds(program, path=BOUNDS):
 
 
 def excess(value, sign, limit):
-    """By which factor the value is worse than the limit; above 1, the bound is missed."""
+    """Returns the factor by which the value is worse than the limit; above 1, the bound is missed."""
     if sign == "<=":
         return value / limit if limit else 1 + value
     return limit / value if value else float("inf")
 
 
 class Table:
-    """A table of figures of perfcountd and of others, with their ratio and whether the bound is met."""
+    """A table that compares figures of perfcountd with those of other programs, and shows their ratios and whether
+    bounds are met."""
 
     def __init__(self, program, path=BOUNDS):
         self.bounds = load_bounds(program, path)
@@ -71,7 +72,7 @@ class Table:
         self.print(figure, readable(own, unit), "", "", self.judge(figure, own))
 
     def of(self, name, own, other, unit=""):
-        """Prints a row with another program's figure, which the figure of the row above is compared with."""
+        """Prints a row that compares perfcountd's figure, which the row above shows, with another program's figure."""
         own, other = listed(own), listed(other)
         ratio = statistics.median(a / b for a, b in zip(own, other)) if all(other) else None
         self.print("    of " + name, "", readable(statistics.median(other), unit),

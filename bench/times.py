@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures times: the daemon's shutdown, scrapes during expensive requests and floods, new cgroups, passwords, the
-opener."""
+"""Measures how long these take: the daemon's shutdown, scrapes during expensive requests and floods, scrapes with
+passwords, the start of counting in new cgroups, and opening events through the opener."""
 import base64
 import contextlib
 import json
@@ -71,7 +71,7 @@ def open_client(port, path):
 
 
 def latencies(client, count, pause=0.0):
-    """The time of each scrape in milliseconds, in ascending order."""
+    """Returns the time of each scrape in milliseconds, in ascending order."""
     found = []
     for _ in range(count):
         begin = time.monotonic()
@@ -126,7 +126,8 @@ def measure_scrapes(table, start):
 
 
 def measure_new_cgroups(table, start, count):
-    """Times until the counters of a new cgroup are open, without a scrape: looks at the daemon's open files."""
+    """Measures the time until the counters of a new cgroup are open, as the daemon's descriptors show, without a
+    scrape."""
     cgroups = lib.Cgroups(0)
     daemon = start(CGROUPS % (cgroups.below + "/*"))
     each = 2 * os.cpu_count()
@@ -148,8 +149,8 @@ def measure_new_cgroups(table, start, count):
 
 
 def measure_first_work(table, start, directory, count):
-    """Cgroups whose work begins as soon as they exist, compared with a program that only opens counters; see
-    cgroup-start.c."""
+    """Measures how much is counted of cgroups whose work begins as soon as they exist, compared with a program that
+    only opens counters; see cgroup-start.c."""
     program, figures = os.path.join(directory, "cgroup-start"), os.path.join(directory, "figures")
     subprocess.run(["cc", "-O2", "-o", program, os.path.join(HERE, "cgroup-start.c")], check=True)
     cgroups = lib.Cgroups(0)
@@ -175,7 +176,7 @@ def measure_first_work(table, start, directory, count):
 
 
 def tls_times(port, ca, count, user):
-    """Times of scrapes over one TLS connection, in milliseconds."""
+    """Returns the times of scrapes over one TLS connection, in milliseconds."""
     context = ssl.create_default_context(cafile=ca)
     headers = "Authorization: Basic %s\r\n" % base64.b64encode(("%s:secret" % user).encode()).decode()
     found = []
@@ -231,8 +232,8 @@ def most_memory(daemon, ends):
 
 
 def measure_floods(table, start, directory, rounds):
-    """Compares the 99th percentile in a flood with that without one. Half a millisecond is subtracted, which virtual
-    machines occasionally lose."""
+    """Compares the 99th percentile of scrape times during a flood with that without one. Half a millisecond is
+    subtracted, since virtual machines occasionally lose that much; for floods that use CPU, a kernel tick."""
     web = os.path.join(directory, "flood.yml")
     with open(web, "w", encoding="utf-8") as file:
         file.write(PASSWORD + "auth_excluded_paths: [/-/ready]\n")

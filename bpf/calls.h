@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of the BPF program (bpf/layout.h) that need privileges. A process either makes them itself (bpf/loader.h)
- * or asks its opener to (opener/client.h).
+ * The calls that control the BPF program (bpf/layout.h) and need privileges. A process either makes these calls itself
+ * (bpf/loader.h) or asks its opener to make them (opener/client.h).
  *
- * There is one BPF program, or two while the first is being replaced: start() loads a program that does not count yet
- * and copies the slots of the cgroups to it; set_cpu() and assign() apply to the program that was started last;
- * attach() ends the previous one. All calls return 0 or -errno.
+ * There is one BPF program, or two while a new one replaces it: start() loads a program that does not count yet and
+ * copies the slots of the cgroups to it; set_cpu() and assign() apply to the program that was started last; attach()
+ * ends the previous program. All calls return 0 or -errno.
  */
 #ifndef BPF_CALLS_H
 #define BPF_CALLS_H
@@ -18,21 +18,21 @@
 #include "bpf/off-cpu.h"
 
 /*
- * The maps of the BPF program, for mmap(2) with PROT_READ; the caller closes them. They are frozen: only BPF programs
- * write to them.
+ * Descriptors of the BPF program's maps, for mmap(2) with PROT_READ; the caller closes them. The maps are frozen: only
+ * BPF programs can write to them.
  */
 struct bpf_maps {
     int counts;  /* entries of 8 * (events + 2 * groups) bytes, at index cpu * slots + slot */
-    int records; /* a struct bpf_record for each CPU */
+    int records; /* one struct bpf_record for each CPU */
 };
 
-/* A program that measures off-CPU time. */
+/* Parameters of a program that measures off-CPU time. */
 struct off_cpu_shape {
-    uint32_t cpus;         /* possible CPUs: the highest number plus 1 */
-    uint64_t threshold_ns; /* shorter waits give no sample */
+    uint32_t cpus;         /* number of possible CPUs: the highest CPU number plus 1 */
+    uint64_t threshold_ns; /* waits that are shorter than this give no sample */
 };
 
-/* Limit of off-CPU programs at a time. */
+/* Maximum number of off-CPU programs that run at the same time. */
 #define OFF_CPU_PROGRAMS_MAX 4
 
 /* The error message of start() if there is no event to count. */
@@ -58,16 +58,17 @@ struct bpf_calls {
      */
     int (*set_cpu)(void *owner, unsigned cpu, const struct bpf_event *events, const int *fds);
     /*
-     * Attaches the program and makes every CPU look up the cgroup of its running task. If the program replaces another
-     * one, the old one hands over CPU by CPU, so that each CPU is always counted by exactly one of them. Afterwards the
-     * maps of the old one contain all its counts, so they can be read without the counters. After an error the old one
-     * may have ended. With false, detaches it, for a pause of counting: the caller stops the counters before it
-     * detaches and starts them after it attaches, so that nothing is counted in between.
+     * With `attached`, attaches the program and makes every CPU look up the cgroup of its running task. If the program
+     * replaces another one, the old program hands over CPU by CPU, so that each CPU is always counted by exactly one of
+     * them. Afterwards the maps of the old program contain all its counts, so they can be read without the counters.
+     * After an error, the old program may have ended. Without `attached`, detaches the program while counting is
+     * paused. The caller stops the counters before it detaches the program and starts them after it attaches it again,
+     * so that nothing is counted in between.
      */
     int (*attach)(void *owner, bool attached);
     /*
-     * Assigns a slot to the cgroup of an open directory; *ret_id is the cgroup's id. It takes effect at the next
-     * flush(). Returns -EOPNOTSUPP if the directory is not in cgroup v2.
+     * Assigns a slot to the cgroup of an open directory; *ret_id is the cgroup's id. The slot is used from the next
+     * flush() on. Returns -EOPNOTSUPP if the directory is not in cgroup v2.
      */
     int (*assign)(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id);
     /*
@@ -77,11 +78,11 @@ struct bpf_calls {
     int (*withdraw)(void *owner, uint64_t id);
     /* Makes every CPU look up its running task and the task's slot again. */
     int (*flush)(void *owner);
-    /* Ends all programs that count cgroups. */
+    /* Ends all programs that count cgroups, attached or not. */
     void (*stop)(void *owner);
     /*
-     * Whether the process that holds the program has ended, so that the program has ended too and the records no longer
-     * change. NULL if that cannot happen.
+     * Whether the process that holds the program has ended. In that case the program has ended too, and the records no
+     * longer change. The pointer is NULL if that cannot happen.
      */
     bool (*is_lost)(void *owner);
 

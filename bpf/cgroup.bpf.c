@@ -6,9 +6,9 @@
  * Each interval begins with the counter values at which the previous one ended. So the sum over all slots is exactly
  * the increase of the CPU's counters.
  *
- * It is compiled twice. One program reads kernel structs through BTF. The other, WITHOUT_TYPES, is for kernels without
- * BTF: it reads them at offsets that bpf/offsets.c has found, with a helper that costs some 200 instructions on Linux
- * 5.10. It avoids that helper where possible. The cgroup id that it reads is compared with the id that the kernel
+ * This file is compiled twice. One program reads kernel structs through BTF. The other, WITHOUT_TYPES, is for kernels
+ * without BTF: it reads them at offsets that bpf/offsets.c has found, with a helper that costs some 200 instructions on
+ * Linux 5.10. It avoids that helper where possible. The cgroup id that it reads is compared with the id that the kernel
  * returns for the running task; if they differ, the interval is attributed to the unknown slot. Neither program needs
  * the headers of a kernel, takes a lock, or writes to memory that other CPUs write to at a switch.
  */
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <bpf/bpf_helpers.h> /* must precede the other two */
+#include <bpf/bpf_helpers.h> /* the two headers below need it */
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
@@ -53,7 +53,7 @@ struct task_struct {
 };
 #pragma clang attribute pop
 #else
-struct cgroup; /* only its address is used */
+struct cgroup; /* never dereferenced, so it needs no members */
 struct task_struct;
 #endif
 
@@ -68,7 +68,7 @@ const volatile struct bpf_constants constants = {.shape = {.cpus = 1, .slots = 2
 
 /* The id and the slot of a cgroup; valid for one generation of slots. */
 struct found {
-    __u64 key; /* the id; WITHOUT_TYPES the address, which belongs to one id until a cgroup is made */
+    __u64 key; /* the cgroup's id; WITHOUT_TYPES, its address, which only a new cgroup can take over */
     __u64 id;
     __u32 slot;
     __u32 generation;
@@ -80,13 +80,13 @@ struct found {
 /* State of a CPU, used by the program alone. */
 struct work {
     __u64 task; /* address of the task switched to last; 0: unknown */
-    __u32 busy; /* between two stores of the program: a run in an interrupt must do nothing */
+    __u32 busy; /* 1 while the program updates the record; a run that interrupts it then does nothing */
     /*
      * 0: nothing is counted on this CPU, because the program has not started there or has handed over to its successor.
      */
     __u32 counts;
     __u32 generation;
-    __u32 made;    /* WITHOUT_TYPES: cgroups_made when the generation began */
+    __u32 made;    /* WITHOUT_TYPES: the value of cgroups_made when this generation of slots began */
     __u64 cgroups; /* WITHOUT_TYPES: the css_set of the task switched to last; 0: unknown */
     __u64 now[NOW_MAX + 1];
     struct found found[FOUND_MAX];
@@ -373,10 +373,11 @@ static __always_inline void end_and_begin(const struct cpu *cpu, __u32 slot, boo
 }
 
 /*
- * Called when cgroup `id`, which has this slot, begins to run; `was` ran until now. If the record has a cgroup other
- * than `was`, either its task was moved, and the interval counts for the old cgroup; or another task ran than the
- * record says, because a switch was missed, and the interval's cgroup is unknown. With `always`, the interval ends even
- * if nothing has changed. Returns 1, and does nothing, if it interrupted the program between two stores.
+ * Called when a task of cgroup `id`, which has this slot, begins to run on the CPU. Until now, a task of cgroup `was`
+ * ran there. If the record has a cgroup other than `was`, either its task was moved, and the interval counts for the
+ * old cgroup; or another task ran than the record says, because a switch was missed, and the interval's cgroup is
+ * unknown. With `always`, the interval ends even if nothing has changed. Does nothing and returns 1 if it interrupted
+ * another run of the program that was updating the record.
  */
 static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32 slot, bool is_same_task, bool always)
 {
@@ -414,7 +415,7 @@ int BPF_PROG(cgroup_switch, bool preempt, struct task_struct *prev, struct task_
     (void)preempt;
     if (!find_cpu(&cpu) || !cpu.work->counts)
         return 0;
-    cpu.record->switches++; /* for the leaving task: the kernel increments context-switches after the tracepoint */
+    cpu.record->switches++; /* the kernel's context-switches counter increases only after this tracepoint */
     is_same_task = cpu.work->task == (__u64)prev;
     cpu.work->task = (__u64)next;
     /* A css_set covers all hierarchies: it may differ while the cgroup is the same. */
@@ -466,7 +467,7 @@ int cgroup_switch(struct bpf_raw_tracepoint_args *ctx)
 
     if (!find_cpu(&cpu) || !cpu.work->counts)
         return 0;
-    cpu.record->switches++; /* for the leaving task: the kernel increments context-switches after the tracepoint */
+    cpu.record->switches++; /* the kernel's context-switches counter increases only after this tracepoint */
     is_same_task = cpu.work->task == ctx->args[1];
     cpu.work->task = ctx->args[2];
     if (was == cpu.record->cgroup && cgroups == cpu.work->cgroups)
@@ -533,7 +534,7 @@ int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
  * nothing runs in between. If it returns 1, it has to run again; running it again is always allowed. (Before Linux 6.0,
  * programs with functions of their own cannot make tail calls on arm64.)
  */
-SEC("raw_tp/cgroup_hand_over") /* attached to nothing; libbpf 0.3 wants a name after the slash */
+SEC("raw_tp/cgroup_hand_over") /* never attached, only called; libbpf 0.3 requires a name after the slash */
 int cgroup_hand_over(struct bpf_raw_tracepoint_args *ctx)
 {
     __u64 id = bpf_get_current_cgroup_id();

@@ -1,23 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Compiles the BPF programs, and writes their objects, compressed, as program.c includes them. The one that counts
+# Compiles the BPF programs and writes their compressed objects in the form that program.c includes. The one that counts
 # cgroups is compiled with and without the kernel's types. It needs clang 14 with its target bpf and the headers of
-# libbpf; without llvm-strip the objects keep what only a debugger reads.
+# libbpf; without llvm-strip, the objects keep their debug information.
 #
 # usage: compile.sh OUTPUT                  writes all objects; bpf/object.inc is in the tree for machines without clang
 #        compile.sh --object OUTPUT         the object that counts cgroups, for kernels with BTF
 #        compile.sh --object-without OUTPUT the same for kernels without BTF
 #        compile.sh --object-off-cpu OUTPUT the object that measures off-CPU time
 #
-# CLANG and LLVM_STRIP name others; BPF_CPPFLAGS are for the compiler, as -I where libbpf's headers are not installed.
+# The variables CLANG and LLVM_STRIP name other programs. BPF_CPPFLAGS has flags for the compiler, such as -I if
+# libbpf's headers are not installed.
 set -eu
 export LC_ALL=C
 
-# compile SOURCE OUTPUT [FLAG...]: the same bytes for all architectures, which are little-endian, and in all directories.
+# compile SOURCE OUTPUT [FLAG...]: writes the same bytes on every architecture (all are little-endian) and in every
+# directory.
 compile() {
     source=$1 object=$2
     shift 2
-    # linux/types.h wants asm/types.h, which Debian has below the name of the architecture.
+    # linux/types.h includes asm/types.h, which Debian has in a directory named after the architecture.
     # shellcheck disable=SC2086 # flags, a word each
     ${CLANG:-clang} -target bpfel -mcpu=v2 -O2 -g -Wall -Wextra -Werror -I. -ffile-prefix-map="$PWD"=. \
         -I"/usr/include/$(uname -m)-linux-gnu" ${BPF_CPPFLAGS-} "$@" -c "bpf/$source.bpf.c" -o "$object"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The layout of the maps that the BPF program (bpf/cgroup.bpf.c) shares with the loader and the reader. It uses only
- * types of the kernel's headers, because the program has no libc.
+ * The layout of the maps that the BPF program (bpf/cgroup.bpf.c) shares with the loader and the reader. This header
+ * uses only types of the kernel's headers, because the program has no libc.
  *
  * The program counts cgroups without perf events of their own: at a switch between tasks, it attributes the increase of
  * the CPU's counters to the slot of the cgroup that leaves the CPU. A slot belongs to a watched cgroup; the tasks of
@@ -16,7 +16,7 @@
 #define BPF_GROUPS_MAX 8
 #define BPF_WORDS_MAX (BPF_EVENTS_MAX + 2 * BPF_GROUPS_MAX)
 
-/* Data that a CPU writes at its switches shares no cache line with the data of another CPU. */
+/* Alignment that keeps data which a CPU writes at its switches out of the cache lines of other CPUs. */
 #define BPF_CPU_ALIGNMENT 128
 
 #define BPF_SLOT_UNKNOWN 0 /* counts that cannot be attributed to a cgroup */
@@ -26,9 +26,9 @@
 
 /* The constants of a loaded program. An entry has `events` values, then time_enabled and time_running of each group. */
 struct bpf_shape {
-    __u32 cpus;           /* possible CPUs: the highest number plus 1 */
-    __u32 slots;          /* including BPF_SLOT_UNKNOWN and BPF_SLOT_ROOT */
-    __u32 events, groups; /* the events of a group share their times; `groups` is the most that a CPU has */
+    __u32 cpus;           /* number of possible CPUs: the highest CPU number plus 1 */
+    __u32 slots;          /* number of slots, including BPF_SLOT_UNKNOWN and BPF_SLOT_ROOT */
+    __u32 events, groups; /* events of a group share their times; `groups`: the maximum on any CPU */
 };
 
 /*
@@ -47,24 +47,24 @@ struct bpf_constants {
 
 /* Where the value of an event comes from on a CPU. */
 enum word_source {
-    SOURCE_NONE,     /* it is not counted on this CPU */
-    SOURCE_READ,     /* its perf counter */
-    SOURCE_RUNNING,  /* time_running of its group, which is what task-clock counts in it */
+    SOURCE_NONE,     /* none: the event is not counted on this CPU */
+    SOURCE_READ,     /* the event's perf counter */
+    SOURCE_RUNNING,  /* time_running of the event's group, which is what task-clock counts */
     SOURCE_SWITCHES, /* the number of switches that the program sees, like context-switches */
 };
 
 struct bpf_event {
     __u8 source;      /* enum word_source */
-    __u8 group;       /* the group that its times belong to on this CPU */
-    __u8 gives_times; /* its read returns the group's times; set for one SOURCE_READ event of each group */
+    __u8 group;       /* the group, on this CPU, whose times apply to the event */
+    __u8 gives_times; /* reading it also gives the group's times; set for one SOURCE_READ event of each group */
     __u8 zero;
 };
 
 /* One read of a counter, with the byte offsets at which its value and its group's times are stored. */
 struct bpf_read {
-    __u32 key;   /* of the map `events` */
-    __u16 word;  /* 8 * the number of the event */
-    __u16 times; /* 8 * the word of time_enabled, before that of time_running; 0: they are not stored */
+    __u32 key;   /* key in the map `events` */
+    __u16 word;  /* byte offset of the value: 8 * the number of the event */
+    __u16 times; /* byte offset of time_enabled, which time_running follows; 0: the times are not stored */
 };
 
 /* The task-clock of a group is the group's time_running: that word is copied. */
@@ -77,14 +77,14 @@ struct bpf_copy {
 /*
  * The plan of what the program reads on a CPU, precomputed by the loader, so that the program does not have to examine
  * each event at each switch. A record with another epoch is outdated. A change of the map `events` takes two epochs:
- * one without reads before the change, and one with the new ones after it.
+ * one without reads, and after the change one with the new reads.
  */
 struct bpf_control {
     __u32 epoch;
     __u8 n_reads, n_copies;
-    __u8 switches; /* the word that is the number of switches; BPF_WORD_NONE: none */
+    __u8 switches; /* the word that counts switches, or BPF_WORD_NONE */
     __u8 zero;
-    __u64 valid; /* a bit for each word that has a value if all reads succeed */
+    __u64 valid; /* has a bit for each word that gets a value if all reads succeed */
     struct bpf_read reads[BPF_EVENTS_MAX];
     struct bpf_copy copies[BPF_EVENTS_MAX];
 };
@@ -127,26 +127,26 @@ static inline void bpf_control_plan(struct bpf_control *control, __u32 cpu, cons
 struct bpf_record {
     __u64 check;  /* bpf_check_begin(), followed by bpf_check_step() of each word of `base` */
     __u64 seq;    /* advances whenever an interval of a slot begins */
-    __u64 cgroup; /* the id of the cgroup that runs; not in `check` */
-    __u32 slot;   /* BPF_SLOT_NONE: unknown */
+    __u64 cgroup; /* id of the running cgroup; not covered by `check` */
+    __u32 slot;   /* the running slot; BPF_SLOT_NONE: unknown */
     __u32 epoch;
-    __u64 valid;    /* one bit for each word */
-    __u64 switches; /* the value of SOURCE_SWITCHES; advances at each switch; not in `check` */
+    __u64 valid;    /* one bit for each word that was read */
+    __u64 switches; /* the value of SOURCE_SWITCHES; advances at each switch; not covered by `check` */
     /*
-     * How often a task on this CPU has moved tasks to another cgroup; not in `check`. If a moved task runs on another
-     * CPU, it counts for its old cgroup there until that CPU switches or looks again.
+     * How often a task on this CPU has moved tasks to another cgroup; not covered by `check`. If a moved task runs on
+     * another CPU, it counts for its old cgroup there until that CPU switches or looks again.
      */
     __u64 moves;
-    __u64 base[BPF_WORDS_MAX]; /* the counters when the interval began */
+    __u64 base[BPF_WORDS_MAX]; /* the counters' values when the interval began */
 } __attribute__((aligned(BPF_CPU_ALIGNMENT)));
 
 /*
- * The entry of a slot on a CPU is counts[cpu * slots + slot]. Its words never decrease, even if the slot is given to
- * another cgroup.
+ * The entry of a slot on a CPU is counts[cpu * slots + slot]. The words of an entry never decrease, even if the slot is
+ * given to another cgroup.
  */
 
 #define BPF_CHECK_SEED 0x9e3779b97f4a7c15ULL
-#define BPF_CHECK_FACTOR 0xbf58476d1ce4e5b9ULL /* odd, so that a change of any single word changes the check */
+#define BPF_CHECK_FACTOR 0xbf58476d1ce4e5b9ULL /* odd, so that changing any single word changes the checksum */
 
 /*
  * The check of a record covers seq, slot, epoch, valid, and as many words of `base` as an entry has, so a reader does

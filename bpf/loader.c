@@ -19,9 +19,9 @@ struct loaded_program {
     int parts[N_KERNEL_PARTS];
     size_t n_parts;
     int on_switch, on_attach, on_made; /* descriptors that keep the programs attached; -1: detached */
-    uint32_t epoch;                    /* the last epoch that any CPU was given */
-    struct bpf_event *events;          /* shape.events for each CPU, as last set */
-    uint64_t *ids;                     /* by slot: the cgroup that it is assigned to; 0: none */
+    uint32_t epoch;                    /* the last epoch that was given to any CPU */
+    struct bpf_event *events;          /* shape.events elements for each CPU, as set_cpu() set them last */
+    uint64_t *ids;                     /* indexed by slot: id of the cgroup that has the slot; 0: none */
 };
 
 struct off_cpu_program {
@@ -33,8 +33,8 @@ struct off_cpu_program {
 
 struct bpf_loader {
     struct sys *sys;
-    struct loaded_program *counting; /* NULL: none has been attached yet */
-    struct loaded_program *started;  /* replaces `counting` when it is attached; NULL: none */
+    struct loaded_program *counting; /* the attached program; NULL: none was attached yet */
+    struct loaded_program *started;  /* loaded by start(); replaces `counting` when it is attached; NULL: none */
     struct off_cpu_program off_cpu[OFF_CPU_PROGRAMS_MAX];
 };
 
@@ -111,7 +111,7 @@ static int attach_program(const struct loaded_program *loaded, enum kernel_part 
     return fd < 0 ? fd : descriptors_keep(loaded->sys, ret, 1);
 }
 
-/* The program counts nothing on a CPU until its look program has run there once. */
+/* Attaches the program. Nothing is counted on a CPU until KERNEL_LOOK has run there once. */
 static int loaded_attach(struct loaded_program *loaded)
 {
     bool by_offsets = loaded->n_parts > KERNEL_MADE;
@@ -140,7 +140,7 @@ static int loaded_begin(struct loaded_program *loaded)
 
 /* --- events --- */
 
-/* If `events` is NULL, nothing is counted. */
+/* Writes the plan of a CPU, with a new epoch. If `events` is NULL, nothing is counted. */
 static int control_set(struct loaded_program *loaded, uint32_t cpu, const struct bpf_event *events)
 {
     struct bpf_control control = {.epoch = ++loaded->epoch};
@@ -163,7 +163,7 @@ static struct bpf_event *events_of(const struct loaded_program *loaded, unsigned
     return &loaded->events[(size_t)cpu * loaded->shape.events];
 }
 
-/* Attributes the counts on the CPU up to now and stops counting there. */
+/* Attributes the CPU's counts up to now to the running slot, and stops counting there. */
 static int loaded_end_cpu(struct loaded_program *loaded, unsigned cpu)
 {
     int r = loaded_flush_cpu(loaded, cpu);
@@ -173,7 +173,7 @@ static int loaded_end_cpu(struct loaded_program *loaded, unsigned cpu)
     return r < 0 ? r : loaded_flush_cpu(loaded, cpu);
 }
 
-/* The CPU has no events while they are replaced, so that no interval mixes old and new events. */
+/* While the events of a CPU are replaced, it has none, so that no interval mixes old and new events. */
 static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     int r = loaded_end_cpu(loaded, cpu);
@@ -187,9 +187,9 @@ static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const str
 }
 
 /*
- * Attaching takes as long as the kernel needs to change its code and to wait for its CPUs (RCU): seconds on a loaded
- * board. So the old program counts until the new one is attached, and then hands over CPU by CPU, each in one interrupt
- * on that CPU.
+ * To attach a program, the kernel changes its code and waits for its CPUs (RCU), which takes seconds on a loaded board.
+ * So the old program counts until the new one is attached. Then the old program hands over CPU by CPU, each in one
+ * interrupt on that CPU.
  */
 static int loaded_replace(struct loaded_program *loaded, const struct loaded_program *old)
 {
@@ -207,7 +207,7 @@ static int loaded_replace(struct loaded_program *loaded, const struct loaded_pro
 
 /* --- slots --- */
 
-/* Forgets the cgroup's slot. A cgroup has at most one slot, because its id is the key of the map. */
+/* Forgets the slot of the cgroup. A cgroup has at most one slot, because its id is the key of the map. */
 static void loaded_forget(struct loaded_program *loaded, uint64_t id)
 {
     for (uint32_t slot = 0; slot < loaded->shape.slots; slot++)
@@ -418,7 +418,7 @@ static int tracepoint_find(struct sys *sys, const char *name, uint64_t *ret)
     return r;
 }
 
-/* A program that is attached to a tracepoint event runs on all CPUs, whatever the event's CPU. */
+/* A program that is attached to a tracepoint event runs on all CPUs, whichever CPU the event is on. */
 static int tracepoint_attach(struct sys *sys, const char *name, const struct off_cpu_program *program, int part,
                              int *ret, struct error *error)
 {

@@ -4,9 +4,9 @@
  * cgroups. The loader belongs to the opener, or to the daemon if it has no opener.
  *
  * A short-lived child loads the program, because libbpf needs some 14 MB for the kernel's types and reads them from
- * files. It hands back the descriptors of maps and programs. After that, only bpf(2) is needed, with
+ * files. The child hands back the descriptors of maps and programs. After that, only bpf(2) is needed, with
  * BPF_MAP_UPDATE_ELEM, BPF_MAP_DELETE_ELEM, BPF_PROG_TEST_RUN and BPF_RAW_TRACEPOINT_OPEN. Nothing is pinned, so the
- * program ends with this process in every case.
+ * program always ends with this process.
  */
 #ifndef BPF_LOADER_H
 #define BPF_LOADER_H

@@ -23,14 +23,14 @@
 /* A single struct, because the compiler may reorder separate constants. */
 const volatile struct off_cpu_constants constants = {.threshold_ns = 1};
 
-/* CLOCK_MONOTONIC in nanoseconds. `left_ns` 0: the task runs. */
+/* When the task left the CPU and when it was woken, in ns of CLOCK_MONOTONIC. `left_ns` is 0 while the task runs. */
 struct task {
     __u64 left_ns, woken_ns;
     __u32 state;
     __u32 zero;
 };
 
-/* The wait of the task that was just switched to, until its stack is sampled; `tid` 0: none. */
+/* The wait of the task that was just switched to, until its stack is sampled. `tid` is 0 if there is none. */
 struct arrival {
     struct off_cpu_wait wait;
     __u32 tid;
@@ -74,7 +74,7 @@ struct {
 #define STATE_UNINTERRUPTIBLE 0x02
 #define STATE_STOPPED (0x04 | 0x08)
 #define STATE_ENDED (0x10 | 0x20)
-#define STATE_UNUSED (0x40 | 0x80) /* threads of the kernel that are parked or have no work */
+#define STATE_UNUSED (0x40 | 0x80) /* parked and idle kernel threads */
 
 static enum off_cpu_state state_of(__s64 bits)
 {
@@ -165,7 +165,7 @@ int off_cpu_switch(struct switch_fields *fields)
     long r = bpf_perf_event_output(fields, &alarms, BPF_F_CURRENT_CPU, &now, sizeof(now));
     if (r < 0)
         arrival->tid = 0;
-    if (r < 0 && r != -ENOENT) /* -ENOENT: this CPU is not sampled */
+    if (r < 0 && r != -ENOENT) /* -ENOENT means that this CPU is not sampled */
         total->missed++;
     return PASS;
 }

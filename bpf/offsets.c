@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* How many words of each struct are searched. */
+/* Numbers of words of each struct that are searched. */
 #define TASK_WORDS (2 * PEEK_WORDS)
 #define CSS_SET_WORDS 64
 #define CGROUP_WORDS 128
@@ -15,9 +15,9 @@
 
 #define WAYS_MAX 4096
 #define LEVELS_MAX 256
-#define ROOT_ID 1 /* fs/kernfs/dir.c: the first id of a hierarchy */
+#define ROOT_ID 1 /* the first id in a hierarchy (fs/kernfs/dir.c) */
 
-/* How often tasks are sampled at most, until tasks of two cgroups were seen and one way is left. */
+/* Tasks are sampled until tasks of two cgroups were seen and one way is left, but at most this often. */
 #define SAMPLES_MAX 200
 #define SAMPLE_NS 2000000
 
@@ -27,7 +27,7 @@
 
 struct search {
     const struct peek *peek;
-    struct bpf_offsets *ways; /* that led to the id of every task so far; `parent` is not used */
+    struct bpf_offsets *ways; /* the ways that led to the id of every task so far, without their `parent` */
     size_t n;
 };
 
@@ -57,7 +57,7 @@ static int read_word(const struct search *search, uint64_t address, uint64_t *re
     return read_words(search, address, 1, ret);
 }
 
-/* Follows a pointer at an offset. *ret is 0 if there is none. */
+/* Reads the pointer at `offset` of a struct. *ret is 0 if there is no pointer. */
 static int follow(const struct search *search, uint64_t address, uint32_t offset, uint64_t *ret)
 {
     uint64_t word = 0;
@@ -67,7 +67,7 @@ static int follow(const struct search *search, uint64_t address, uint32_t offset
     return r;
 }
 
-/* cgroup.self.cgroup is the cgroup itself. */
+/* Whether there is a cgroup at the address: then its first word, cgroup.self.cgroup, points to itself. */
 static int check_cgroup(const struct search *search, uint64_t address, bool *ret)
 {
     uint64_t word = 0;
@@ -79,7 +79,7 @@ static int check_cgroup(const struct search *search, uint64_t address, bool *ret
 
 /* --- ways to the id --- */
 
-/* Adds the ways through a cgroup whose kernfs_node has the id. */
+/* Continues `way` from a cgroup: adds a way for each pointer to a struct, maybe a kernfs_node, that contains `id`. */
 static int search_cgroup(struct search *search, struct bpf_offsets way, uint64_t cgroup, uint64_t id)
 {
     uint64_t fields[CGROUP_WORDS], node[NODE_WORDS];
@@ -144,7 +144,7 @@ static int follow_to_cgroup(const struct search *search, const struct bpf_offset
     return r;
 }
 
-/* The id of a cgroup, 0 if the way does not lead to one. */
+/* Follows the way from a cgroup to its id; *ret is 0 if the way does not lead to one. */
 static int follow_to_id(const struct search *search, const struct bpf_offsets *way, uint64_t cgroup, uint64_t *ret)
 {
     uint64_t node = 0, id = 0;
@@ -157,7 +157,10 @@ static int follow_to_id(const struct search *search, const struct bpf_offsets *w
     return r;
 }
 
-/* Drops the ways that do not lead to the task's id. If none does, the task must have ended, and all are kept. */
+/*
+ * Drops the ways that do not lead to the id of the task's cgroup. If no way does, the task must have ended, and all
+ * ways are kept.
+ */
 static int compare_ways(struct search *search, const struct peeked_task *task)
 {
     size_t n = 0;
@@ -202,7 +205,10 @@ static void drop_neighbours(struct search *search)
 
 /* --- parents --- */
 
-/* Returns 1 if following the offset leads from the cgroup through cgroups only to the root, which has no parent. */
+/*
+ * Returns 1 if the pointers at this offset lead from the cgroup, through nothing but cgroups, to the root, which has no
+ * parent.
+ */
 static int leads_to_root(const struct search *search, const struct bpf_offsets *way, uint64_t cgroup, uint32_t offset)
 {
     for (int level = 0; level < LEVELS_MAX; level++) {
@@ -246,8 +252,9 @@ static int find_parent(const struct search *search, const struct peeked_task *ta
 /* --- search --- */
 
 /*
- * Looks for a task in a cgroup that has none of the ids 0, `other` and, with `inner`, the root's: this process first,
- * or beginning with CPU `from` - 1. Returns 1 if there is one.
+ * Looks for a task in a cgroup whose id is neither 0 nor `other` nor, with `inner`, that of the root. Tries this
+ * process and the running tasks of all CPUs, in a circle from CPU `from` - 1 on, where -1 is this process. Returns 1 if
+ * there is one.
  */
 static int sample(const struct search *search, unsigned from, uint64_t other, bool inner, struct peeked_task *ret)
 {

@@ -33,11 +33,13 @@
 /* The programs in the object. */
 #define PROGRAM_SWITCH "cgroup_switch" /* tp_btf: runs at each switch between tasks */
 /*
- * raw_tp: runs at each move of a task. BPF_PROG_TEST_RUN on a CPU, with arguments of 0, makes that CPU look again at
- * the task that it runs.
+ * raw_tp: runs when a task is moved to another cgroup. BPF_PROG_TEST_RUN on a CPU, with arguments of 0, makes that CPU
+ * look up its running task again.
  */
 #define PROGRAM_LOOK "cgroup_look"
-/* Not attached: BPF_PROG_TEST_RUN on a CPU ends counting there, and PROGRAM_LOOK of the successor begins. */
+/*
+ * Never attached: BPF_PROG_TEST_RUN on a CPU ends counting there and runs PROGRAM_LOOK of the program that takes over.
+ */
 #define PROGRAM_HAND_OVER "cgroup_hand_over"
 #define PROGRAM_MADE                                                                                                   \
     "cgroup_made" /* raw_tp: runs when a cgroup is made; only in the object for kernels without BTF                    \
@@ -163,7 +165,7 @@ DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
 struct packed_object {
     const unsigned char *bytes;
     size_t n, full_size;
-    const char *name; /* for libbpf, which prefixes the maps of constants and variables with it */
+    const char *name; /* libbpf begins the names of the maps of constants and variables with it */
 };
 #define PACKED(object, name)                                                                                           \
     {                                                                                                                  \
@@ -191,7 +193,7 @@ static int object_unpack(const struct packed_object *packed, void **ret)
 /* --- load errors --- */
 
 #define TYPES "/sys/kernel/btf/vmlinux"
-/* The memory that libbpf needs for these types, in bytes, approximately. */
+/* Approximate memory in bytes that libbpf needs for these types. */
 #define LOADING_BYTES ((size_t)12 << 20)
 #define NO_MEMORY_TO_LOAD                                                                                              \
     "the memory limit of this service or container leaves less than it takes to load a BPF program, about 14 MB: "     \
@@ -255,10 +257,13 @@ static bool has_rights(void)
     return own & admin || (own & both) == both;
 }
 
-/* libbpf reads all types of the kernel. If memory for them is short, it fails to find one (ESRCH). */
+/*
+ * libbpf reads all types of the kernel. If libbpf lacks memory for the types, it reports that a type was not found
+ * (ESRCH).
+ */
 static bool is_data_limited(void)
 {
-    void *volatile room = malloc(LOADING_BYTES); /* volatile, or the compiler would remove the allocation */
+    void *volatile room = malloc(LOADING_BYTES); /* volatile: else the compiler would remove this */
 
     free(room);
     return !room;
@@ -380,7 +385,7 @@ static int object_shape(const struct libbpf *libbpf, struct bpf_object *object, 
     return r;
 }
 
-/* The first `n_maps` of the `n` parts are maps, the others programs. Returns -ENOENT if one is missing. */
+/* The first `n_maps` of the `n` parts are maps, the others programs. Returns -ENOENT if a part is missing. */
 static int object_find_parts(const struct libbpf *libbpf, struct bpf_object *object, const char *const *part_names,
                              size_t n_maps, size_t n, int *ret)
 {
@@ -422,7 +427,7 @@ static int shape_check(const struct bpf_shape *shape, struct error *error)
 
 /* --- offsets, where the kernel does not describe its types --- */
 
-/* The data that the peeking program stores. */
+/* The data that is stored by the program that reads kernel memory. */
 struct peeked {
     struct peeked_task task;
     uint64_t words[PEEK_WORDS];
@@ -435,7 +440,7 @@ struct peeking {
 
 /*
  * Loads a program that stores the task that runs, and copies args[1] bytes of kernel memory from args[0], if that is
- * not 0. It is short enough to be written as instructions here.
+ * not 0. The program is short enough to be written as instructions here.
  */
 static int peek_load(int map)
 {
@@ -520,7 +525,7 @@ static int peek_open(struct peeking *ret)
     return MIN(ret->program, 0);
 }
 
-/* All descriptors that this opens are closed when the process ends. */
+/* The descriptors that this function opens are closed when the process ends. */
 static int kernel_offsets_find(const struct bpf_shape *shape, struct bpf_offsets *ret, struct error *error)
 {
     struct peeking peeking;
@@ -566,7 +571,7 @@ static int cgroup_load(const struct bpf_shape *shape, int *ret, struct error *er
     return r < 0 ? explain(r, error) : r;
 }
 
-/* Does the same for the program that measures off-CPU time, which has all its parts on every kernel. */
+/* Like cgroup_load(), for the program that measures off-CPU time. That program has the same parts on every kernel. */
 static int off_cpu_load(const struct off_cpu_shape *shape, int *ret, struct error *error)
 {
     static const char *const part_names[N_OFF_CPU_PARTS] = {
@@ -600,14 +605,14 @@ static int off_cpu_load(const struct off_cpu_shape *shape, int *ret, struct erro
 /* --- loading child --- */
 
 struct load {
-    const struct bpf_shape *shape; /* NULL: the program measures off-CPU time */
+    const struct bpf_shape *shape; /* NULL: `off_cpu` describes the program to load */
     const struct off_cpu_shape *off_cpu;
     const struct memory_limit *memory;
 };
 
 /*
- * Before Linux 5.11 maps and programs count as locked memory of the real user. The real user of a root opener is the
- * daemon's (process/privileges.h), which needs its limit for ring buffers.
+ * Before Linux 5.11 maps and programs count as locked memory of the real user. If the opener runs as root, its real
+ * user is that of the daemon (process/privileges.h), which needs this memory for ring buffers.
  */
 static void raise_memory_limit(void)
 {

@@ -2,11 +2,13 @@
 /*
  * The compiled BPF programs: libbpf loads them in a child process, and calls of bpf(2) attach them and fill their maps.
  *
- * A program is an ELF object in the daemon, which libbpf opens from memory. The same bytes serve all architectures.
+ * The daemon contains each program as an ELF object, which libbpf opens from memory. The object has the same bytes on
+ * all architectures.
  *
- * There are two that count cgroups, for kernels with and without BTF; for the latter, the loading child first searches
- * for the offsets of what the program reads (bpf/offsets.h). It sets the map `cgroup.rodata` to a struct bpf_constants,
- * whose values the program sees as constants, and the sizes of the other maps (bpf/cgroup.bpf.c):
+ * Two programs count cgroups, one for kernels with BTF and one for kernels without. For the latter, the loading child
+ * first searches for the offsets of the fields that the program reads (bpf/offsets.h). The child sets the map
+ * `cgroup.rodata` to a struct bpf_constants, whose values the program sees as constants, and the sizes of the other
+ * maps (bpf/cgroup.bpf.c):
  *
  *     map        key                   value                            entries
  *     events     cpu * events + event  descriptor of a perf counter     cpus * events
@@ -21,9 +23,9 @@
  * fixed. An epoch in `control` is never 0, so a zeroed record is outdated; each change of a CPU's events takes new
  * epochs.
  *
- * libbpf adapts the program to the types of the running kernel. It is loaded with dlopen(3) when it is first needed,
- * and its functions are declared here, so that perfcountd builds with and without its headers. They are the functions
- * that libbpf 0.3 (Debian 11) and 1.x have in common.
+ * libbpf adapts the program to the types of the running kernel. libbpf is loaded with dlopen(3) when it is first
+ * needed, and its functions are declared here, so that perfcountd builds with and without libbpf's headers. Only
+ * functions that both libbpf 0.3 (Debian 11) and 1.x have are used.
  */
 #ifndef BPF_PROGRAM_H
 #define BPF_PROGRAM_H
@@ -37,15 +39,15 @@
 #include "process/memory-limit.h"
 
 /*
- * Set, get and remove an element of a map. Return 0, or -errno of bpf(2). For a map per CPU, `ret` has room for the
- * values of all possible CPUs, each a multiple of 8 bytes.
+ * These calls set, get and remove an element of a map. All return 0, or -errno of bpf(2). For a per-CPU map, `ret` has
+ * room for the values of all possible CPUs, each a multiple of 8 bytes.
  */
 int bpf_call_update(int map, const void *key, const void *value);
 int bpf_call_lookup(int map, const void *key, void *ret);
 int bpf_call_delete(int map, const void *key);
 /*
- * Attaches a program to a raw tracepoint. Returns a descriptor, which keeps it attached until it is closed, or -errno.
- * `name` is NULL if the program itself names the tracepoint.
+ * Attaches a program to a raw tracepoint. Returns a descriptor, which keeps the program attached until it is closed, or
+ * -errno. `name` is NULL if the program itself names the tracepoint.
  */
 int bpf_call_attach(int program, const char *name);
 /*
@@ -60,14 +62,14 @@ struct bpf_program;
 
 /* Options for opening an object: the first fields of libbpf's struct bpf_object_open_opts. */
 struct libbpf_options {
-    size_t size;             /* sizeof this struct */
+    size_t size;             /* size of this struct */
     const char *object_name; /* prefix of the names of the maps of constants and variables */
 };
 
 struct libbpf {
     /* `print` gets a level, which is 0 for a warning. */
     int (*(*set_print)(int (*print)(int level, const char *format, va_list arguments)))(int, const char *, va_list);
-    long (*get_error)(const void *pointer); /* 0 or -errno; in 0.x a returned pointer may encode an error */
+    long (*get_error)(const void *pointer); /* 0 or -errno; a pointer that libbpf 0.x returns may encode an error */
     struct bpf_object *(*open_mem)(const void *bytes, size_t size, const struct libbpf_options *options);
     int (*load)(struct bpf_object *object);
     void (*close)(struct bpf_object *object);
@@ -79,7 +81,7 @@ struct libbpf {
     int (*map_fd)(const struct bpf_map *map);
     int (*program_fd)(const struct bpf_program *program);
 };
-/* Loads libbpf ahead of time, so that a later load opens no file. Reports no error; the later load does. */
+/* Loads libbpf ahead of time, so that a later load opens no file. An error is only reported by the later load. */
 void libbpf_preload(void);
 
 /* The parts of the loaded program: maps first, then programs. */
@@ -93,7 +95,7 @@ enum kernel_part {
     KERNEL_SWITCH,
     KERNEL_LOOK,
     KERNEL_HAND_OVER,
-    KERNEL_MADE, /* only on kernels without BTF */
+    KERNEL_MADE, /* present only on kernels without BTF */
     N_KERNEL_PARTS
 };
 
@@ -108,19 +110,18 @@ enum off_cpu_part {
     N_OFF_CPU_PARTS
 };
 
-/* The message for -EMFILE. */
+/* The error message for -EMFILE. */
 #define NO_ROOM_FOR_PROGRAM                                                                                            \
     "the limit of open files leaves no room for a BPF program: raise it (LimitNOFILE= of the unit, ulimit -n)"
 
 /*
  * Loads the program in a child, which has ended when this returns. Returns how many parts it has; the caller owns their
- * descriptors. Errors and their
- * messages are those of bpf_calls.start(). The child stays within `memory`, unless it is NULL: if it exceeded that
- * limit, the kernel would kill it, and systemd would then stop the service (OOMPolicy=).
+ * descriptors. Errors and their messages are those of bpf_calls.start(). The child stays within `memory`, unless it is
+ * NULL: if it exceeded that limit, the kernel would kill it, and systemd would then stop the service (OOMPolicy=).
  */
 int load_process_run(const struct bpf_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
                      struct error *error);
-/* Does the same for the program that measures off-CPU time. Returns 0 or -errno. */
+/* Like load_process_run(), for the program that measures off-CPU time. Returns 0 or -errno. */
 int load_process_run_off_cpu(const struct off_cpu_shape *shape, const struct memory_limit *memory,
                              int ret[N_OFF_CPU_PARTS], struct error *error);
 

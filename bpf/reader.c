@@ -14,22 +14,25 @@
 
 #define TRIES 3
 
-/* Loads a 64-bit word at once, on 32-bit architectures too. */
+/* Loads a 64-bit word in one access, even on 32-bit architectures. */
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
 struct reader_cpu {
     struct bpf_event events[BPF_EVENTS_MAX];
     uint8_t groups[BPF_GROUPS_MAX]; /* the groups with events on this CPU */
     uint8_t n_groups;
-    /* The times of groups[0] were unreadable once, so the other groups may have grown although it has not. */
+    /*
+     * The times of groups[0] were unreadable once, so the times of other groups may have grown although those of
+     * groups[0] have not.
+     */
     bool is_split;
-    bool over;         /* the record is outdated as long as its seq is over_seq */
-    uint64_t over_seq; /* seq when the events of the CPU were set */
-    /* As of the last reading. */
+    bool over;         /* the events were set; the record is outdated until its seq differs from over_seq */
+    uint64_t over_seq; /* seq of the record when the events were set */
+    /* State at the last reading. */
     uint64_t seq;
     uint32_t running;
     bool consistent;
-    /* As of the last consistent reading. */
+    /* State at the last consistent reading. */
     uint32_t live, epoch;
 };
 
@@ -41,10 +44,10 @@ struct bpf_reader {
     const struct bpf_record *records;
     size_t counts_size, records_size;
     uint64_t *taken;  /* the part of `counts` that was already read, with the same layout */
-    uint64_t *clocks; /* time_enabled of groups[0] in `taken`, by CPU and slot: a compact copy */
+    uint64_t *clocks; /* compact copy of time_enabled of groups[0] in `taken`, by CPU and slot */
     struct reader_cpu *cpus;
-    uint64_t totals[BPF_WORDS_MAX]; /* of the slot that ran at the last reading, if that was consistent */
-    uint64_t moves;                 /* the sum of all CPUs at the last bpf_reader_saw_moves() */
+    uint64_t totals[BPF_WORDS_MAX]; /* totals of the slot that ran at the last reading, if that was consistent */
+    uint64_t moves;                 /* sum of `moves` of all CPUs at the last bpf_reader_saw_moves() */
 };
 
 static size_t slot_at(const struct bpf_reader *reader, unsigned cpu, uint32_t slot)
@@ -147,7 +150,7 @@ void bpf_reader_set_cpu(struct bpf_reader *reader, unsigned cpu, const struct bp
     c->over_seq = LOAD(reader->records[cpu].seq);
 }
 
-/* Copies the checked fields and `switches`. Returns whether the copy is consistent. */
+/* Copies `switches` and the fields that the check covers. Returns whether the copy is consistent. */
 static bool copy_record(const struct bpf_reader *reader, const struct bpf_record *from, struct bpf_record *ret)
 {
     ret->check = LOAD(from->check);
@@ -261,8 +264,8 @@ int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, v
 }
 
 /*
- * A word is less than the value already returned if its entry is not visible yet, or if more time was attributed to the
- * slot than it ran.
+ * Returns how much a word has grown. The word is less than what was already returned if its entry is not visible yet,
+ * or if more time was attributed to the slot than the slot ran.
  */
 static uint64_t growth(uint64_t now, uint64_t taken)
 {
@@ -282,9 +285,9 @@ static bool has_grown(const struct bpf_reader *reader, const struct reader_cpu *
 }
 
 /*
- * Enabled time is taken even if nothing else has grown: the group is starved, or the rest is not visible yet. The
- * growth of a value is returned only together with running time, and running time only together with enabled time and
- * never more than that.
+ * Enabled time is returned even if nothing else has grown: then the group is starved, or the rest is not visible yet.
+ * The growth of a value is returned only together with running time, and running time only together with enabled time
+ * and never more than that.
  */
 static void take_words(const struct bpf_reader *reader, const struct reader_cpu *c, const uint64_t *words,
                        uint64_t *taken, uint64_t *delta)

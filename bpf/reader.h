@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of the BPF program's maps: what each slot has gained on each CPU since the previous reading. It needs no
- * privileges and makes no system calls, apart from those of `now`.
+ * The reader of the BPF program's maps: what each slot has gained on each CPU since the previous reading. The reader
+ * needs no privileges and makes no system calls, apart from those of `now`.
  *
  * Words never decrease: an entry that is only partly visible keeps its previous value until the next reading.
  */
@@ -13,21 +13,24 @@
 struct bpf_reader;
 struct sys;
 
-/* Maps both maps; the caller may then close the descriptors. Returns -ENOMEM, or an error of mmap(2). */
+/*
+ * Maps both BPF maps into memory; afterwards the caller may close their descriptors. Returns -ENOMEM, or an error of
+ * mmap(2).
+ */
 int bpf_reader_new(struct sys *sys, const struct bpf_shape *shape, const struct bpf_maps *maps,
                    struct bpf_reader **ret);
 struct bpf_reader *bpf_reader_free(struct bpf_reader *reader);
 
 /*
- * Sets which words belong to which group on this CPU. Called after bpf_calls.set_cpu() and before flush() or attach().
- * The record is outdated until the CPU has looked again.
+ * Sets the events of a CPU, and thereby which words belong to which group there. To be called after bpf_calls.set_cpu()
+ * and before flush() or attach(). Afterwards the CPU's record is outdated until the CPU has looked up its task again.
  */
 void bpf_reader_set_cpu(struct bpf_reader *reader, unsigned cpu, const struct bpf_event *events);
 
 /*
  * Reads the counters of `cpu` with read(2) of its groups; the IPI that this sends makes the CPU's stores visible. The
- * words are laid out as in an entry; only SOURCE_READ events and times are needed. The bit in *ret_valid of a word that
- * cannot be read is clear. Returns -errno if nothing on the CPU can be read.
+ * words are laid out as in an entry; only SOURCE_READ events and times are needed. In *ret_valid, the bits of words
+ * that cannot be read are clear. Returns -errno if nothing on the CPU can be read.
  */
 typedef int (*bpf_read_now)(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid);
 
@@ -39,8 +42,8 @@ typedef int (*bpf_read_now)(void *userdata, unsigned cpu, uint64_t *words, uint6
 int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, void *userdata);
 
 /*
- * Returns the next slot from `from` on, below `slots`, whose words have grown, and BPF_SLOT_NONE after the last one.
- * Called after bpf_reader_read() of this CPU. `delta` is set to the growth of each word, which later calls do not
+ * Returns the next slot whose words have grown, among those from `from` to below `slots`, or BPF_SLOT_NONE if there is
+ * none. Called after bpf_reader_read() of this CPU. `delta` is set to the growth of each word, which later calls do not
  * return again.
  */
 uint32_t bpf_reader_take(struct bpf_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta);
@@ -52,13 +55,13 @@ uint32_t bpf_reader_take(struct bpf_reader *reader, unsigned cpu, uint32_t from,
 bool bpf_reader_saw_moves(struct bpf_reader *reader);
 
 /*
- * The slot that runs on a CPU, as of its last reading; BPF_SLOT_NONE if it is unknown. A slot that was withdrawn
+ * The slot that runs on a CPU, as of its last reading, or BPF_SLOT_NONE if it is unknown. A slot that was withdrawn
  * before bpf_calls.flush() is free once it runs on no CPU.
  */
 uint32_t bpf_reader_running(const struct bpf_reader *reader, unsigned cpu);
 /*
  * Whether the CPU has kept its slot since its last reading, so that the growth of all slots adds up to the values of
- * `now`. Because of the order of the stores, the answer is wrong in rare cases.
+ * `now`. In rare cases the answer is wrong, because the CPU's stores become visible one after the other.
  */
 bool bpf_reader_is_exact(const struct bpf_reader *reader, unsigned cpu);
 

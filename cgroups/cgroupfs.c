@@ -128,9 +128,9 @@ struct walk {
     struct found_directory {
         char *path;
         uint64_t inode;
-    } * found; /* in the order in which they are visited */
+    } * found; /* directories in the order in which they are visited */
     size_t n, at;
-    bool failed; /* out of memory */
+    bool failed; /* set when out of memory */
 };
 
 static void walk_done(struct walk *walk)
@@ -141,7 +141,7 @@ static void walk_done(struct walk *walk)
     closep(&walk->root.fd);
 }
 
-/* Adds `path`, of which it takes ownership; NULL means out of memory. */
+/* Adds a directory and takes ownership of `path`, which is NULL if the caller ran out of memory. */
 static void walk_add(struct walk *walk, char *path, uint64_t inode)
 {
     if (!path || array_grow(&walk->found, walk->n) < 0) {
@@ -187,7 +187,7 @@ int cgroup_walk(const char *root, bool (*visit)(void *userdata, const char *path
 
 /* --- hierarchy --- */
 
-/* In bytes. A container host has thousands of mounts. */
+/* Maximum size of mountinfo, in bytes: a container host has thousands of mounts. */
 #define MOUNTINFO_MAX (16 * 1024 * 1024)
 /* The initial cgroup namespace: PROC_CGROUP_INIT_INO in include/linux/proc_ns.h. */
 #define INITIAL_NAMESPACE "cgroup:[4026531835]"
@@ -265,10 +265,13 @@ static bool has_option(const char *options, const char *option)
     return false;
 }
 
-/* Ranks of mounts, from unsuitable to best. */
+/* The ranks of mounts, from unsuitable to most suitable. */
 enum { USELESS, PART_OF_V2, WHOLE_V2, OUTSIDE_V2, PART_OF_V1, WHOLE_V1, OUTSIDE_V1 };
 
-/* Inside a cgroup namespace, "/" is the namespace's root. "/.." is above it, as in a mount of the host. */
+/*
+ * Inside a cgroup namespace, mountinfo shows the namespace's root as "/", and a directory above it, as in a mount of
+ * the host, as "/..".
+ */
 static int mount_rank(const struct mount *mount)
 {
     bool whole = str_equal(mount->root, "/");
@@ -329,7 +332,7 @@ int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *
 
 /*
  * Inside a cgroup namespace, mountinfo shows the namespace's root as "/". Only the namespace's inode number reveals
- * that it is not the real root.
+ * that this is not the kernel's root.
  */
 static bool in_namespace(const struct sys *sys)
 {
@@ -351,7 +354,10 @@ static bool has_file(const char *directory, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Whether this is the kernel's root cgroup: of v1 it alone has release_agent, of v2 it alone has no cgroup.type. */
+/*
+ * Whether this is the kernel's root cgroup: in v1, it alone has a file release_agent; in v2, it alone lacks the file
+ * cgroup.type.
+ */
 static bool is_root_cgroup(const char *path, enum hierarchy_kind kind)
 {
     return has_file(path, "release_agent") || (kind == HIERARCHY_V2 && !has_file(path, "cgroup.type"));

@@ -3,9 +3,9 @@
  * The cgroup file system: finds the mount of the hierarchy in which perf counts, and opens and lists its directories at
  * any depth.
  *
- * That hierarchy is the cgroup v2 tree, alone or beside v1 controllers (the hybrid layout), or a v1 `perf_event`
- * hierarchy. It is found in /proc/self/mountinfo (proc_pid_mountinfo(5)). If a v1 perf_event hierarchy is mounted, the
- * kernel counts in that one, and perf_event_open(2) refuses directories of v2 with ENOENT.
+ * The hierarchy in which perf counts is the cgroup v2 tree, alone or beside v1 controllers (the hybrid layout), or a v1
+ * `perf_event` hierarchy. The mount is found in /proc/self/mountinfo (proc_pid_mountinfo(5)). If a v1 perf_event
+ * hierarchy is mounted, the kernel counts in that one, and perf_event_open(2) refuses directories of v2 with ENOENT.
  */
 #ifndef CGROUPS_CGROUPFS_H
 #define CGROUPS_CGROUPFS_H
@@ -16,7 +16,8 @@
 #include "perf/sys.h"
 
 /*
- * The topmost directory, and the device of its file system: another file system mounted below it contains no cgroups.
+ * The topmost directory of a hierarchy, and the device of its file system. Directories on another device, where a file
+ * system is mounted inside the hierarchy, are no cgroups.
  */
 struct cgroup_root {
     int fd;
@@ -32,8 +33,8 @@ int cgroup_directory_open(const struct cgroup_root *root, const char *path, uint
 bool cgroup_directory_is_gone(int error);
 
 /*
- * Returns 1 if `name` in the directory `fd` is a cgroup, and 0 if it is not one or no longer exists. Returns an error
- * of fstatat(2) if that cannot be determined.
+ * Returns 1 if `name` in the directory `fd` is a cgroup, and 0 if it is no cgroup or no longer exists. Returns an error
+ * of fstatat(2) if it cannot find that out.
  */
 int cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode);
 /*
@@ -46,8 +47,8 @@ int cgroup_directory_list(const struct cgroup_root *root, int *fd,
 /*
  * Calls `visit` with each cgroup below the directory `root` of a hierarchy, itself included, parents before their
  * children. `path` begins with "/". If the callback returns false for a cgroup, its descendants are not visited.
- * Cgroups that cannot be read, those with paths longer than PATH_MAX, and all beyond CGROUP_WALK_MAX are left out.
- * Returns -ENOMEM, or an error of opening `root`.
+ * Cgroups that cannot be read, cgroups with paths longer than PATH_MAX, and all cgroups beyond CGROUP_WALK_MAX are left
+ * out. Returns -ENOMEM, or an error of opening `root`.
  */
 int cgroup_walk(const char *root, bool (*visit)(void *userdata, const char *path, uint64_t inode), void *userdata);
 #define CGROUP_WALK_MAX 16384
@@ -65,9 +66,9 @@ enum hierarchy_kind { HIERARCHY_V2, HIERARCHY_V1 };
 
 struct hierarchy {
     enum hierarchy_kind kind;
-    char *path;      /* its directory, prefixed with sys->root: "/sys/fs/cgroup", "/sys/fs/cgroup/unified" */
-    bool outside;    /* it is mounted from outside of this cgroup namespace, as a container has the host's */
-    bool namespaced; /* `path` is not known to be the kernel's root cgroup: others may be outside of it */
+    char *path;      /* the hierarchy's directory, with sys->root: "/sys/fs/cgroup", "/sys/fs/cgroup/unified" */
+    bool outside;    /* mounted from outside of this cgroup namespace, like the host's hierarchy in a container */
+    bool namespaced; /* `path` may not be the kernel's root cgroup, so there may be cgroups outside of it */
 };
 
 void hierarchy_done(struct hierarchy *hierarchy);
@@ -76,7 +77,7 @@ void hierarchy_done(struct hierarchy *hierarchy);
  * -ENOENT, with a message, if there is no suitable mount, and -ENOMEM.
  */
 int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *error);
-/* The same for this machine. Also returns errors of reading mountinfo. */
+/* Like hierarchy_parse(), with this machine's mountinfo. Also returns errors of reading mountinfo. */
 int hierarchy_find(struct sys *sys, struct hierarchy *ret, struct error *error);
 
 #endif

@@ -65,8 +65,8 @@ static const struct {
 static const char *const unnamed_by_runtime = "its runtime has given it no name; name it when it is created (--name)";
 
 /*
- * The rank of an error from requesting or reading a file: of several errors, the one with the lowest rank is the most
- * informative. 0, which means that an answer will come, has the lowest rank.
+ * The rank of an error in requesting or reading a file. Of several errors, the one with the lowest rank is the most
+ * informative. Error 0, which means that an answer will come, has the lowest rank.
  */
 static size_t unnamed_rank(int error)
 {
@@ -77,14 +77,14 @@ static size_t unnamed_rank(int error)
     return i;
 }
 
-/* `is_of_user`: the cgroup is below a user's slice. */
+/* Returns the reason that is shown for an error. `is_of_user`: the cgroup is below a user's slice. */
 static const char *unnamed_reason(int error, bool is_of_user)
 {
     int reason = reasons[unnamed_rank(error)].error;
 
     if (is_of_user && reason == -ENOENT)
         return NOT_FOUND_OF_USER;
-    /* A hidden home is a directory that nobody may enter. */
+    /* EACCES may come from a hidden home, which is a directory that nobody may enter. */
     return is_of_user && reason == -EACCES ? NO_ACCESS HIDDEN_HOMES : reasons[unnamed_rank(error)].reason;
 }
 
@@ -243,7 +243,7 @@ static int container_compare(const struct container *container, uint32_t user, c
     return strcmp(container->id, id);
 }
 
-/* Returns the index of the container, or of the place where it would be inserted. */
+/* Returns the index of the container, or the index at which to insert it. */
 static size_t containers_search(const struct containers *containers, uint32_t user, const char *id)
 {
     return array_search(containers->n, i, container_compare(containers->items[i], user, id) < 0);
@@ -254,7 +254,7 @@ static bool containers_have(const struct containers *containers, size_t i, uint3
     return i < containers->n && container_compare(containers->items[i], user, id) == 0;
 }
 
-/* Returns NULL if it is not known. */
+/* Returns NULL if the container is not known. */
 static struct container *containers_find(const struct containers *containers, uint32_t user, const char *id)
 {
     size_t i = containers_search(containers, user, id);
@@ -313,7 +313,7 @@ int containers_add(struct containers *containers, uint32_t user, const char *id,
     return 0;
 }
 
-/* Removes a cgroup of the container, and the container with its last cgroup. */
+/* Removes a cgroup of the container. Removes the container if that was its last cgroup. */
 static void containers_forget(struct containers *containers, uint32_t user, const char *id, const char *path)
 {
     size_t i = containers_search(containers, user, id);
@@ -366,33 +366,36 @@ bool container_take(struct container *container, uint32_t place, struct names *n
  *
  * A file may be written shortly after the cgroup is created, so a container is looked up when its cgroup is new and a
  * few more times soon afterwards. The container may be renamed, so once its file has been found, the file's version is
- * compared every few seconds. Each request has a ticket, which ties the answer to what was requested.
+ * compared every few seconds. Each request has a ticket, by which its answer is recognized.
  */
 
-/* The longest interval at which the file of a named container is checked for changes. */
+/* The file of a named container is checked for changes at least this often. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)
 #define REFRESH_STEP_NS (5 * NSEC_PER_SEC)
 /* A container that no file names is looked up less and less often: first once a minute, finally every 16 minutes. */
 #define SLOW_RETRY_NS (60 * NSEC_PER_SEC)
 #define SLOW_DOUBLINGS 4
-/* A limit, because a user may create any number of cgroups that look like containers'. */
+/* Maximum number of containers. A user may create any number of cgroups that look like those of containers. */
 #define CONTAINERS_MAX 4096
 /* The pause before the next try while the reader is busy. */
 #define BUSY_NS (50 * NSEC_PER_MSEC)
-/* The amount of work at once, so that the event loop is not blocked; the descriptor stays readable. */
+/*
+ * The most requests and records that are handled in one call, so that the event loop is not blocked. The descriptor
+ * stays readable if there is more to do.
+ */
 #define ATTEMPTS_MAX 32
 #define RECORDS_MAX 256
 #define NEVER UINT64_MAX
 
-/* The pause after each attempt to find a new container. */
+/* The pauses after the first attempts to find a new container. */
 static const uint64_t retries_ns[] = {200 * NSEC_PER_MSEC, 500 * NSEC_PER_MSEC, NSEC_PER_SEC, 2 * NSEC_PER_SEC,
                                       5 * NSEC_PER_SEC};
 
 struct state {
     struct sys *sys;
-    int fd, timer; /* -1 if there was no reader at the start */
+    int fd, timer; /* both descriptors are -1 if there was no reader at the start */
     bool has_reader;
-    uint64_t armed_ns; /* when the timer fires, or NEVER */
+    uint64_t armed_ns; /* time at which the timer fires, or NEVER */
     struct containers containers;
     struct container_users container_users;
     struct lookups lookups;
@@ -434,8 +437,8 @@ static void state_arm_next(struct state *state, uint64_t now)
 /* --- requests --- */
 
 /*
- * Requests a list only once if several containers need it at the same time. With `as_new` it is requested even if its
- * version is unchanged. Returns -EALREADY if the list has not changed.
+ * Requests a list; if several containers need it at the same time, it is requested only once. With `as_new` it is
+ * requested even if its version is unchanged. Returns -EALREADY if the list has not changed.
  */
 static int state_ask_list(struct state *state, struct container_user *container_user, uint32_t place, bool as_new,
                           uint64_t now)
@@ -467,8 +470,9 @@ static int state_ask_place(struct state *state, struct container_user *container
 }
 
 /*
- * Requests the file that names the container, or the files of all places if none does. Of several errors, *ret_error is
- * the most informative one; 0 means that an answer will come. Returns -EAGAIN if too many requests are pending.
+ * Requests the file that names the container, or the files of all places if no file names it yet. Of several errors,
+ * *ret_error is the most informative one; 0 means that an answer will come. Returns -EAGAIN if too many requests are
+ * pending.
  */
 static int state_ask_places(struct state *state, struct container_user *container_user, struct container *container,
                             uint64_t now, int *ret_error)
@@ -487,7 +491,7 @@ static int state_ask_places(struct state *state, struct container_user *containe
     return 0;
 }
 
-/* The time is rounded, so that the process wakes up once for many containers. */
+/* Returns the time of the next check, rounded so that the process wakes up once for many containers. */
 static uint64_t next_refresh(uint64_t now)
 {
     return (now + REFRESH_NS) / REFRESH_STEP_NS * REFRESH_STEP_NS;
@@ -520,7 +524,7 @@ static bool state_attempt(struct state *state, struct container *container, uint
         container->due_ns = now + next_retry(container->attempts);
         container->attempts += container->attempts < ARRAY_SIZE(retries_ns) + SLOW_DOUBLINGS;
     }
-    /* If a file lists the container without a name, the reason that says so is kept. */
+    /* If a file lists the container without a name, that remains the reason. */
     return error != 0 && container->place < 0 &&
            container_set_unnamed(container, unnamed_reason(error, container->user != 0));
 }
@@ -543,8 +547,9 @@ static bool state_ask_due(struct state *state, uint64_t now)
 /* --- answers --- */
 
 /*
- * The file system of the file does not answer now but may do so soon, so the containers that the file could name are
- * looked up again at the short interval. Returns whether the reason why one has no name has changed.
+ * Called when the file system of the file does not answer. The file system may answer soon, so the containers that the
+ * file could name are looked up again at the short interval. Returns whether the reason why one of them has no name has
+ * changed.
  */
 static bool state_take_silence(struct state *state, const struct lookup *lookup)
 {
@@ -568,7 +573,7 @@ static bool state_take_end(struct state *state, const struct lookup *lookup, con
     bool has_container_user = containers_have_user(&state->containers, lookup->user);
     struct container_user *container_user =
         has_container_user ? container_users_find(&state->container_users, state->sys, lookup->user) : NULL;
-    bool is_silent = header->error == -EHOSTDOWN; /* it is then requested again even if its version is the same */
+    bool is_silent = header->error == -EHOSTDOWN; /* then the file is requested again */
 
     if (!*lookup->id && container_user) {
         container_user->lists[lookup->place].version = is_silent ? 0 : header->version;
@@ -595,7 +600,7 @@ static const char *source_of(const struct lookup *lookup, const struct names *na
     return runtime && str_equal(runtime, "cri-o") ? "cri-o" : state_place(lookup->place)->source;
 }
 
-/* Handles the names of a container. Returns whether they have changed. */
+/* Handles the names of a container. Returns whether the container's names have changed. */
 static bool state_take_names(struct state *state, const struct lookup *lookup, struct names_packet *record)
 {
     struct container *container = containers_find(&state->containers, lookup->user, record->header.id);
@@ -620,7 +625,7 @@ static bool state_take_record(struct state *state, struct names_packet *record)
     return header->is_last ? state_take_end(state, &lookup, header) : state_take_names(state, &lookup, record);
 }
 
-/* Called when the reader has ended: its socket would be readable for ever. */
+/* Called when the reader has ended. Its socket must be dropped, because it would be readable for ever. */
 static void state_lose_reader(struct state *state)
 {
     epoll_ctl(state->fd, EPOLL_CTL_DEL, state->lookups.files->records, NULL);

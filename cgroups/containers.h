@@ -19,16 +19,16 @@
 /* A file that lists all containers of a user. */
 struct container_user_list {
     uint64_t version;  /* version of the file that was read last; 0: none */
-    int error;         /* error of that reading; valid while the file keeps this version */
-    uint64_t asked_ns; /* when the file was last requested */
-    bool was_new;      /* that request ignored the file's version */
-    int result;        /* result of that request */
+    int error;         /* error of reading that version; 0: none */
+    uint64_t asked_ns; /* time of the last request for the file */
+    bool was_new;      /* the last request ignored the file's version */
+    int result;        /* result of the last request */
 };
 
 struct container_user {
     uint32_t user;                      /* UID; 0: root */
-    char home[STATE_HOME_MAX];          /* "" for root, or if unknown */
-    struct container_user_list lists[]; /* one for each place */
+    char home[STATE_HOME_MAX];          /* home directory; "" for root, or if unknown */
+    struct container_user_list lists[]; /* one list for each place */
 };
 
 #define LOOKUPS_MAX 32
@@ -39,7 +39,7 @@ struct lookup {
     char id[STATE_ID_LENGTH + 1]; /* "" if the file lists all containers */
 };
 
-/* The requests that have not been answered. Zeroed, except for `files`, there are none. */
+/* The requests that have not been answered. If all members but `files` are zero, there are no requests. */
 struct lookups {
     const struct state_files *files;
     size_t n;
@@ -53,28 +53,29 @@ struct lookups {
 int lookups_ask(struct lookups *lookups, const struct container_user *container_user, uint32_t place, const char *id,
                 uint64_t version, uint64_t now);
 /*
- * Finds the lookup of an answer, and removes it with its last answer. Returns -ENOENT if there is no such lookup.
+ * Finds the lookup to which an answer belongs, and removes the lookup if this is its last answer. Returns -ENOENT if
+ * there is no such lookup.
  */
 int lookups_take(struct lookups *lookups, uint64_t ticket, bool is_last, struct lookup *ret);
 /* Drops lookups that have waited too long for an answer. */
 void lookups_expire(struct lookups *lookups, uint64_t now);
-/* When the next lookup expires; UINT64_MAX: there is none. */
+/* Returns the time at which the next lookup expires, or UINT64_MAX if there is none. */
 uint64_t lookups_due(const struct lookups *lookups);
 
 struct container {
     char id[STATE_ID_LENGTH + 1];
-    uint32_t user;      /* the user whose slice has its cgroups; 0 for root's */
-    char **paths;       /* of its cgroups; the container is forgotten with the last one */
-    struct names names; /* from the file of `place` */
-    int place;          /* -1: no file has listed it yet */
-    uint64_t version;   /* of that file, if it is of this container alone; otherwise 0 */
-    uint64_t due_ns;    /* when a file is requested next */
+    uint32_t user;      /* the user whose slice contains the cgroups, or 0 if they are root's */
+    char **paths;       /* paths of its cgroups; the container is forgotten when the last one is removed */
+    struct names names; /* names from the file of `place` */
+    int place;          /* place of the file that lists the container; -1: none yet */
+    uint64_t version;   /* version of that file if it describes this container alone; otherwise 0 */
+    uint64_t due_ns;    /* time of the next request for a file */
     uint32_t n_paths, attempts;
-    const char *unnamed; /* why no file names it, as long as none does; static text */
+    const char *unnamed; /* why the container has no name; only valid while it has none; static text */
 };
 
 struct containers {
-    struct container **items; /* sorted by user, then id */
+    struct container **items; /* the containers, sorted by user, then by id */
     size_t n;
 };
 
@@ -86,8 +87,8 @@ int containers_add(struct containers *containers, uint32_t user, const char *id,
 /* Whether a file has given its name or says that it is a pause container, which needs no name. */
 bool container_is_named(const struct container *container);
 /*
- * Moves the names that the file of a place gives to the container, which leaves `names` empty, unless an earlier place
- * in the list of places has named it. Returns whether the container's names have changed.
+ * Moves `names`, which come from the file of a place, to the container, unless an earlier place in the list of places
+ * has named the container. Returns whether the container's names have changed.
  */
 bool container_take(struct container *container, uint32_t place, struct names *names);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A directory is watched before it is listed, so that a name that is created meanwhile is either listed or reported.
- * After any event of the directory itself, or of a name on the path to it, the search for it starts again at the full
+ * After any event of the directory itself, or of a name on the path to it, the search for it starts again with the full
  * path.
  */
 #include "cgroups/directory-watch.h"
@@ -20,15 +20,19 @@
 #define OFFLINE (IN_DELETE | IN_MOVED_FROM)
 #define SELF (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
 /*
- * All watches use one mask, because a common ancestor of two directories has only one watch. IN_ATTRIB is included
- * because the owner and the mode matter.
+ * All watches use one mask, because a common ancestor of two directories has only one watch. The mask includes
+ * IN_ATTRIB because the owner and the mode of a directory matter.
  */
 #define WATCH_MASK (HERE | OFFLINE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define EVENTS_SIZE (16 * 1024)
-/* A limit, because an endless stream of names must not block the event loop; the descriptor stays readable. */
+/*
+ * The most events that are read in one call, because an endless stream of names must not block the event loop. The
+ * descriptor stays readable if there are more.
+ */
 #define READS_MAX 16
 /*
- * A limit for a directory that is replaced again and again during the search; the search continues at its next event.
+ * The most tries for a directory that is replaced again and again during the search. The search continues at the next
+ * event.
  */
 #define TRIES_MAX 8
 
@@ -37,8 +41,8 @@
 /* The directory, or its nearest ancestor that can be opened. */
 struct nearest_directory {
     int fd;
-    size_t length; /* of its path */
-    int error;     /* why the directory itself cannot be opened; 0 if it can */
+    size_t length; /* length of the directory's path */
+    int error;     /* the error of opening the directory itself, or 0 if it can be opened */
     struct stat status;
 };
 
@@ -91,7 +95,7 @@ static struct nearest_directory watch_nearest(struct directory_watches *watches,
     for (size_t i = 0; i < TRIES_MAX; i++) {
         int old = watch->watch;
         watch->watch = add_watch(watches, nearest.fd);
-        /* Other users of the same watch get IN_IGNORED and search again. */
+        /* Other directories that use the same watch get IN_IGNORED and are searched for again. */
         if (old >= 0 && old != watch->watch)
             inotify_rm_watch(watches->fd, old);
         struct nearest_directory again = find_nearest(watches->sys, watch->path);
@@ -147,7 +151,7 @@ static bool is_listed(enum directory_state state)
     return state == DIRECTORY_LISTED || state == DIRECTORY_UNWATCHED;
 }
 
-/* Searches for the directory from the start, watches and lists it. */
+/* Watches the directory and lists it. While it does not exist, watches its nearest existing ancestor. */
 static void look(struct directory_watches *watches, struct directory_watch *watch)
 {
     _cleanup_(nearest_done) struct nearest_directory nearest = watch_nearest(watches, watch);
@@ -170,7 +174,7 @@ static bool leads_on(const struct directory_watch *watch, const char *name)
     return length && strlen(name) == length && memcmp(rest + 1, name, length) == 0;
 }
 
-/* Returns whether anything has changed, as does take_event(). */
+/* Handles an event for a name. Returns whether anything has changed. */
 static bool take_name(struct directory_watches *watches, struct directory_watch *watch,
                       const struct inotify_event *event)
 {

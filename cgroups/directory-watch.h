@@ -4,8 +4,8 @@
  * inotify(7). If a directory is missing, its nearest existing ancestor is watched until the next directory of the path
  * appears. Subdirectories are not watched.
  *
- * A directory that users other than root, or the user of this process, may write to is not listed, because those users
- * could have chosen its names.
+ * A directory is not listed if users other than root and the user of this process may write to it, because those users
+ * could have chosen the names in it.
  */
 #ifndef CGROUPS_DIRECTORY_WATCH_H
 #define CGROUPS_DIRECTORY_WATCH_H
@@ -17,31 +17,31 @@
 enum directory_state {
     DIRECTORY_MISSING,
     DIRECTORY_LISTED,
-    DIRECTORY_UNWATCHED, /* no inotify or no watch left: changes are missed, even the creation of the directory */
-    DIRECTORY_REFUSED,   /* users other than root and that of this process may write to it */
+    DIRECTORY_UNWATCHED, /* no inotify, or no watch left: changes are missed, even the creation of the directory */
+    DIRECTORY_REFUSED,   /* users other than root and the user of this process may write to the directory */
     DIRECTORY_UNREADABLE,
     N_DIRECTORY_STATES
 };
 
-/* Names that begin with a dot are skipped. The functions must not change the watches. */
+/* Names that begin with a dot are skipped. The functions of a listener must not change the watches. */
 struct directory_listener {
     void *userdata;
-    void (*found)(void *userdata, const char *name); /* the name is new, or names another file now */
-    void (*gone)(void *userdata, const char *name);  /* may be called for a name that was not found */
-    void (*cleared)(void *userdata);                 /* forget all names; those that exist are found again */
+    void (*found)(void *userdata, const char *name); /* the name is new, or now belongs to another file */
+    void (*gone)(void *userdata, const char *name);  /* may be called for a name that was never found */
+    void (*cleared)(void *userdata);                 /* all names are gone; found() follows for those that exist */
 };
 
 struct directory_watch {
     const char *path;
     struct directory_listener listener;
     enum directory_state state;
-    int watch;     /* of the directory, or its nearest ancestor that can be opened; -1: none */
-    size_t length; /* of the path of the watched directory */
+    int watch;     /* watch of the directory or of its nearest ancestor that can be opened; -1: none */
+    size_t length; /* length of the path of the watched directory */
 };
 
 struct directory_watches {
     struct sys *sys;
-    int fd; /* readable when directory_watches_dispatch() has work; -1 without inotify */
+    int fd; /* descriptor that is readable when directory_watches_dispatch() has something to do; -1 without inotify */
     struct directory_watch at[DIRECTORY_WATCHES_MAX];
     size_t n;
 };
@@ -51,11 +51,11 @@ void directory_watches_init(struct directory_watches *watches, struct sys *sys);
 void directory_watches_done(struct directory_watches *watches);
 /*
  * Adds a directory and lists it. `path` begins with "/" and must stay valid. The caller adds at most
- * DIRECTORY_WATCHES_MAX. Returns its index in `at`.
+ * DIRECTORY_WATCHES_MAX. Returns the directory's index in `at`.
  */
 size_t directory_watches_add(struct directory_watches *watches, const char *path,
                              const struct directory_listener *listener);
-/* Lists all directories again, after a listener has dropped names. */
+/* Lists all directories again. To be called after a listener has dropped names. */
 void directory_watches_rescan(struct directory_watches *watches);
 /* Handles the pending events. Returns whether a listener was called or a state has changed. */
 bool directory_watches_dispatch(struct directory_watches *watches);

@@ -9,7 +9,7 @@
 #include "cgroups/path.h"
 #include "cgroups/state-files.h"
 
-/* The position of a key in the name of a file. */
+/* The position of the key in a file name. */
 struct name_key {
     size_t at, size;
 };
@@ -23,12 +23,12 @@ struct name_list {
 /* --- name list --- */
 
 struct name_item {
-    struct name_item *next; /* in its bucket */
+    struct name_item *next; /* next item in the same bucket */
     struct name_key key;
     char name[];
 };
 
-/* The bucket of the names whose keys begin like `key`. The list must have buckets. */
+/* Returns the bucket of the names whose keys have the same first bytes as `key`. The list must have buckets. */
 static struct name_item **list_bucket(const struct name_list *list, const char *key)
 {
     uint64_t words[NAME_KEY_MIN / sizeof(uint64_t)], hash = 0;
@@ -39,7 +39,7 @@ static struct name_item **list_bucket(const struct name_list *list, const char *
     return &list->buckets[hash_fold(hash) & (list->size - 1)];
 }
 
-/* Doubles the number of buckets, or makes the first. */
+/* Doubles the number of buckets, or allocates the first ones. */
 static int list_grow(struct name_list *list)
 {
     struct name_list larger = {.n = list->n, .size = list->size ? 2 * list->size : 16};
@@ -105,8 +105,8 @@ static void name_list_remove(struct name_list *list, const char *name, struct na
 }
 
 /*
- * Returns the name whose key is `key`, or a prefix of it, because a long name may have been cut. Returns NULL if there
- * is none.
+ * Returns the name whose key is `key` or, because a long name may have been cut, a prefix of `key`. Returns NULL if
+ * there is none.
  */
 static const char *name_list_find(const struct name_list *list, const char *key, size_t size)
 {
@@ -141,7 +141,7 @@ static void name_list_clear(struct name_list *list)
  * Only these names are read: no link is followed, no other directory is opened, and no log is read.
  *
  * Names of pods, namespaces and containers consist of lower-case letters, digits, "-" and "." (DNS). A name with any
- * other character is not the kubelet's. If a link's name is too long for a file, the kubelet cuts it, and thereby the
+ * other character is not the kubelet's. If the name of a link would be too long, the kubelet cuts it, and thereby the
  * id at its end.
  */
 
@@ -156,15 +156,15 @@ struct text_part {
 /* The parts of the name of a link or directory. */
 struct log_name {
     struct text_part pod, namespace;
-    struct text_part container; /* empty in a directory's name */
-    struct text_part key;       /* a link's container id, a directory's pod uid */
+    struct text_part container; /* empty for a directory */
+    struct text_part key;       /* the container id of a link, or the pod uid of a directory */
 };
 
-/* The names in one of the two directories. */
+/* The file names in one of the kubelet's two directories. */
 struct log_names {
-    bool (*parse)(const char *name, struct log_name *ret); /* false: not a name of the kubelet */
+    bool (*parse)(const char *name, struct log_name *ret); /* returns false if the name is not the kubelet's */
     struct name_list list;
-    bool full; /* some names were dropped */
+    bool full; /* the list is full, and some names were dropped */
 };
 
 struct kubernetes_source {
@@ -182,8 +182,8 @@ static bool is_dns_name(struct text_part part)
 }
 
 /*
- * Cuts the part before the character `end` off *text; the rest begins after it. Returns false if that is not a DNS
- * name.
+ * Cuts the part before the character `end` off *text, which then begins after that character. Returns false if the part
+ * is not a DNS name.
  */
 static bool cut_part(const char **text, char end, struct text_part *ret)
 {
@@ -291,7 +291,7 @@ static const char *find_pod(const struct kubernetes_source *kubernetes, const ch
     return NULL;
 }
 
-/* Sets the names that are contained in a file name of the list. */
+/* Sets the names of the container, pod and namespace that a file name contains. */
 static int set_names(struct names *names, const struct log_names *from, const char *name)
 {
     struct log_name parts;
@@ -318,9 +318,8 @@ static const char *why_unnamed(const struct kubernetes_source *kubernetes)
         [DIRECTORY_UNWATCHED] =
             "no link in /var/log/containers has its id, and inotify, which notices new ones, is not available; raise "
             "fs.inotify.max_user_instances or fs.inotify.max_user_watches and restart",
-        [DIRECTORY_REFUSED] =
-            "users other than root may write to /var/log/containers, so that its names are not trusted; "
-            "make it root's with mode 0755",
+        [DIRECTORY_REFUSED] = "users other than root can write to /var/log/containers, so its names are not trusted; "
+                              "change its owner to root and its mode to 0755",
         [DIRECTORY_UNREADABLE] = "/var/log/containers cannot be listed; give perfcountd the permission to read it "
                                  "(mode 0755)",
     };
@@ -336,8 +335,8 @@ static int kubernetes_find(void *state, const char *path, struct names *names)
     uint32_t user;
 
     /*
-     * A user or a container may create a cgroup with the id of another container. The name of the pod around it is
-     * reliable nevertheless.
+     * A user or a container may create a cgroup with the id of another container, so that id is not trusted. The name
+     * of the pod around the container is reliable nevertheless.
      */
     if (path_find_user(path, &user) && user != 0)
         return 0;

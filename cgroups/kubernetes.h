@@ -8,9 +8,9 @@
 
 #include "base/util.h"
 
-/* Limit of the names in a list; further names are dropped. A Kubernetes node runs some hundred containers. */
+/* Maximum number of names in a list; further names are dropped. A Kubernetes node runs a few hundred containers. */
 #define NAME_LIST_MAX 16384
-/* Minimum length of a key, in bytes. Only this many first bytes of the key are hashed. */
+/* Minimum length of a key, in bytes. Only the first NAME_KEY_MIN bytes of a key are hashed. */
 #define NAME_KEY_MIN 16
 
 #endif

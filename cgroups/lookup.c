@@ -12,31 +12,31 @@
 #include "cgroups/path.h"
 
 #define BUCKETS 1024
-#define PROCESSES 1024 /* a power of two */
-/* How long the cgroup of a process is cached where samples have no id. Processes rarely move except around exec. */
+#define PROCESSES 1024 /* slots of a hash table; a power of two */
+/* How long the cgroup of a process is cached if samples have no cgroup id. Processes rarely move except around exec. */
 #define PROCESS_AGE_NS (10 * NSEC_PER_SEC)
-/* The first and the longest wait before an unknown cgroup is looked for again; the wait doubles each time. */
+/* The first and the longest wait before the next search for an unknown cgroup; the wait doubles each time. */
 #define AGAIN_MIN_NS NSEC_PER_SEC
 #define AGAIN_MAX_NS (60 * NSEC_PER_SEC)
 /* At most 1/SCAN_PARTS of the time is spent on searches of all directories. */
 #define SCAN_PARTS 50
-#define SHOWN_MAX 4 /* cgroups in a sentence */
+#define SHOWN_MAX 4 /* maximum number of cgroups that a message lists */
 
 struct seen_process {
     uint32_t pid;
-    uint64_t seen_ns; /* 0: look again */
+    uint64_t seen_ns; /* time at which the process was looked up; 0: look it up again */
     struct found_cgroup *cgroup;
 };
 
 struct cgroup_lookup {
     struct sys *sys;
-    struct hierarchy hierarchy; /* its path is NULL if there is none */
+    struct hierarchy hierarchy; /* hierarchy.path is NULL if the machine has none */
     cgroup_namer namer;
     void *namer_userdata;
     LIST_HEAD(found_bucket, found_cgroup) buckets[BUCKETS];
     TAILQ_HEAD(, found_cgroup) used; /* the least recently used first */
     size_t n, bytes;
-    uint64_t scan_ns;                         /* when all directories may be searched again */
+    uint64_t scan_ns;                         /* earliest time of the next search of all directories */
     struct seen_process processes[PROCESSES]; /* by pid */
 };
 
@@ -95,7 +95,7 @@ static void use(struct cgroup_lookup *lookup, struct found_cgroup *cgroup)
     TAILQ_INSERT_TAIL(&lookup->used, cgroup, use);
 }
 
-/* Adds a cgroup and replaces one with the same id. `path` is NULL if unknown. Returns NULL when out of memory. */
+/* Adds a cgroup and replaces one with the same id. `path` is NULL if it is unknown. Returns NULL when out of memory. */
 static struct found_cgroup *add(struct cgroup_lookup *lookup, uint64_t id, const char *path)
 {
     _cleanup_(found_cgroup_unrefp) struct found_cgroup *cgroup = calloc(1, sizeof(*cgroup));
@@ -119,7 +119,7 @@ static struct found_cgroup *add(struct cgroup_lookup *lookup, uint64_t id, const
     return steal(cgroup);
 }
 
-/* A cgroup of v1 can be renamed. */
+/* In cgroup v1, a cgroup can be renamed. */
 static struct found_cgroup *learn(struct cgroup_lookup *lookup, uint64_t id, const char *path)
 {
     struct found_cgroup *known = get_known(lookup, id);
@@ -171,7 +171,7 @@ static struct seen_process *seen_process_of(struct cgroup_lookup *lookup, uint32
     return &lookup->processes[pid % PROCESSES];
 }
 
-/* Whether a line of /proc/PID/cgroup (cgroups(7)), "NUMBER:CONTROLLERS:PATH", is of the hierarchy. */
+/* Whether a line of /proc/PID/cgroup (cgroups(7)), "NUMBER:CONTROLLERS:PATH", is for the hierarchy. */
 static bool is_line_of(const struct hierarchy *hierarchy, const char *controllers, size_t size)
 {
     static const char wanted[] = "perf_event";
@@ -187,7 +187,7 @@ static bool is_line_of(const struct hierarchy *hierarchy, const char *controller
 }
 
 /*
- * Returns the path in the text of /proc/PID/cgroup, which is changed; NULL if the cgroup is outside the mounted
+ * Returns the path in the text of /proc/PID/cgroup, which is changed, or NULL if the cgroup is outside the mounted
  * hierarchy.
  */
 static const char *path_in(const struct hierarchy *hierarchy, char *text)
@@ -228,7 +228,7 @@ static struct found_cgroup *sample_by_process(struct cgroup_lookup *lookup, uint
     if (seen->pid == pid && seen->seen_ns && now - seen->seen_ns < PROCESS_AGE_NS)
         return seen->cgroup;
     struct found_cgroup *found = look_at_process(lookup, pid);
-    if (found || seen->pid != pid) { /* a process that has exited stays in its last cgroup */
+    if (found || seen->pid != pid) { /* for a process that has exited, its last cgroup is kept */
         found_cgroup_unref(seen->cgroup);
         seen->cgroup = found ? found_cgroup_ref(found) : NULL;
     }
@@ -241,10 +241,13 @@ static struct found_cgroup *sample_by_process(struct cgroup_lookup *lookup, uint
 
 struct scan {
     struct cgroup_lookup *lookup;
-    uint64_t id; /* the id that is looked for; 0: none */
+    uint64_t id; /* the id to look for; 0: none */
 };
 
-/* Other cgroups are remembered only while there is room for them. */
+/*
+ * Remembers a cgroup of the search. Cgroups other than the one to look for are remembered only while there is room for
+ * them.
+ */
 static bool learn_directory(void *userdata, const char *path, uint64_t inode)
 {
     const struct scan *scan = userdata;
@@ -281,7 +284,7 @@ void cgroup_lookup_each(const struct cgroup_lookup *lookup,
             visit(userdata, cgroup);
 }
 
-/* Looks for an unknown cgroup in /proc of the process that ran in it, then in all directories. */
+/* Looks for an unknown cgroup in /proc/PID/cgroup of the process that ran in it, then in all directories. */
 static struct found_cgroup *look_for(struct cgroup_lookup *lookup, uint64_t id, uint32_t pid)
 {
     struct found_cgroup *found = look_at_process(lookup, pid);
@@ -326,7 +329,7 @@ struct found_cgroup *cgroup_lookup_sample(struct cgroup_lookup *lookup, const st
     return id ? sample_by_id(lookup, id, sample->id.pid) : sample_by_process(lookup, sample->id.pid);
 }
 
-/* The process that the record reports as new or as executing a program; 0: none. */
+/* Returns the pid of the process that the record reports as new or as executing a new program, or 0. */
 static uint32_t changed_process(const struct record *record)
 {
     if (record->type == PERF_RECORD_FORK && record->task.pid != record->task.parent_pid)
@@ -390,9 +393,9 @@ struct search {
     const struct cgroup_wish *wish;
     char **paths;
     size_t n;
-    size_t n_unnamed;    /* containers without a name */
-    const char *unnamed; /* why the first of them has none */
-    bool failed;         /* out of memory */
+    size_t n_unnamed;    /* number of containers without a name */
+    const char *unnamed; /* reason why the first of these containers has no name */
+    bool failed;         /* set when out of memory */
 };
 
 static bool has_names(struct search *search, const char *path)
@@ -528,7 +531,10 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* If a cgroup has exactly this path, a path that could also be a pattern means only that cgroup. */
+/*
+ * If a cgroup has exactly the path that is asked for, only that cgroup is meant, even if the path is a pattern that
+ * matches others.
+ */
 static void prefer_literal(struct search *search)
 {
     for (size_t i = 0; i < search->n && search->wish->cgroup; i++)

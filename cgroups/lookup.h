@@ -7,8 +7,8 @@
  * task, or from a search of all directories, which is done rarely. If samples have no ids, the cgroup is the one in
  * which the process was last seen.
  *
- * Found cgroups are kept, so that removed ones are still known: the last LOOKUP_CGROUPS_MAX, within LOOKUP_BYTES_MAX
- * bytes. To be used only in the thread of the event loop.
+ * Found cgroups are kept, so that cgroups are still known after their removal. At most LOOKUP_CGROUPS_MAX cgroups and
+ * LOOKUP_BYTES_MAX bytes are kept, namely those that were used last. To be used only in the thread of the event loop.
  */
 #ifndef CGROUPS_LOOKUP_H
 #define CGROUPS_LOOKUP_H
@@ -26,12 +26,12 @@
 /* A reference-counted cgroup. */
 struct found_cgroup {
     uint64_t id;
-    char *path;  /* from the root of the hierarchy, any bytes; NULL: unknown */
+    char *path;  /* relative to the root of the hierarchy, any bytes; NULL: unknown */
     char *label; /* the plain label (cgroups/path.h) */
 
-    /* For cgroups/lookup.c alone. */
+    /* Private to cgroups/lookup.c. */
     unsigned refs;
-    uint64_t again_ns, wait_ns; /* if it is unknown: when to look for it again */
+    uint64_t again_ns, wait_ns; /* if the path is unknown: time of the next search, and the wait after it */
     LIST_ENTRY(found_cgroup) bucket;
     TAILQ_ENTRY(found_cgroup) use;
 };
@@ -41,12 +41,12 @@ struct found_cgroup *found_cgroup_unref(struct found_cgroup *cgroup);
 struct cgroup_lookup;
 
 /*
- * Succeeds even if the machine has no cgroup hierarchy; then no cgroup is found. `sys` must outlive it. Returns -ENOMEM
- * on failure.
+ * Succeeds even if the machine has no cgroup hierarchy; then no cgroup is found. `sys` must outlive the lookup. Returns
+ * -ENOMEM on failure.
  */
 int cgroup_lookup_new(struct sys *sys, struct cgroup_lookup **ret);
 struct cgroup_lookup *cgroup_lookup_free(struct cgroup_lookup *lookup);
-/* Bytes of memory. */
+/* Bytes of memory that the lookup takes. */
 size_t cgroup_lookup_bytes(const struct cgroup_lookup *lookup);
 
 /* Updates the known cgroups from CGROUP, FORK and COMM records; ignores other records. */
@@ -56,27 +56,29 @@ void cgroup_lookup_scan(struct cgroup_lookup *lookup);
 /* Calls `visit` for each cgroup whose path is known. */
 void cgroup_lookup_each(const struct cgroup_lookup *lookup,
                         void (*visit)(void *userdata, const struct found_cgroup *cgroup), void *userdata);
-/* The cgroup of a sample; NULL if it is not known. Borrowed until the next call. Returns NULL if `lookup` is NULL. */
+/*
+ * The cgroup of a sample, or NULL if it is not known. Borrowed until the next call. Returns NULL if `lookup` is NULL.
+ */
 struct found_cgroup *cgroup_lookup_sample(struct cgroup_lookup *lookup, const struct record *sample);
 
-/* Finds the names of the cgroup at `path`; `names` is empty before. Returns -ENOMEM on failure. */
+/* Finds the names of the cgroup at `path`; `names` must be empty. Returns -ENOMEM on failure. */
 typedef int (*cgroup_namer)(void *userdata, const char *path, struct names *names);
-/* Sets the function that finds the names. By default only the names in the path are known. */
+/* Sets the function that finds the names. Without such a function, only the names in the path are known. */
 void cgroup_lookup_set_namer(struct cgroup_lookup *lookup, cgroup_namer namer, void *userdata);
 int cgroup_lookup_names(struct cgroup_lookup *lookup, const char *path, struct names *names);
 
-/* The cgroups that a request selects: those that match all patterns that are not NULL. Strings are borrowed. */
+/* The cgroups that a request selects: those that match all patterns that are not NULL. The strings are borrowed. */
 struct cgroup_wish {
-    const char *cgroup;             /* a path, or a pattern as for glob_match_last() */
-    const char *names[N_NAME_KEYS]; /* patterns of names, as for glob_match_last() */
+    const char *cgroup;             /* a path, or a pattern that is matched by glob_match_last() */
+    const char *names[N_NAME_KEYS]; /* patterns of names, matched by glob_match_last() */
 };
 bool cgroup_wish_is_empty(const struct cgroup_wish *wish);
 /* Returns -EINVAL with a message that begins with the name of the parameter whose pattern is invalid. */
 int cgroup_wish_check(const struct cgroup_wish *wish, struct error *error);
 /*
- * Finds the outermost cgroups that match: those inside them are part of them. With `removed`, includes removed cgroups
- * that are still known. *ret are the `n` paths, sorted, for strings_free(); at least one. Returns -ENOENT with a
- * message if none matches, errors of finding the hierarchy, or -ENOMEM.
+ * Finds the outermost cgroups that match; they include the cgroups inside them. With `removed`, includes removed
+ * cgroups that are still known. *ret is a sorted array of at least one path, which the caller frees with
+ * strings_free(). Returns -ENOENT with a message if none matches, errors of finding the hierarchy, or -ENOMEM.
  */
 int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_wish *wish, bool removed, char ***ret,
                        size_t *ret_n, struct error *error);

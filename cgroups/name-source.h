@@ -13,19 +13,19 @@
 
 struct name_source {
     /*
-     * *ret_fd is readable when dispatch() has work; the state owns it; -1 if there is none. `files` (may be NULL) must
-     * outlive the state. Returns -ENOMEM on failure.
+     * *ret_fd is a descriptor that is readable when dispatch() has something to do; the state owns it; -1 if there is
+     * none. `files` (may be NULL) must outlive the state. Returns -ENOMEM on failure.
      */
     int (*open)(struct sys *sys, const struct state_files *files, void **ret, int *ret_fd);
     /* Handles changes. Returns whether a name may have changed. */
     bool (*dispatch)(void *state);
     /*
-     * Adds what the source knows about the cgroup to `names`, which already has the names of the path. Sets
-     * names->source if it gives the container's name. A source that has to send a request first remembers it, and
-     * dispatch() returns true later. Returns -ENOMEM on failure.
+     * Adds the names that the source knows to `names`, which already has the names that the cgroup's path gives. Sets
+     * names->source if the source gives the container's name. A source that has to send a request first remembers it,
+     * and dispatch() returns true later. Returns -ENOMEM on failure.
      */
     int (*find)(void *state, const char *path, struct names *names);
-    /* Called when the cgroup no longer exists. NULL if the source keeps no data about cgroups. */
+    /* Called when the cgroup no longer exists. The pointer is NULL if the source keeps no data about cgroups. */
     void (*forget)(void *state, const char *path);
     void (*close)(void *state);
 };

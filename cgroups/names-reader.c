@@ -90,7 +90,10 @@ void names_packet_done(struct names_packet *record)
 
 /* CPU time limit for parsing one file. A limit of wall-clock time would depend on the load of the machine. */
 #define PARSE_CPU_SECONDS_MAX 2
-/* The time limit for the child that reads a file, in case its parent, which would kill it earlier, has ended. */
+/*
+ * The time limit of the child that reads a file. Normally its parent kills it earlier; the limit matters if the parent
+ * has ended.
+ */
 #define ORPHAN_SECONDS_MAX 30
 /* The time limits for a child to receive its file, and to parse it and send the names while the daemon accepts them. */
 #define START_NS (10 * NSEC_PER_SEC)
@@ -103,7 +106,7 @@ struct reading {
     struct stragglers stragglers;
 };
 
-/* The progress of a child. In phase AT_FILE the file system of its file can block it. */
+/* The progress of a child. In phase AT_FILE, the file system of its file can block the child. */
 enum phase { STARTING, AT_FILE, HAS_READ, ENDED };
 
 struct turn {
@@ -112,16 +115,16 @@ struct turn {
 };
 
 struct file_child {
-    struct straggler process; /* the deadline takes effect when the reader stops waiting for the child */
+    struct straggler process; /* process.deadline_ns applies once the reader has stopped waiting for the child */
     uint32_t number;
     enum phase phase;
-    int status; /* from waitpid(2), in phase ENDED */
+    int status; /* exit status from waitpid(2), valid in phase ENDED */
     uint64_t version;
 };
 
 /* --- child for a file --- */
 
-/* The answers to a request. */
+/* The state of answering a request. */
 struct answer {
     struct names_packet record;
     int socket;
@@ -190,8 +193,8 @@ static int limit_cpu_time(void)
 
 /*
  * Runs in the child and returns its exit status. Only the child ever holds the file: the request stays in the socket
- * until the child has sent AT_FILE, and then the parent drops it. The child closes the file and the sockets that files
- * come from before it parses the content.
+ * until the child has sent AT_FILE; then the parent drops the request. The child closes the file and the sockets that
+ * files come from before it parses the content.
  */
 static int read_file(const struct reading *reading)
 {
@@ -229,7 +232,7 @@ static int send_failure(const struct reading *reading, uint64_t ticket, uint64_t
     return answer_send_last(&answer, error);
 }
 
-/* Receives the child's messages. Messages of children that were given up are ignored. */
+/* Receives the child's messages. Ignores messages of children for which it no longer waits. */
 static void file_child_listen(const struct reading *reading, struct file_child *child)
 {
     struct pollfd said = {.fd = reading->turns[0], .events = POLLIN};
@@ -246,8 +249,8 @@ static void file_child_listen(const struct reading *reading, struct file_child *
 }
 
 /*
- * Waits until the child has reached the phase, or until the time until_ns. Returns whether it has reached the phase; a
- * child that has ended has reached every phase.
+ * Waits until the child has reached the phase, or until the time until_ns. Returns whether the child has reached the
+ * phase; a child that has ended has reached every phase.
  */
 static bool file_child_await(const struct reading *reading, struct file_child *child, enum phase phase,
                              uint64_t until_ns)
@@ -337,7 +340,7 @@ static int serve_one(struct reading *reading)
     int r = fd_socket_peek_one(reading->files, &request, sizeof(request), NULL);
 
     if (r == -EBADMSG || (r == 0 && !memchr(request.id, '\0', sizeof(request.id))))
-        return fd_socket_drop(reading->files); /* it is not a request */
+        return fd_socket_drop(reading->files); /* the packet is not a request */
     return r < 0 ? r : serve_request(reading, &request);
 }
 
@@ -363,7 +366,7 @@ static bool wait_for_request(struct reading *reading)
         fds[1 + i] = (struct pollfd){.fd = stragglers->items[i].pidfd, .events = POLLIN};
     int ms = due == UINT64_MAX ? -1 : (int)((due - MIN(due, now)) / NSEC_PER_MSEC + 1);
     int n = poll(fds, 1 + stragglers->n, ms);
-    return n < 0 ? errno != EINTR : fds[0].revents != 0; /* after an error, the receiver waits */
+    return n < 0 ? errno != EINTR : fds[0].revents != 0; /* if poll(2) failed, the receiver waits */
 }
 
 static int reading_begin(void *userdata, int records, struct child_hello *ret, struct error *error)
@@ -395,12 +398,12 @@ static int reading_serve(void *userdata, int records)
 
 /* --- start and end --- */
 
-/* The time limit for the start of the child, when nothing else has to wait yet. */
+/* The time limit for the start of the child. Nothing else has to wait for it at that time. */
 #define PATIENCE_S 10
 
 /*
- * Files that show that a runtime is installed. Its state files below /run and in home directories may be created later,
- * because it has not run since boot or runs as a user.
+ * Files that show that a runtime is installed. The runtime's state files below /run and in home directories may be
+ * created later, because it has not run since boot or runs as a user.
  */
 static const char *const signs[] = {
     "/var/lib/containerd", "/var/lib/containers", "/var/lib/rancher/k3s", "/usr/bin/podman", "/usr/local/bin/podman",
@@ -469,7 +472,7 @@ static int reader_fork(struct name_reader *reader, struct error *error)
     if (r < 0)
         return r;
     reader->files = steal_fd(&ours);
-    if (fcntl(reader->records, F_SETFL, O_NONBLOCK) < 0) /* only of this end */
+    if (fcntl(reader->records, F_SETFL, O_NONBLOCK) < 0) /* affects only this end of the socket pair */
         return error_set(error, -errno, "cannot set a socket non-blocking: %s", strerror(errno));
     return 0;
 }

@@ -26,37 +26,38 @@
     (sizeof(struct names_packet_header) + (NAME_RUNTIME - NAME_CONTAINER + 1) * (2 + NAME_SIZE_MAX))
 
 struct names_packet_header {
-    uint64_t ticket;  /* of the struct state_request */
+    uint64_t ticket;  /* ticket of the struct state_request */
     uint64_t version; /* state_file_version() of the file that was read */
-    int32_t error;    /* in the last record: -EBADMSG, -EFBIG, -ENOMEM, -EIO, or -EHOSTDOWN for a file without answer */
-    uint16_t is_last; /* the last record of this ticket, which has no container */
+    int32_t error; /* set in the last record: -EBADMSG, -EFBIG, -ENOMEM, -EIO; -EHOSTDOWN if the file did not answer */
+    uint16_t is_last; /* the record is the last one for the ticket and describes no container */
     uint16_t is_pause;
     char id[STATE_ID_LENGTH + 1];
 };
 
 struct names_packet {
     struct names_packet_header header;
-    struct names names; /* of the container `id` */
+    struct names names; /* names of the container `id` */
 };
 
 /* Appends the header, and for each name in order its size in two bytes and its bytes. Returns -ENOMEM on failure. */
 int names_packet_write(const struct names_packet *record, struct buffer *packet);
 /*
- * Names go through names_set(), which cleans them: the sender is not trusted. Returns -EBADMSG or -ENOMEM on failure.
+ * Parses a record. The sender is not trusted, so all names go through names_set(), which cleans them. Returns -EBADMSG
+ * or -ENOMEM on failure.
  */
 int names_packet_parse(const void *packet, size_t size, struct names_packet *ret);
 void names_packet_done(struct names_packet *record);
 
 struct name_reader {
     struct child child;
-    int files;   /* socket for files, each with a struct state_request; used by the opener */
-    int records; /* non-blocking socket of names_packet packets for the daemon; at its end when the child has ended */
+    int files;   /* socket on which the opener sends files, each with a struct state_request */
+    int records; /* non-blocking socket with packets for the daemon; at end of file when the child has ended */
 };
 #define NAME_READER_NONE ((struct name_reader){.child = CHILD_NONE, .files = -1, .records = -1})
 
 /*
- * Starts the reader; it has entered its sandbox when this returns. Returns -ENOENT, and starts nothing, if there is no
- * place of state files, or -errno with a message.
+ * Starts the reader and waits until it has entered its sandbox. Returns -ENOENT, and starts nothing, if the machine has
+ * no place of state files; -errno with a message on failure.
  */
 int name_reader_start(struct sys *sys, struct name_reader *ret, struct error *error);
 /*

@@ -89,8 +89,8 @@ void names_done(struct names *names)
 }
 
 /*
- * The formats that names_best() tries, the best first. A choice applies if its last part is known; slashes join the
- * parts.
+ * The formats that names_best() tries, the best first. The first format whose last part is known is used. The known
+ * parts of a format are joined with slashes.
  */
 static const struct {
     enum name_kind parts[3];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The human-readable names for a cgroup: the systemd unit, the container, the pod; and patterns of such names,
- * KEY=GLOB. Any user can choose such names, so they are untrusted text. No system calls.
+ * KEY=GLOB. Any user can choose such names, so they are untrusted text. This module makes no system calls.
  */
 #ifndef CGROUPS_NAMES_H
 #define CGROUPS_NAMES_H
@@ -9,42 +9,45 @@
 #include "base/util.h"
 
 enum name_kind {
-    /* From the path alone: a unit and its slice. */
+    /* The unit and its slice are known from the path alone. */
     NAME_UNIT,  /* the innermost systemd unit, unescaped as systemd-escape(1) does: "ssh.service" */
     NAME_SLICE, /* the innermost slice: "system.slice" */
-    /* A container begins at the path component that has one of the next two. */
+    /* A container's cgroup is the path component that contains one of the next two. */
     NAME_CONTAINER_ID, /* 64 hexadecimal digits, of docker, containerd, cri-o, podman */
-    NAME_CONTAINER,    /* this and the following kinds come from the path or from a source (cgroups/name-source.h) */
+    NAME_CONTAINER,    /* from here on, names come from the path or from a source (cgroups/name-source.h) */
     NAME_IMAGE,
     NAME_POD,
     NAME_NAMESPACE, /* the Kubernetes namespace */
     NAME_COMPOSE_PROJECT,
     NAME_COMPOSE_SERVICE,
     NAME_RUNTIME,     /* "docker", "podman", "containerd", "cri-o", "lxc", "nspawn", "libvirt" */
-    NAME_DESCRIPTION, /* of the systemd unit; not a label, a parameter or a key */
+    NAME_DESCRIPTION, /* description of the systemd unit; used neither as a label nor as a parameter or a key */
     N_NAME_KINDS
 };
 
-/* The kinds before this one are labels, parameters of requests and keys of patterns. */
+/* The kinds before this one are used as labels, as parameters of requests and as keys of patterns. */
 #define N_NAME_KEYS NAME_DESCRIPTION
 
-/* "unit", "container", ...: the label, the JSON field, the parameter and the key of patterns. */
+/* Returns "unit", "container", ...: the name of the label, the JSON field, the parameter and the key of patterns. */
 const char *name_kind_text(enum name_kind kind);
 /*
- * Splits a pattern such as "container=grafana-*" into its kind and its glob, which is for glob_match_last(). Returns
- * -ENOENT if the pattern does not begin with a key.
+ * Splits a pattern such as "container=grafana-*" into its kind and its glob, which is to be matched by
+ * glob_match_last(). Returns -ENOENT if the pattern does not begin with a key.
  */
 int name_kind_parse(const char *pattern, enum name_kind *ret, const char **ret_glob);
 
-/* Names are cut to this many bytes, at a character boundary. */
+/* Longer names are cut to this many bytes, at a character boundary. */
 #define NAME_SIZE_MAX 512
 
 struct names {
-    char *texts[N_NAME_KINDS]; /* NULL: no name of this kind */
+    char *texts[N_NAME_KINDS]; /* NULL if the cgroup has no name of this kind */
     bool is_pause;             /* the container only holds the namespaces of a pod */
-    /* The source of the container's name: "docker", "kubernetes", "path"...; NULL if it has no name. Static text. */
+    /* The source of the container's name: "docker", "kubernetes", "path"..., or NULL if it has no name. Static text. */
     const char *source;
-    /* Why a container has no name, with the remedy; NULL if it has one, or if there is no container. Static text. */
+    /*
+     * The reason why the container has no name, and the remedy. NULL if it has a name or if there is no container.
+     * Static text.
+     */
     const char *unnamed;
 };
 
@@ -53,7 +56,7 @@ struct names {
  * character becomes U+FFFD. With size 0 the name is removed. Returns -ENOMEM on failure.
  */
 int names_set(struct names *names, enum name_kind kind, const char *text, size_t size);
-/* Copies each name that `names` lacks from `other`, and the source if it lacks that. Returns -ENOMEM on failure. */
+/* Copies each name that `names` lacks from `other`, and the source if `names` has none. Returns -ENOMEM on failure. */
 int names_merge(struct names *names, const struct names *other);
 bool names_equal(const struct names *a, const struct names *b);
 void names_done(struct names *names);
@@ -62,7 +65,7 @@ void names_done(struct names *names);
 
 /*
  * The name for people: "project/service" of compose, "namespace/pod/container" of Kubernetes, the container, the unit,
- * or the slice. It is written to `room`. Returns NULL if there is no name.
+ * or the slice. The name is written to `room`. Returns NULL if there is no name.
  */
 const char *names_best(const struct names *names, char room[NAMES_BEST_MAX]);
 

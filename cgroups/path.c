@@ -13,10 +13,11 @@
 /*
  * Units are directories with the unit's name: systemd.unit(5) lists the suffixes, and systemd's control-group
  * documentation (https://systemd.io/CGROUP_DELEGATION/) says which types have cgroups. Inside a unit that delegates,
- * and so inside a container, names of units may appear again; the innermost unit is the one that runs.
+ * and so inside a container, names of units may appear again; the innermost unit is the one to which the processes
+ * belong.
  */
 
-/* A component of a path, or a part of one; not terminated. */
+/* A component of a path, or a part of one, without a NUL at its end. */
 struct component {
     const char *text;
     size_t length;
@@ -25,19 +26,19 @@ struct component {
 /* The result of the path components parsed so far. */
 struct path_walk {
     struct component unit, slice, id, container;
-    bool escaped; /* the container's name is part of a unit's name, with escapes */
+    bool escaped; /* the container's name is a part of a unit's name and has its escapes */
     const char *runtime;
     bool nested; /* the container is in another container */
 };
 
-/* The units other than slices that have cgroups. */
+/* Suffixes of the units that have cgroups, except slices. */
 static const char *const unit_suffixes[] = {".service", ".scope", ".socket", ".mount", ".swap"};
 
 /*
  * The names of containers' cgroups, as a prefix and a suffix around an id. With systemd's driver the name is
- * "docker-ID.scope". With the driver of plain cgroups it is "/docker/ID": the directory above names the runtime, or
- * nothing does (Kubernetes: ".../podUID/ID"). Anything may precede a prefix that begins with ":": runc creates a plain
- * cgroup "SLICE:RUNTIME:ID" if it gets a name for systemd's driver but does not use that driver.
+ * "docker-ID.scope". With the driver cgroupfs the name is "/docker/ID": the parent directory names the runtime, if
+ * anything does (on Kubernetes, ".../podUID/ID"). Anything may precede a prefix that begins with ":": runc creates a
+ * plain cgroup "SLICE:RUNTIME:ID" if it gets a name for systemd's driver but does not use that driver.
  */
 static const struct {
     const char *prefix, *suffix, *parent, *runtime;
@@ -60,15 +61,15 @@ static const struct {
 };
 
 /*
- * The same table for containers that are identified by name. LXC, and so Incus and LXD: lxc.cgroup.dir.container in
+ * The forms of containers that are identified by name. LXC, and so Incus and LXD: lxc.cgroup.dir.container in
  * lxc.container.conf(5), and "/lxc/NAME" before LXC 4.0. systemd-nspawn and libvirt: machine.slice of
  * systemd-machined(8), and "/machine/NAME.libvirt-qemu" without systemd (https://libvirt.org/cgroups.html).
  * containerd's ctr: "/NAMESPACE/NAME", which is only recognized for its default namespace.
  */
 static const struct {
     const char *prefix, *suffix, *parent, *runtime;
-    const char *dash; /* how "-" is written in a libvirt name; NULL: it cannot be libvirt's */
-    bool at_root;     /* the parent must be the first component of the path */
+    const char *dash; /* how libvirt writes "-" in the name; NULL: not a form of libvirt's */
+    bool at_root;     /* `parent` must be the first component of the path */
 } name_forms[] = {
     {"lxc.payload.", "", NULL, "lxc", NULL, false},
     {"", "", "lxc", "lxc", NULL, false},
@@ -116,7 +117,7 @@ static bool is_id(const char *text)
     return strspn(text, "0123456789abcdef") >= STATE_ID_LENGTH;
 }
 
-/* Sets the container's id if the component has one. Returns whether it has. */
+/* Sets the container's id if the component has an id. Returns whether it has one. */
 static bool take_id(struct path_walk *walk, struct component component, struct component parent)
 {
     for (size_t i = 0; i < ARRAY_SIZE(id_forms); i++) {
@@ -240,7 +241,7 @@ static int set_found(struct names *names, const struct path_walk *walk)
     return r;
 }
 
-/* Walks the components before `end`, or all of them if `end` is NULL. */
+/* Walks through the components before `end`, or through all components if `end` is NULL. */
 static struct path_walk walk_path(const char *path, const char *end)
 {
     static const struct component none = {"", 0};
@@ -276,7 +277,7 @@ bool path_is_in_container(const char *path, const char *part)
     return walk.id.length || walk.container.length;
 }
 
-/* Reads the UID between `prefix` and `suffix`. */
+/* Reads the UID between `prefix` and `suffix` in the component. */
 static bool read_user(struct component component, const char *prefix, const char *suffix, uint32_t *ret)
 {
     uint64_t user = 0;
@@ -335,7 +336,10 @@ bool path_find_unit(const char *path, struct path_unit *ret)
 
 #define TAIL "#"
 
-/* Appends two characters for each U+FFFD of the label, so that no two paths have the same text and suffix. */
+/*
+ * Appends a suffix with two characters for each U+FFFD of the label, so that no two paths get the same label and
+ * suffix.
+ */
 static void append_suffix(struct buffer *label, const char *path)
 {
     size_t size = strlen(path);

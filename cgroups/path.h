@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Derives names from the path of a cgroup (the systemd unit, the slice, the container and the user) and the value of
- * its label `cgroup`. No system calls.
+ * its label `cgroup`. This module makes no system calls.
  *
  * A label is printable UTF-8, and a path may contain any bytes. Each byte that is not part of a printable character
  * becomes U+FFFD in the label, so two paths may give the same label. The label of the later path then gets a suffix
@@ -14,14 +14,14 @@
 #include "base/util.h"
 #include "cgroups/names.h"
 
-#define UNIT_NAME_SIZE 256 /* of the names of systemd's units, including the NUL */
+#define UNIT_NAME_SIZE 256 /* room for the name of a systemd unit, including the NUL */
 
 /* A unit or slice of a service manager of this machine, not of a container. */
 struct path_unit {
-    char name[UNIT_NAME_SIZE]; /* the name of its file, with escapes: "user@1000.service" */
-    bool of_user;              /* it belongs to the service manager of `user`, in user@UID.service */
+    char name[UNIT_NAME_SIZE]; /* the name of the unit's file, with escapes: "user@1000.service" */
+    bool of_user;              /* the unit belongs to the service manager of `user`, in user@UID.service */
     uint32_t user;
-    bool is_last; /* it is the last component of the path */
+    bool is_last; /* the unit is the last component of the path */
 };
 
 /*
@@ -30,13 +30,16 @@ struct path_unit {
  */
 int unit_escaped_byte(const char *text, size_t size);
 
-/* Sets the names that the path gives. `names` is empty before. Returns -ENOMEM on failure. */
+/* Sets the names that the path gives. `names` must be empty. Returns -ENOMEM on failure. */
 int names_from_path(struct names *names, const char *path);
-/* Finds the innermost unit, or the innermost slice if there is no unit. Returns false if there is neither. */
+/*
+ * Finds the innermost unit, or the innermost slice if there is no unit. Returns false if the path has no unit and no
+ * slice.
+ */
 bool path_find_unit(const char *path, struct path_unit *ret);
 /*
  * Whether the container of this path is in another container, which created the cgroup and chose its name. This
- * machine's runtimes do not know such a container, whatever its id.
+ * machine's runtimes do not know a container inside another one, whatever its id.
  */
 bool path_is_nested(const char *path);
 /*
@@ -52,7 +55,7 @@ bool path_find_user(const char *path, uint32_t *ret);
 
 enum cgroup_label { CGROUP_LABEL_PLAIN, CGROUP_LABEL_DISTINCT };
 
-/* Makes a label, which the caller frees. No two paths have the same distinct label. Returns -ENOMEM on failure. */
+/* Makes a label, which the caller frees. Distinct labels differ for all paths. Returns -ENOMEM on failure. */
 int cgroup_label(const char *path, enum cgroup_label kind, char **ret);
 /*
  * Chooses the plain label, or the distinct one if the plain label is taken or could be the distinct label of another

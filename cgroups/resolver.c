@@ -16,7 +16,7 @@ static const struct name_source *const sources[] = {
 };
 
 struct resolver {
-    void *states[ARRAY_SIZE(sources)]; /* by index in `sources` */
+    void *states[ARRAY_SIZE(sources)]; /* the state of each source in `sources` */
     int fds[ARRAY_SIZE(sources)];
 };
 
@@ -61,7 +61,7 @@ size_t resolver_fds(const struct resolver *resolver, int ret[RESOLVER_FDS])
     return n;
 }
 
-/* Usually only the tree of cgroups has changed and no source has work; one poll(2) finds that out. */
+/* Usually only the tree of cgroups has changed and no source has anything to do. A single poll(2) shows that. */
 bool resolver_dispatch(struct resolver *resolver)
 {
     struct pollfd ready[ARRAY_SIZE(sources)];
@@ -73,7 +73,7 @@ bool resolver_dispatch(struct resolver *resolver)
     int n_ready = poll(ready, n, 0);
     if (n_ready == 0)
         return false;
-    for (size_t i = 0; i < n; i++) /* after an error of poll(2) all are asked, or the event loop would spin */
+    for (size_t i = 0; i < n; i++) /* if poll(2) failed, calls all sources, or the event loop would spin */
         if (resolver->fds[i] >= 0 && (n_ready < 0 || ready[i].revents))
             changed |= sources[i]->dispatch(resolver->states[i]);
     return changed;

@@ -5,7 +5,7 @@
 #include "base/glob.h"
 #include "cgroups/path.h"
 
-/* Type of a function that matches a pattern against a cgroup; `names` is NULL if no names are known. */
+/* Type of a function that matches a pattern against a cgroup; `names` is NULL if no names of the cgroup are known. */
 typedef bool (*pattern_test)(const char *pattern, const char *path, const struct names *names);
 
 static bool any_matches(char *const *patterns, size_t n, const char *path, const struct names *names, pattern_test test)
@@ -65,8 +65,8 @@ static bool matches_all_below(const char *pattern, const char *path, const struc
 }
 
 /*
- * Whether two paths give the same unit, or the same container: their other names follow from it. `first` is NAME_UNIT
- * or NAME_CONTAINER_ID.
+ * Whether two paths give the same unit if `first` is NAME_UNIT, or the same container if `first` is NAME_CONTAINER_ID.
+ * All other names that are derived from a path depend on its unit or its container alone.
  */
 static bool paths_agree(const struct names *a, const struct names *b, enum name_kind first)
 {
@@ -129,7 +129,7 @@ bool cgroup_rules_use_names(const struct cgroup_rules *rules)
            any_matches(rules->exclude, rules->n_exclude, NULL, NULL, is_of_names);
 }
 
-/* How many times `each` fits into the budget. */
+/* Returns how many times `each` fits into the budget. */
 static uint64_t times_in(uint64_t budget, uint64_t each)
 {
     return each ? budget / each : UINT64_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The choice of the cgroups to watch: those that match an include pattern and no exclude pattern. Shallow cgroups come
- * first, then the order is by path, up to the configured maximum and to the number that the available descriptors and
- * memory allow. No system calls.
+ * Chooses the cgroups to watch: those that match an include pattern and no exclude pattern. Cgroups are chosen in the
+ * order of their depth, then of their path, up to the configured maximum and to the number that the available
+ * descriptors and memory allow. This module makes no system calls.
  */
 #ifndef CGROUPS_SELECTION_H
 #define CGROUPS_SELECTION_H
@@ -10,17 +10,18 @@
 #include "cgroups/names.h"
 
 /*
- * The patterns are borrowed. A pattern is of paths (base/glob.h) or of names (cgroups/names.h). A name may become known
- * at any time, so an include pattern of names may match anywhere, except below what an exclude pattern matches by path.
+ * The patterns are borrowed. A pattern matches paths (base/glob.h) or names (cgroups/names.h). A name may become known
+ * at any time, so an include pattern of names may match any cgroup, except below a path that an exclude pattern
+ * matches.
  */
 struct cgroup_rules {
     char *const *include, *const *exclude;
     size_t n_include, n_exclude;
     uint64_t max_cgroups;
-    uint64_t descriptor_budget;      /* for all cgroups; UINT64_MAX: unlimited */
-    uint64_t descriptors_per_cgroup; /* 0: they need none */
-    uint64_t memory_budget;          /* bytes, for all cgroups; UINT64_MAX: unlimited */
-    uint64_t memory_per_cgroup;      /* bytes; 0: not limited by memory */
+    uint64_t descriptor_budget;      /* descriptors for all cgroups together; UINT64_MAX: unlimited */
+    uint64_t descriptors_per_cgroup; /* 0: cgroups need no descriptors */
+    uint64_t memory_budget;          /* bytes for all cgroups together; UINT64_MAX: unlimited */
+    uint64_t memory_per_cgroup;      /* bytes; 0: memory does not limit the number */
 };
 
 enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
@@ -28,13 +29,13 @@ enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
 struct cgroup_candidate {
     const char *path;
     unsigned depth;
-    bool wanted;    /* the patterns select it */
-    void *userdata; /* for the caller, because cgroup_select() sorts */
+    bool wanted;    /* the patterns select this cgroup */
+    void *userdata; /* lets the caller find its object after cgroup_select() has sorted the candidates */
     enum cgroup_choice choice;
 };
 
 struct cgroup_selection {
-    size_t watched, dropped; /* how many; together they are all that match the patterns */
+    size_t watched, dropped; /* numbers of cgroups; their sum is the number that the patterns select */
 };
 
 /*
@@ -50,11 +51,11 @@ bool cgroup_rules_may_want(const struct cgroup_rules *rules, const char *path);
  * covers everything there.
  */
 bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path);
-/* Whether any pattern is a pattern of names. */
+/* Whether the rules contain a pattern of names. */
 bool cgroup_rules_use_names(const struct cgroup_rules *rules);
 /* How many cgroups can be watched. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
-/* Whether that number is limited by memory. */
+/* Whether memory limits the number of cgroups that can be watched. */
 bool cgroup_rules_want_memory(const struct cgroup_rules *rules);
 /* Sets the choice of each candidate, and sorts the candidates in the order in which they are watched. */
 struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct cgroup_candidate *candidates, size_t n);

@@ -12,7 +12,7 @@
     {                                                                                                                  \
         "podman", STATE_STORAGE, root "/" driver "-containers/containers.json"                                         \
     }
-/* Path of the list of containers of `podman run --rm` in such a store. */
+/* Path of the list of containers that `podman run --rm` has created in such a store. */
 #define VOLATILE(root, driver)                                                                                         \
     {                                                                                                                  \
         "podman", STATE_STORAGE, root "/" driver "-containers/volatile-containers.json"                                \

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 
-/* A member of a JSON object whose text is a name. */
+/* A member of a JSON object, and the kind of name that its text is. */
 struct name_field {
     const char *key;
     enum name_kind kind;
@@ -51,11 +51,11 @@ int state_document_read(const struct state_request *request, const char *content
 
     if (!place)
         return -EBADMSG;
-    if (size == 0 && !state_place_is_of_one(place)) /* a store without containers */
+    if (size == 0 && !state_place_is_of_one(place)) /* the file of a store without containers is empty */
         return 0;
     memory_was_short = false;
     json_set_alloc_funcs(malloc_noting, free);
-    /* Resource limits are as large as 2^64 - 1, which an integer of jansson cannot hold. */
+    /* Resource limits may be as large as 2^64 - 1, which does not fit into an integer of jansson. */
     _cleanup_(json_decrefp) json_t *document =
         json_loadb(content, size, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
     if (!document)
@@ -81,7 +81,7 @@ static int state_parser_take(const json_t *object, const struct name_field *fiel
     return r;
 }
 
-/* Whether the member `key` of `object` is this text. */
+/* Whether the value of the member `key` of `object` is `text`. */
 static bool state_parser_has(const json_t *object, const char *key, const char *text)
 {
     const char *value = json_string_value(json_object_get(object, key));
@@ -92,9 +92,9 @@ static bool state_parser_has(const json_t *object, const char *key, const char *
 /* --- OCI bundle --- */
 
 /*
- * config.json of an OCI bundle (runtime-spec, config.md), below containerd: one container. Its names are annotations of
- * containerd's plugin for Kubernetes (pkg/cri/annotations/annotations.go) and of nerdctl (pkg/labels/labels.go).
- * Neither Kubernetes nor nerdctl writes labels of Compose there.
+ * config.json of an OCI bundle (runtime-spec, config.md), below containerd: one container. The names in it are
+ * annotations of containerd's plugin for Kubernetes (pkg/cri/annotations/annotations.go) and of nerdctl
+ * (pkg/labels/labels.go). Neither Kubernetes nor nerdctl writes labels of Compose into this file.
  */
 
 static const struct name_field annotation_fields[] = {
@@ -223,7 +223,7 @@ static int take_crio(const json_t *metadata, const json_t *id, struct names *nam
 
 /*
  * podman's container that holds the namespaces of a pod is named by the pod's id, "63c4292d1879-infra", and has an
- * image that podman makes.
+ * image that podman builds itself.
  */
 static bool is_infra(const struct names *names)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The formats of state files (cgroups/state-files.h), and the names of containers in such a file, whose content may be
- * any bytes. A format is a const table entry and its static functions. No system calls.
+ * Finds the names of containers in a state file (cgroups/state-files.h) of any format. The content of a file may be any
+ * bytes. A format is a const table entry and its static functions. This module makes no system calls.
  */
 #ifndef CGROUPS_STATE_FORMATS_H
 #define CGROUPS_STATE_FORMATS_H

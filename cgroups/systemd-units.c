@@ -15,10 +15,10 @@
 struct registered_machine {
     char *name;    /* "debian", "qemu-1-debian" */
     char *unit;    /* "machine-debian.scope", "systemd-nspawn@debian.service" */
-    char *service; /* the program that registered it: "systemd-nspawn", "libvirt-qemu"; "" if unknown */
+    char *service; /* the program that registered the machine: "systemd-nspawn", "libvirt-qemu", or "" if unknown */
 };
 
-/* Zeroed, except for `sys`, it is empty. */
+/* Empty if all members but `sys` are zero. */
 struct machines {
     struct sys *sys;
     struct registered_machine *at;
@@ -29,19 +29,19 @@ struct machines {
 #define UNIT_DESCRIPTIONS_MAX 4096
 
 struct kept_description {
-    char *unit; /* "ssh.service"; of a user's manager "1000/foo.service" */
-    char *text; /* NULL: the unit has no description */
+    char *unit; /* "ssh.service"; "1000/foo.service" if it belongs to a user's manager */
+    char *text; /* the description; NULL if the unit has none */
 };
 
-/* Zeroed, except for `sys` and `home`, it is empty. */
+/* Empty if all members but `sys` and `home` are zero. */
 struct unit_descriptions {
     struct sys *sys;
-    const char *home;            /* of the user of this process; NULL: unknown */
-    struct kept_description *at; /* sorted by unit */
+    const char *home;            /* home directory of the user of this process; NULL: unknown */
+    struct kept_description *at; /* descriptions, sorted by unit */
     size_t n;
 };
 
-/* Limit of the machines; further ones are ignored. */
+/* Maximum number of machines; further ones are ignored. */
 #define MACHINES_MAX 1024
 
 static void unit_descriptions_clear(struct unit_descriptions *descriptions);
@@ -52,8 +52,8 @@ static void unit_descriptions_clear(struct unit_descriptions *descriptions);
 /* --- unit file --- */
 
 /*
- * Returns the next line, joined with the following ones after a backslash at the end; NULL at the end of the text or
- * out of memory.
+ * Returns the next line; a line that ends with a backslash is joined with the next one. Returns NULL at the end of the
+ * text or when out of memory.
  */
 static char *next_line(const char **at)
 {
@@ -78,7 +78,7 @@ static char *next_line(const char **at)
     return NULL;
 }
 
-/* Returns the value of "Description = value", in `line`; NULL if the line has another key. */
+/* Returns the value of "Description = value", in `line`, or NULL if the line has another key. */
 static char *find_value(char *line)
 {
     size_t length = strlen(line);
@@ -120,7 +120,10 @@ int unit_file_description(const char *text, char **ret)
 
 /* --- specifiers --- */
 
-/* Returns the instance of a unit such as "getty@tty1.service": the text after "@". NULL if the unit has none. */
+/*
+ * Returns the instance of a unit such as "getty@tty1.service": the text after "@". Returns NULL if the unit has no
+ * instance.
+ */
 static const char *unit_file_instance(const char *unit)
 {
     const char *at = strchr(unit, '@');
@@ -139,7 +142,7 @@ static void append_unescaped(struct buffer *buffer, const char *text, size_t siz
 
 /* The parts of a unit's name. The sizes exclude the suffix. */
 struct unit_parts {
-    const char *name, *instance, *last; /* pointers into the name; `last`: after the last "-" of the prefix */
+    const char *name, *instance, *last; /* parts of the name; `last` follows the last "-" of the prefix */
     size_t size, prefix, instance_size, last_size;
 };
 
@@ -160,7 +163,7 @@ static struct unit_parts split_unit(const char *unit)
     return parts;
 }
 
-/* Returns false if the specifier does not depend on the unit's name. */
+/* Appends the value of a specifier. Returns false if the value does not depend on the unit's name. */
 static bool append_specifier(struct buffer *buffer, const struct unit_parts *parts, char specifier)
 {
     const struct {
@@ -216,10 +219,10 @@ int unit_file_expand(const char *text, const char *unit, char **ret)
 /* --- unit search --- */
 
 /*
- * A file for the full name takes precedence over that of the template, and a drop-in over the file. Of several
+ * A file for the full name takes precedence over the file of the template, and a drop-in over both. Of several
  * drop-ins, the one whose file name sorts last takes precedence; of two with the same file name, the one in the earlier
- * directory. Drop-ins are in "UNIT.d", in that of the template, and in directories whose name ends at a dash:
- * "user-.slice.d" is for "user-1000.slice".
+ * directory. Drop-ins are in "UNIT.d", in the same directory of the template, and in directories whose name ends at a
+ * dash: "user-.slice.d" is for "user-1000.slice".
  */
 
 #define DROP_INS_MAX 64
@@ -255,15 +258,15 @@ static const char *const user_places[] = {
     "&/systemd/generator.late",
 };
 
-/* The file names to look for, and the directories. */
+/* The file names to look for, and the directories in which to look. */
 struct unit_search {
     struct sys *sys;
     const struct path_unit *unit;
-    const char *home; /* NULL if the unit is not one of the user of this process */
+    const char *home; /* home directory of the user; NULL unless the unit belongs to the user of this process */
     const char *const *places;
     size_t n_places;
     char names[NAMES_MAX][UNIT_NAME_SIZE]; /* the unit, its template, and names that end at a dash */
-    size_t n_files, n_names;               /* the first n_files names have files; all have drop-ins */
+    size_t n_files, n_names;               /* files are looked for by the first n_files names, drop-ins by all */
 };
 
 static void search_add_name(struct unit_search *search, const char *start, size_t size, const char *suffix)
@@ -291,7 +294,7 @@ static struct unit_search search_begin(const struct unit_descriptions *descripti
     return search;
 }
 
-/* Makes the path of `name` in a directory. Returns -ENOENT if the directory is not read. */
+/* Makes the path of `name` in a directory. Returns -ENOENT if files in this directory must not be read. */
 static int search_path(const struct unit_search *search, size_t place, const char *name, char *ret, size_t size)
 {
     const char *path = search->places[place];
@@ -401,7 +404,7 @@ static int list_drop_ins(const struct unit_search *search, size_t place, const c
     return r;
 }
 
-/* Reads the description in the last drop-in that has one. Returns -ENOENT if none has. */
+/* Reads the description in the last drop-in that has one. Returns -ENOENT if no drop-in has one. */
 static int find_in_drop_ins(const struct unit_search *search, char **ret)
 {
     _cleanup_(drop_ins_done) struct drop_in_list drop_ins = {0};
@@ -502,7 +505,7 @@ static void kept_description_done(struct kept_description *kept)
     free(kept->text);
 }
 
-/* Called when the unit is gone: the next unit with this name may have another description. */
+/* Forgets the description of a unit that is gone, because the next unit with this name may have another one. */
 static void unit_descriptions_forget(struct unit_descriptions *descriptions, const struct path_unit *unit)
 {
     char key[KEY_SIZE];
@@ -528,7 +531,7 @@ static void unit_descriptions_clear(struct unit_descriptions *descriptions)
 
 /*
  * machine_save() of systemd's src/machine/machine.c writes lines KEY=VALUE; in a value, a backslash makes the next
- * character stand for itself. The directory also has links "unit:UNIT" to the files.
+ * character stand for itself. The directory also contains links "unit:UNIT" to these files.
  */
 
 #define DIRECTORY "/run/systemd/machines"
@@ -675,7 +678,7 @@ static int set_machine(const struct registered_machine *machine, struct names *n
     int r = 0;
 
     if (container && !str_ends(machine->name, container))
-        return 0; /* the path is of a container in the machine */
+        return 0; /* the path belongs to a container inside the machine */
     for (size_t i = 0; i < ARRAY_SIZE(services); i++)
         if (str_equal(services[i][0], machine->service))
             runtime = services[i][1];

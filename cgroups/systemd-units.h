@@ -4,7 +4,7 @@
  * systemd.syntax(7). The functions make no system calls.
  *
  * A unit's description is read from its files in the order of systemd.unit(5), and cached. Directories of other users
- * are not read: they may be on a file system of the user's own, which could block this process.
+ * are not read: they may be on a file system that the user controls and that could block this process.
  *
  * systemd-machined(8) registers virtual machines and containers in files in /run/systemd/machines, which everyone may
  * read and only root may write. A machine is found by its unit.
@@ -21,8 +21,8 @@
  */
 int unit_file_description(const char *text, char **ret);
 /*
- * Expands the specifiers that the name of the unit determines: %n %N %p %P %i %I %j %J %f %%. Others stay as they are.
- * The caller frees *ret. Returns -ENOMEM on failure.
+ * Expands the specifiers that the name of the unit determines: %n %N %p %P %i %I %j %J %f %%. Other specifiers stay as
+ * they are. The caller frees *ret. Returns -ENOMEM on failure.
  */
 int unit_file_expand(const char *text, const char *unit, char **ret);
 

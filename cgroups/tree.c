@@ -20,7 +20,7 @@ TAILQ_HEAD(cgroup_queue, cgroup_node);
 struct cgroup_index {
     struct cgroup_node *root;
     struct cgroup_node **announced;
-    struct cgroup_list *by_name, *by_inode, *by_watch; /* n_buckets each, a power of two and at least n */
+    struct cgroup_list *by_name, *by_inode, *by_watch; /* each has n_buckets, a power of two that is at least n */
     size_t n_buckets, n, n_announced, n_watches;
 };
 
@@ -46,13 +46,13 @@ static struct cgroup_list *name_bucket(const struct cgroup_index *index, const s
     return &index->by_name[hash_name(parent, name) & (index->n_buckets - 1)];
 }
 
-/* The kernel numbers watches consecutively, which spreads them well. */
+/* The kernel numbers watches consecutively, so they are distributed evenly over the buckets. */
 static struct cgroup_list *watch_bucket(const struct cgroup_index *index, int watch)
 {
     return &index->by_watch[(size_t)watch & (index->n_buckets - 1)];
 }
 
-/* One file system assigns the inodes, mostly consecutively. */
+/* All inodes are on one file system, which numbers them mostly consecutively. */
 static struct cgroup_list *inode_bucket(const struct cgroup_index *index, uint64_t inode)
 {
     return &index->by_inode[inode & (index->n_buckets - 1)];
@@ -125,7 +125,7 @@ static void cgroup_index_done(struct cgroup_index *index)
 }
 
 /*
- * Makes the path: "/" for the root, "/name" below it, "PARENT/name" elsewhere. Returns -ENAMETOOLONG above
+ * Makes the path of a node: "/" for the root, "/name" below it, "PARENT/name" elsewhere. Returns -ENAMETOOLONG above
  * CGROUP_PATH_MAX, or -ENOMEM.
  */
 static int cgroup_index_path(const struct cgroup_node *parent, const char *name, char **ret)
@@ -179,7 +179,7 @@ static int cgroup_index_add(struct cgroup_index *index, struct cgroup_node *pare
 static void cgroup_index_remove(struct cgroup_index *index, struct cgroup_node *node)
 {
     cgroup_index_set_watch(index, node, -1);
-    if (node->announced) { /* the last node takes its place */
+    if (node->announced) { /* the last node takes the place of this one */
         struct cgroup_node *last = index->announced[--index->n_announced];
         index->announced[node->position] = last;
         last->position = node->position;
@@ -227,7 +227,7 @@ static struct cgroup_node *cgroup_index_child(const struct cgroup_index *index, 
     return node;
 }
 
-/* Also true if they are the same node. */
+/* Whether the node is below `ancestor`; also true if both are the same node. */
 static bool cgroup_index_is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor)
 {
     while (node && node != ancestor)
@@ -259,16 +259,17 @@ static struct cgroup_node *cgroup_index_of_watch(const struct cgroup_index *inde
 
 /*
  * An event only tells which name to check: that name is compared with the current state of the directory, so that late,
- * repeated and outdated events do no harm. Directories that are found are queued. Each one is first announced, so that
- * counting starts as early as possible; then watched; then listed. So a directory that is created meanwhile is either
- * listed or reported by an event. Parents come before their children, and shallow directories before deep ones.
+ * repeated and outdated events do no harm. Directories that are found are put into a queue. Each directory in the queue
+ * is announced first, so that counting starts as early as possible; then watched; then listed. A directory that is
+ * created meanwhile is therefore either listed or reported by an event. Parents come before their children, and shallow
+ * directories before deep ones.
  */
 
 /* IN_ONLYDIR: only directories report names. IN_MOVED_*: cgroups of v1 can be renamed. */
 #define WATCH_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
 /*
- * In bytes, for one call: some 100 names. An endless stream of cgroups must not block the event loop; the descriptor
- * stays readable.
+ * The most bytes that are read in one call: some 100 names. An endless stream of cgroups must not block the event loop.
+ * The descriptor stays readable if there is more.
  */
 #define EVENTS_SIZE (4 * 1024)
 
@@ -295,7 +296,7 @@ struct cgroup_tree {
     struct cgroup_queue pending;
     bool limited[N_LIMITATIONS];
     bool overflow;
-    unsigned scan; /* the number of the last listing; it did not find a node with an older number */
+    unsigned scan; /* the number of the last listing; a node with an older number was not found by it */
 };
 
 int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node)
@@ -350,8 +351,8 @@ static bool tree_has_elsewhere(struct cgroup_tree *tree, const struct cgroup_nod
     if (fd < 0 && !cgroup_directory_is_gone(fd))
         tree->limited[NOT_READ] = true;
     if (!cgroup_directory_is_gone(fd) || cgroup_index_is_below(node, twin))
-        return true;         /* a bind mount shows one directory twice */
-    tree_forget(tree, twin); /* it was renamed, and the event of that has not arrived yet */
+        return true;         /* a bind mount shows the directory at two paths */
+    tree_forget(tree, twin); /* the directory was renamed, and the event that reports it has not arrived yet */
     return false;
 }
 
@@ -379,7 +380,10 @@ static int tree_announce(struct cgroup_tree *tree, struct cgroup_node *node, int
     return r;
 }
 
-/* Whether the tree needs the directory. Returns true if its path cannot be built; adding it then returns the error. */
+/*
+ * Whether the tree needs the directory. Also true if its path cannot be built: adding the directory then returns the
+ * error.
+ */
 static bool tree_seeks(const struct cgroup_tree *tree, const struct cgroup_node *parent, const char *name)
 {
     const struct cgroup_listener *listener = &tree->listener;
@@ -705,7 +709,7 @@ static void empty_cgroups_watch(struct empty_cgroups *empty_cgroups, struct cgro
     int watch = empty_cgroups_open(empty_cgroups) ? inotify_add_watch(empty_cgroups->fd, path, IN_MODIFY) : -1;
     node->left_out = watch >= 0;
     node->empty_cgroup = MAX(watch, 0);
-    if (watch >= 0 && is_populated(events)) /* a process has entered in the meantime */
+    if (watch >= 0 && is_populated(events)) /* a process has entered the cgroup in the meantime */
         empty_cgroups_forget(empty_cgroups, node);
 }
 
@@ -744,7 +748,7 @@ static bool empty_cgroups_end(struct empty_cgroups *empty_cgroups, const struct 
 
 bool empty_cgroups_dispatch(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree)
 {
-    struct inotify_event event; /* events of a file have no name */
+    struct inotify_event event; /* an event for a file has no name */
     bool any = false;
 
     while (empty_cgroups->fd >= 0 && read(empty_cgroups->fd, &event, sizeof(event)) == sizeof(event))

@@ -6,7 +6,7 @@
  * removal of a cgroup sends no IN_DELETE_SELF; the tree removes the watch of a child when its parent reports IN_DELETE.
  *
  * A vacant cgroup is a scope or a container's cgroup without processes, for example one that a crashed runtime left
- * behind. One that is vacant when it is found is left out until a process enters it, which the file cgroup.events
+ * behind. A cgroup that is vacant when it is found is left out until a process enters it, which the file cgroup.events
  * reports. cgroup v1 has no such file, so nothing is vacant there.
  */
 #ifndef CGROUPS_TREE_H
@@ -22,26 +22,26 @@ LIST_HEAD(cgroup_list, cgroup_node);
 struct cgroup_node {
     char *path; /* relative to the root: "/", "/system.slice/ssh.service"; any bytes */
     uint64_t inode;
-    unsigned depth;   /* 0 for the root */
-    void *userdata;   /* the listener's; NULL at first */
-    bool wanted;      /* the listener's: the patterns want this cgroup; false at first */
-    bool left_out;    /* not a candidate: vacant, or a pause container */
-    bool looked_at;   /* empty_cgroups_find() has examined it */
-    int empty_cgroup; /* the watch that reports the first process in it; 0: none */
+    unsigned depth;   /* number of components in the path; 0 for the root */
+    void *userdata;   /* belongs to the listener, and is NULL at first */
+    bool wanted;      /* set by the listener if the patterns select this cgroup; false at first */
+    bool left_out;    /* not a candidate, since the cgroup is vacant or a pause container's */
+    bool looked_at;   /* empty_cgroups_find() has examined the cgroup */
+    int empty_cgroup; /* the watch that reports the first process in the cgroup; 0: none */
 
-    /* For cgroups/tree.c alone. */
-    const char *name;           /* the last component of `path`; "" for the root */
-    struct cgroup_node *parent; /* NULL for the root */
+    /* Private to cgroups/tree.c. */
+    const char *name;           /* the last component of `path`, or "" for the root */
+    struct cgroup_node *parent; /* the parent; NULL for the root */
     struct cgroup_list children;
     int watch;        /* -1: none */
-    bool announced;   /* `added` has been called for it */
-    bool pending;     /* in the queue of directories to visit */
-    unsigned seen_in; /* the number of the last scan that found it */
+    bool announced;   /* `added` was called for the node */
+    bool pending;     /* the node is in the queue of directories to visit */
+    unsigned seen_in; /* number of the last scan that found the node */
 
     LIST_ENTRY(cgroup_node) siblings;
-    LIST_ENTRY(cgroup_node) of_name, of_inode, of_watch; /* in the hash buckets */
+    LIST_ENTRY(cgroup_node) of_name, of_inode, of_watch; /* links in the hash buckets */
     TAILQ_ENTRY(cgroup_node) queue;
-    size_t position; /* in the index's array `announced` */
+    size_t position; /* index in the array `announced` */
 };
 
 /*
@@ -52,7 +52,7 @@ struct cgroup_node {
 struct cgroup_listener {
     void *userdata;
     bool (*wants)(void *userdata, const char *path);
-    bool (*wants_below)(void *userdata, const char *path); /* false: no path at any depth below is wanted */
+    bool (*wants_below)(void *userdata, const char *path); /* false if no path below `path`, at any depth, is wanted */
     /* `fd` is the open directory, for this call only; -1 if it could not be opened now. */
     void (*added)(void *userdata, struct cgroup_node *node, int fd);
     void (*removed)(void *userdata, struct cgroup_node *node); /* `node` is freed afterwards */
@@ -61,8 +61,8 @@ struct cgroup_listener {
 struct cgroup_tree;
 
 /*
- * `root` is the directory of the hierarchy. Returns an error of opening it, with a message. A missing watch is not an
- * error: cgroup_tree_limitation() reports it.
+ * `root` is the directory of the hierarchy. Returns an error of opening the directory, with a message. A missing watch
+ * is not an error: cgroup_tree_limitation() reports it.
  */
 int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, struct cgroup_tree **ret,
                     struct error *error);
@@ -79,11 +79,11 @@ void cgroup_tree_dispatch(struct cgroup_tree *tree);
 /* Compares the tree with the directories. Must also be called when the listener wants other cgroups than before. */
 void cgroup_tree_rescan(struct cgroup_tree *tree);
 /*
- * Why some changes are noticed only by rescans: "the limit of inotify watches is reached
- * (fs.inotify.max_user_watches)..."; NULL if all are noticed. Static text.
+ * Returns the reason why some changes are noticed only by rescans: "the limit of inotify watches is reached
+ * (fs.inotify.max_user_watches)...", or NULL if all are noticed. Static text.
  */
 const char *cgroup_tree_limitation(const struct cgroup_tree *tree);
-/* The number of inotify watches that it holds. */
+/* The number of inotify watches that the tree holds. */
 size_t cgroup_tree_watches(const struct cgroup_tree *tree);
 /*
  * Opens a node's directory for perf_event_open(2). Returns an error of open(2), or -ESTALE if another cgroup has its
@@ -91,20 +91,22 @@ size_t cgroup_tree_watches(const struct cgroup_tree *tree);
  */
 int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node);
 
-/* The innermost node with `userdata` that is at `path` or above it; NULL if there is none. */
+/* Returns the innermost node at `path` or above it that has `userdata`, or NULL if there is none. */
 struct cgroup_node *cgroup_tree_innermost(const struct cgroup_tree *tree, const char *path);
-/* The n-th node, in no particular order; NULL after the last. */
+/* The n-th node, in no particular order, or NULL after the last one. */
 struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n);
 
 struct empty_cgroups {
-    int fd;     /* readable when a cgroup is no longer vacant; -1 until one is found vacant */
+    int fd;     /* descriptor that is readable when a cgroup is no longer vacant; -1 until a vacant one is found */
     int joined; /* the epoll descriptor that `fd` is added to */
 };
 
 void empty_cgroups_done(struct empty_cgroups *empty_cgroups);
-/* Leaves the node out if its cgroup is vacant; each node is examined only once. Returns whether it is left out. */
+/*
+ * Leaves the node out if its cgroup is vacant; each node is examined only once. Returns whether the node is left out.
+ */
 bool empty_cgroups_find(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree, struct cgroup_node *node);
-/* Includes the nodes whose cgroups have processes now. Returns whether there are any. */
+/* Includes the nodes whose cgroups have processes now. Returns whether there are any such nodes. */
 bool empty_cgroups_dispatch(struct empty_cgroups *empty_cgroups, const struct cgroup_tree *tree);
 /* Called when the node is removed, or is no longer vacant. */
 void empty_cgroups_forget(struct empty_cgroups *empty_cgroups, struct cgroup_node *node);

@@ -20,11 +20,11 @@ static void print_error(const char *file, const struct error *error)
 {
     char text[1024];
 
-    /* The position comes first, as editors expect. */
+    /* The position precedes the error, as editors expect. */
     fprintf(stderr, "%s\n", config_format_error(file, error, text, sizeof(text)));
 }
 
-/* Prints the errors of a file in the order of their positions. Returns whether there are any. */
+/* Prints the errors in a file, sorted by position. Returns whether there are any errors. */
 static bool print_errors(const char *file, struct error_list *errors)
 {
     error_list_sort(errors);
@@ -36,8 +36,8 @@ static bool print_errors(const char *file, struct error_list *errors)
 }
 
 /*
- * Prints all errors of the configuration file. Returns false if it has none, so that the error is one of a flag, or if
- * it cannot be read.
+ * Prints all errors in the configuration file. Returns false if the file cannot be read, or if the file has no errors,
+ * in which case a flag is wrong.
  */
 static bool print_config_errors(struct session *session, const char *file)
 {
@@ -62,7 +62,7 @@ static bool print_web_config_errors(const char *file)
     return print_errors(file, &errors);
 }
 
-/* Also loads the certificates that the file names. */
+/* Checks the web configuration, and loads the certificates named there. */
 static bool check_web_config(const char *file)
 {
     _cleanup_(security_unrefp) struct security *security = NULL;
@@ -98,9 +98,9 @@ static void warn_ignored_modifiers(const struct config *config, const struct con
 }
 
 /*
- * Counts the events that cannot be found here. This does not mean that the file is wrong: another machine may have
- * them, or another user may see them, and a preset leaves out what is missing. Only a tracepoint that certainly does
- * not exist here gets a warning, since its name is probably misspelt.
+ * Counts the events that cannot be found on this machine, which need not be errors: another machine may have these
+ * events, another user may see them, and a preset leaves out missing events. Warns only of a tracepoint that certainly
+ * does not exist on this machine, because its name is probably misspelt.
  */
 static size_t warn_groups(struct session *session, const struct config_groups *groups)
 {
@@ -144,7 +144,10 @@ static void print_deprecated(const struct config *config)
     print_error(config->file, &warning);
 }
 
-/* Only warns, because the service may have the flag, which this command does not see. */
+/*
+ * Warns if hindsight is enabled without the sampler. A disabled sampler is not an error, because the service may be
+ * started with --sampler.enabled, which this command cannot know.
+ */
 static void warn_hindsight(const struct config *config)
 {
     struct error warning;
@@ -154,11 +157,11 @@ static void warn_hindsight(const struct config *config)
     error_set(
         &warning, 0,
         "warning: sampler.hindsight keeps no samples unless sampler.enabled is true, or perfcountd is started with "
-        "--sampler.enabled, as after \"perfcountd setup --profiles\"");
+        "--sampler.enabled, which \"perfcountd setup --profiles\" arranges");
     print_error(config->file, &warning);
 }
 
-/* Checks the configured user, but only when run by root: nobody else can become another user. */
+/* Checks the configured user, but only if this command is run by root, because nobody else can become another user. */
 static int check_user(const struct config *config, struct error *error)
 {
     struct user user;
@@ -179,7 +182,7 @@ int command_check_config(const struct options *options)
     if (!loaded && print_config_errors(&session, settings_file(options)))
         return EXIT_BAD_USAGE;
     if (!loaded || check_user(session.config, &error) < 0) {
-        fprintf(stderr, "%s\n", error.message); /* the message includes the position */
+        fprintf(stderr, "%s\n", error.message); /* the message already contains the position */
         return EXIT_BAD_USAGE;
     }
     if (!check_web_config(session.config->web.config_file))

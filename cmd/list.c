@@ -12,7 +12,10 @@
 
 /* --- presets --- */
 
-/* Parses the events of the preset's variant for `pmu`. Fails only with -ENOMEM: the texts are tested to be valid. */
+/*
+ * Parses the events of the preset's variant for `pmu`. The only error is -ENOMEM, because a test ensures that the texts
+ * of all presets are valid.
+ */
 static int variant_parse(const struct preset *preset, const struct pmu *pmu, struct event_list *ret)
 {
     const char *text = preset->variants[preset_choose(preset, pmu)].events;
@@ -26,7 +29,7 @@ static bool is_of_pmu(const struct machine *machine, const struct preset *preset
     return !preset->of_system || attr_names_pmu(machine, event, pmu);
 }
 
-/* Whether the preset can count anything on the PMU. */
+/* Returns whether the preset can count anything on the PMU. */
 static bool is_for_pmu(const struct machine *machine, const struct preset *preset, const struct pmu *pmu,
                        const struct event_list *list)
 {
@@ -83,14 +86,17 @@ json_t *presets_list(const struct machine *machine)
     return list;
 }
 
-/* A configured group that is a preset, on one PMU. */
+/* A configured group that is a preset, with the PMU on which the group is counted. */
 struct preset_group {
     const char *collector;
     const struct config_group *group;
     const struct pmu *pmu;
 };
 
-/* Whether the row is of the group, or of a part of it if the group was split: "overview-2". */
+/*
+ * Returns whether the row belongs to the group or, if the group was split, to a part of the group, such as
+ * "overview-2".
+ */
 static bool is_row_of(const struct row *row, const struct preset_group *sought)
 {
     size_t size = strlen(sought->group->name);
@@ -118,7 +124,7 @@ static bool is_counted(const struct snapshot *snapshot, const struct preset_grou
     return false;
 }
 
-/* Returns the values of the label `group` in the rows of the group. */
+/* Returns the names of the parts into which the group was split, from the label `group` of its rows. */
 static json_t *parts_json(const struct snapshot *snapshot, const struct preset_group *sought)
 {
     json_t *parts = json_array();
@@ -261,7 +267,7 @@ static void print_metric(const struct derived_metric *metric)
     }
 }
 
-/* Opens nothing: the output is the same on every machine. */
+/* Lists the derived metrics without opening events, because the output is the same on every machine. */
 int command_list_metrics(const struct options *options)
 {
     const struct derived_metric *metric;
@@ -280,7 +286,7 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* Prints "PREFIX a,b", or nothing if the list is empty. */
+/* Prints the list in the form "PREFIX a,b"; prints nothing if the list is empty. */
 static void print_names(const char *prefix, const json_t *names, enum table_style style)
 {
     const json_t *name;

@@ -8,17 +8,17 @@
 #include "daemon/session.h"
 
 /*
- * Returns every preset with the events that sysfs lists; opens nothing: [{"preset", "description", "collectors":
- * ["cpu", "cgroup"], "pmus": [{"pmu", "cpus", "events", "left_out"}]}]. Events are in the syntax of `events:` in the
- * configuration. NULL when out of memory; the caller owns it.
+ * Returns every preset with the events that sysfs lists, without opening these events: [{"preset", "description",
+ * "collectors": ["cpu", "cgroup"], "pmus": [{"pmu", "cpus", "events", "left_out"}]}]. Events are in the syntax of
+ * `events:` in the configuration. Returns NULL when out of memory. The caller owns the document.
  */
 json_t *presets_list(const struct machine *machine);
 /*
  * Returns the configured groups that are presets, with the events that were opened:
  * [{"collector", "group", "preset", "pmu", "cpus", "events", "left_out", "groups": ["overview", "overview-2"],
  *   "fits"}].
- * Events are named as in metrics. `fits`: all counted events are in one group. NULL when out of memory; the caller owns
- * it.
+ * Events are named as in metrics. `fits` is true if all counted events are in one group. Returns NULL when out of
+ * memory. The caller owns the document.
  */
 json_t *presets_plan(const struct session *session, const struct snapshot *snapshot);
 

@@ -10,7 +10,7 @@
 
 struct past_row {
     struct metric_set_times times;
-    double events[GROUP_MEMBERS_MAX]; /* rates, as in struct rates */
+    double events[GROUP_MEMBERS_MAX]; /* rates of the row's events, as in struct rates */
 };
 
 static const char *const collector_names[] = {"cpu", "pmu", "cgroup", NULL};
@@ -42,7 +42,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* Returns NAN if the number is null or negative. */
+/* Returns the number for a step, or NAN if the number is null or negative. */
 static double number_of(const json_t *numbers, size_t step)
 {
     const json_t *number = json_array_get(numbers, step);
@@ -51,8 +51,8 @@ static double number_of(const json_t *numbers, size_t step)
 }
 
 /*
- * Adds up the steps of a row in which the numbers are known; NAN if there are none. *ret_seconds is the time of these
- * steps, together with the steps that lack the row, in which it did nothing.
+ * Returns the sum of a row's numbers over the steps in which the number is known, or NAN if it is never known.
+ * *ret_seconds is the length of the known steps, including steps without the row, in which the row did not exist.
  */
 static double sum_known(const json_t *history, const json_t *row, const json_t *numbers, double *ret_seconds)
 {
@@ -85,7 +85,7 @@ static const json_t *find_cgroup(const json_t *cgroups, const char *label)
     return NULL;
 }
 
-/* *ret is NULL for a cgroup without names. Returns -ENOMEM. */
+/* **ret is NULL if the cgroup has no names. Returns -ENOMEM. */
 static int add_names(struct past *past, const json_t *cgroups, const char *label, const struct names **ret)
 {
     const json_t *cgroup = label ? find_cgroup(cgroups, label) : NULL;
@@ -108,7 +108,7 @@ static int add_names(struct past *past, const json_t *cgroups, const char *label
 
 /* --- rows --- */
 
-/* Fills `counters` with the events of a row. Returns their number; 0 if there are too many. */
+/* Stores the events of a row in `counters`. Returns the number of events, or 0 if the row has too many events. */
 static size_t take_counters(json_t *row, struct row_counter counters[GROUP_MEMBERS_MAX])
 {
     json_t *events = json_object_get(row, "events"), *units = json_object_get(row, "units"), *values;
@@ -124,8 +124,9 @@ static size_t take_counters(json_t *row, struct row_counter counters[GROUP_MEMBE
 }
 
 /*
- * Treats unknown steps like the known ones: the rates are those of the known steps, and the enabled and busy times are
- * scaled to the whole interval. In unknown steps the row was enabled but did not run, as when groups are multiplexed.
+ * Computes the rates and times of a row. Rates and times are extrapolated from the known steps: rates are averaged over
+ * the known steps, and enabled and busy times are scaled to the whole interval. In unknown steps the row is assumed to
+ * be enabled but not running, as if groups were multiplexed.
  */
 static void take_rates(const json_t *history, const json_t *object, const struct row *row, double seconds,
                        struct past_row *ret)

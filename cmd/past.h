@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record that a daemon has of an interval, as rows with their rates: the document of /api/v1/history, with its
- * steps added up. The document is not trusted: invalid parts are left out, and unknown numbers are NAN.
+ * Converts the document of /api/v1/history, a daemon's record of a past interval, to rows with rates. The numbers of
+ * all steps in the document are added up. The document is not trusted: invalid parts of the document are left out, and
+ * unknown numbers are NAN.
  */
 #ifndef CMD_PAST_H
 #define CMD_PAST_H
@@ -13,22 +14,22 @@
 struct past_row;
 
 struct past {
-    struct snapshot snapshot; /* has the rows of the document; their values are meaningless */
-    struct past_row *rows;    /* the rates of each row of the snapshot */
-    struct names **names;     /* names of the cgroups */
+    struct snapshot snapshot; /* the rows of the document; only their labels are used, not their values */
+    struct past_row *rows;    /* rates, one element for each row of the snapshot */
+    struct names **names;     /* names of the cgroups in the document */
     size_t n_names;
-    double seconds;    /* the part of the interval that is known, in whole readings */
-    uint64_t left_out; /* the maximum number of rows that were left out of one reading */
+    double seconds;    /* length of the part of the interval that is covered by readings */
+    uint64_t left_out; /* number of rows that were left out of a reading; the maximum over all steps */
 };
 
 /*
- * `cgroups` is the document of /api/v1/cgroups, which has the names; NULL: unknown. Returns -EBADMSG with a sentence if
- * it is a different document, or -ENOMEM.
+ * Reads the document `history`. `cgroups` is the document of /api/v1/cgroups, which contains the names of cgroups, or
+ * NULL if unknown. Returns -EBADMSG with a message if `history` is a different kind of document, or -ENOMEM.
  */
 int past_parse(const json_t *history, const json_t *cgroups, struct past *ret, struct error *error);
 void past_done(struct past *past);
 
-/* Works as totals_make(). */
+/* Does the same as totals_make(), but for the rows of the document. */
 int past_totals(const struct past *past, enum totals_order order,
                 bool (*passes)(const void *userdata, const struct row *row), const void *userdata, struct totals *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `perfcountd plan`: the groups that a session has opened, with their CPUs, descriptors and series, the derived metrics
- * that follow from them, and the events that could not be opened.
+ * that can be computed from these groups, and the events that could not be opened.
  */
 #include <jansson.h>
 #include <linux/capability.h>
@@ -24,11 +24,11 @@
 
 /* --- plan --- */
 
-/* The rows that count the same events on several CPUs or cgroups. */
+/* A set of rows that count the same events on several CPUs or cgroups. */
 struct plan_group {
     const struct row *example;
     struct cpuset cpus;
-    size_t n_cgroups; /* number of rows of cgroups */
+    size_t n_cgroups; /* number of rows that count a cgroup */
     size_t states[N_ROW_STATES];
     size_t descriptors;
 };
@@ -73,7 +73,10 @@ static int plan_add(struct plan *plan, const struct row *row)
     return row->cpu < 0 ? 0 : cpuset_add(&plan->groups[i].cpus, (unsigned)row->cpu);
 }
 
-/* The metric name of a probe contains the path of the program, or the name of the kernel function. */
+/*
+ * Returns the name of an event in metrics. Without `names`, the name of a probe is left out, because it contains the
+ * path of the program or the name of the kernel function.
+ */
 static const char *event_name(const struct counter *counter, bool names)
 {
     return names || pmu_kind(counter->pmu) != PMU_PROBE ? counter->event : "probe";
@@ -109,7 +112,10 @@ static void add_cgroup(void *userdata, const struct cgroup_view *view)
     totals->descriptors += (json_int_t)view->descriptors;
 }
 
-/* Returns how many cgroups match, what they cost, and how many are dropped; null if the collector is disabled. */
+/*
+ * Returns how many cgroups match, how much counting these cgroups costs, and how many cgroups are dropped, or null if
+ * the collector is disabled.
+ */
 static json_t *cgroups_json(const struct registry *registry)
 {
     const void *state = registry_state(registry, &collector_cgroup);
@@ -140,8 +146,8 @@ static json_int_t count_series(const struct metrics *metrics)
 }
 
 /*
- * The number of events of `pmu` that are open on its first CPU. *ret_multiplexed says whether one of their groups was
- * counted for only a part of the time.
+ * Returns the number of events that are open on the first CPU of `pmu`. *ret_multiplexed tells whether any of the
+ * events' groups was counted for only a part of the time.
  */
 static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu *pmu, bool *ret_multiplexed)
 {
@@ -161,8 +167,8 @@ static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu
 }
 
 /*
- * A PMU that has fewer counters than events multiplexes its groups. A PMU with enough counters may do so, too, because
- * `counters` includes one that may only be able to count cycles.
+ * A PMU that has fewer counters than events multiplexes its groups. Even a PMU with enough counters may multiplex
+ * groups, because `counters` may include a counter that can only count cycles.
  */
 static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const struct pmu *pmu)
 {
@@ -199,14 +205,7 @@ static json_t *privileges_json(struct session *session)
                      has_admin, "perf_event_paranoid", document_paranoid(session->machine), "nmi_watchdog", held);
 }
 
-/*
- * {"privileges": {...}, "pmus": [{"pmu", "cpus", "counters", "wanted", "multiplexes"}],
- *  "groups": [{"collector", "group", "pmu", "cpus", "cgroups", "events", "descriptors", "states"}],
- *  "presets": [...] (presets_plan()), "cgroups": {...}, "metrics": {...} (availability_json_summarize()),
- *  "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}.
- * Without `names`, probes have none. NULL when out of memory; the caller owns it.
- */
-/* Returns the capacity of the rings for a busy CPU; null if hindsight is disabled. */
+/* Returns how many seconds of samples the rings of hindsight hold for a busy CPU, or null if hindsight is disabled. */
 static json_t *hindsight_json(const struct session *session)
 {
     const struct config_sampler *config = &session->config->sampler;
@@ -223,6 +222,13 @@ static json_t *hindsight_json(const struct session *session)
                      MIN(seconds, (double)config->hindsight.seconds));
 }
 
+/*
+ * Returns {"privileges": {...}, "pmus": [{"pmu", "cpus", "counters", "wanted", "multiplexes"}],
+ *  "groups": [{"collector", "group", "pmu", "cpus", "cgroups", "events", "descriptors", "states"}],
+ *  "presets": [...] (presets_plan()), "cgroups": {...}, "metrics": {...} (availability_json_summarize()),
+ *  "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}.
+ * Without `names`, the names of probes are left out. Returns NULL when out of memory. The caller owns the document.
+ */
 static json_t *plan_json(struct session *session, bool names)
 {
     const struct snapshot *snapshot = registry_read(session->registry, UINT32_MAX, 0);
@@ -255,7 +261,9 @@ static json_t *plan_json(struct session *session, bool names)
 
 DEFINE_CLEANUP(struct table *, table_free);
 
-/* How much the text says about metrics in a state. The JSON has everything. */
+/*
+ * How much detail the text output shows about the metrics in each state. The JSON output always contains all details.
+ */
 enum detail { DETAIL_COUNT, DETAIL_NAMES, DETAIL_EVENTS };
 
 static const struct state {
@@ -283,7 +291,10 @@ static const struct state *state_of(const json_t *entry)
     return &reasons[0];
 }
 
-/* Maximum width of a line of metrics, in characters. There may be forty metrics. */
+/*
+ * Maximum width of a line of metrics, in characters. Several metrics are printed on each line, because there may be
+ * forty metrics.
+ */
 #define METRICS_WIDTH 72
 
 static void add_line(struct table *table, const json_t *entry, const struct buffer *metrics, bool first)
@@ -296,7 +307,7 @@ static void add_line(struct table *table, const json_t *entry, const struct buff
     table_cell(table, state == &reasons[0] ? TABLE_PLAIN : TABLE_DIM, "%.*s", (int)metrics->size, metrics->data);
 }
 
-/* Returns "l1d_mpki", or with the events that are missing: "l1d_mpki (l1d_cache_refill)". */
+/* Returns the name of a metric, "l1d_mpki", or the name with the missing events: "l1d_mpki (l1d_cache_refill)". */
 static char *metric_text(const json_t *metric, enum detail detail, bool last)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -326,7 +337,7 @@ static void add_entry(struct table *table, const json_t *entry)
     json_array_foreach (metrics, i, metric) {
         _cleanup_(freep) char *text = metric_text(metric, detail, i + 1 == n);
         if (line.size > 0 && text && line.size + strlen(text) > METRICS_WIDTH) {
-            line.size--; /* removes the blank after the comma */
+            line.size--; /* removes the blank after the last comma */
             add_line(table, entry, &line, first);
             buffer_clear(&line);
             first = false;
@@ -361,7 +372,10 @@ static int plan_print_metrics(FILE *file, const json_t *metrics)
 
 /* --- `perfcountd plan` --- */
 
-/* Long enough that each multiplexed group runs: the kernel rotates groups every few milliseconds. */
+/*
+ * How long events are counted: long enough for every multiplexed group to run, because the kernel rotates groups every
+ * few milliseconds.
+ */
 #define LOOK_NS (200 * NSEC_PER_MSEC)
 
 static long long number_of(const json_t *object, const char *key)
@@ -380,7 +394,10 @@ static char *join_events(const json_t *events)
     return buffer_string(&text);
 }
 
-/* Returns "counting", or "3 counting, 1 starved" if the rows differ. */
+/*
+ * Returns the state of a group's rows, such as "counting", or "3 counting, 1 starved" if the rows are in different
+ * states.
+ */
 static char *join_states(json_t *states)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -447,7 +464,7 @@ static void add_preset(struct table *table, const json_t *preset)
     table_cell(table, TABLE_DIM, "%s", left_out ? left_out : "");
 }
 
-/* Prints the presets. Their groups are in the table of print_groups(). */
+/* Prints the presets; print_groups() prints the groups of the presets. */
 static int print_presets(FILE *file, const json_t *presets)
 {
     static const char *const titles[] = {"PRESET", "COLLECTOR", "GROUP", "PMU", "BECOMES", "WITHOUT"};
@@ -508,7 +525,7 @@ static void add_container(struct table *table, const json_t *cgroup)
     table_cell(table, TABLE_WARNING, "%s", unnamed ? json_string_value(unnamed) : "");
 }
 
-/* Lists only containers: other cgroups are named by their paths. */
+/* Lists only containers, because other cgroups are known by their paths. */
 static int print_containers(FILE *file, const json_t *cgroups)
 {
     static const char *const titles[] = {"CONTAINER", "NAMED BY", "CGROUP", ""};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows what the configuration opens on this machine, for `perfcountd plan` and `perfcountd report`. */
+/*
+ * Shows which events would be opened on this machine with the configuration, for `perfcountd plan` and `perfcountd
+ * report`.
+ */
 #ifndef CMD_PLAN_H
 #define CMD_PLAN_H
 
@@ -8,9 +11,9 @@
 #include "daemon/options.h"
 
 /*
- * Opens, reads and closes the groups that the configuration asks for, and prints them; with options->json, to standard
- * output. Without `names`, containers, their cgroups and the names of probes are left out. Returns the exit status of
- * the command: like `stat`, it fails if nothing can be counted.
+ * Opens, reads and closes the groups that the configuration asks for, and prints these groups to `file` or, with
+ * options->json, as JSON to standard output. Without `names`, containers, their cgroups and the names of probes are
+ * left out. Returns the exit status of the command, which fails, like `stat`, if nothing can be counted.
  */
 int plan_print(FILE *file, const struct options *options, bool names);
 

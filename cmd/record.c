@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `perfcountd record`: samples of a command, a process, a cgroup or the machine, in one file whose name says its
- * format. This process samples with the daemon's sampler; where the kernel forbids that, it asks a running daemon.
+ * `perfcountd record` takes samples of a command, a process, a cgroup or the machine, and writes the samples to a file.
+ * The suffix of the file's name determines the format. This process itself samples, with the same code as the daemon;
+ * if the kernel forbids that, a running daemon is asked for the samples.
  *
- * The file appears under its name only when it is complete.
+ * The file appears under its name only once its content is complete.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,25 +29,28 @@
 #include "sampler/stream.h"
 #include "top/http-get.h"
 
-#define SECONDS_DEFAULT 10 /* default duration without a command */
-#define SECONDS_MAX 1e9    /* with a command, the recording ends with it */
+#define SECONDS_DEFAULT 10 /* default duration of a recording without a command */
+#define SECONDS_MAX 1e9    /* maximum duration with a command, whose exit ends the recording earlier */
 #define RING_PAGES_MIN 8
 #define BLOCK_SIZE 65536
 #define DEFAULT_URL "unix:" TOP_DEFAULT_SOCKET
-/* The names of containers arrive late. They are waited for until none has come for SILENCE_MS, or SETTLE_NS are over.
+/*
+ * The names of containers arrive a moment after cgroups have been found. `perfcountd record` waits until no name has
+ * arrived for SILENCE_MS, but at most for SETTLE_NS.
  */
 #define SILENCE_MS 100
 #define SETTLE_NS (2 * NSEC_PER_SEC)
-#define ANSWER_NS (60 * NSEC_PER_SEC) /* timeout for a daemon's answer, in addition to the time of the recording */
+#define ANSWER_NS (60 * NSEC_PER_SEC) /* timeout for a daemon's answer after the end of the recording */
 
-/* The formats, by the suffix of the file's name. */
+/* Output formats, by the suffix of the file's name. */
 static const struct form {
     const char *ending;
     const struct writer *writer;
-    const char *path;                                            /* path of a daemon's request */
-    bool folded;                                                 /* the content is folded stacks */
-    bool picture;                                                /* drawn from the folded stacks */
-    int (*count)(const void *bytes, size_t size, uint64_t *ret); /* for content that is not folded */
+    const char *path; /* path in the URL of the request to a daemon */
+    bool folded;      /* the content consists of folded stacks */
+    bool picture;     /* the file is drawn from folded stacks */
+    /* counts the samples in the content, or NULL for folded stacks */
+    int (*count)(const void *bytes, size_t size, uint64_t *ret);
 } forms[] = {
     {".svg", &writer_folded, "/api/v1/folded", true, true, NULL},
     {".folded", &writer_folded, "/api/v1/folded", true, false, NULL},
@@ -55,18 +59,18 @@ static const struct form {
 };
 
 struct output {
-    char *path, *temporary; /* `temporary` is renamed to `path` at the end; NULL: there is no file */
+    char *path, *temporary; /* final path of the file, and the path of the temporary file, or NULL */
     int fd;
 };
 
-/* Facts about the recording, for the messages about it. */
+/* Properties of the recording, for the messages about it. */
 struct summary {
-    char event[128]; /* "": unknown */
+    char event[128]; /* name of the sampled event, or "" if unknown */
     double seconds;
     uint64_t samples; /* number of samples; for off-CPU time in folded stacks, microseconds */
-    bool is_time;     /* `samples` are microseconds */
+    bool is_time;     /* `samples` is a number of microseconds */
     struct writer_unnamed unnamed;
-    char early[512]; /* a daemon's sentence about stacks that end early, or "" */
+    char early[512]; /* sentence from a daemon about stacks that end early, or "" */
 };
 
 struct recording {
@@ -76,21 +80,21 @@ struct recording {
     struct output output;
     struct workload workload;
     struct session session;
-    struct config_sampler config; /* its strings are borrowed from the session's configuration */
+    struct config_sampler config; /* settings whose strings are borrowed from the session's configuration */
     sd_event *event;
     struct child symboliser;
-    struct resolver *resolver; /* NULL: names of containers are not needed */
+    struct resolver *resolver; /* finds names of containers, or NULL if names are not needed */
     struct sampler *sampler;
     struct stream *stream;
     struct top_request *question;      /* request to a daemon */
-    const struct top_address *address; /* address of the daemon */
-    bool begun;                        /* the stream has begun, and with it the command */
+    const struct top_address *address; /* address of the daemon that is asked for samples */
+    bool begun;                        /* the stream and the command have begun */
     bool interrupted;                  /* a signal has ended the recording */
-    struct buffer content;             /* folded stacks, or the answer of a daemon */
+    struct buffer content;             /* folded stacks, or the answer from a daemon */
     struct summary summary;
-    struct error *error; /* the error of the daemon's answer */
-    int answer;          /* result of the daemon's answer: 0, or -errno with `error` set */
-    double past_seconds; /* seconds that the answer covers, with --last */
+    struct error *error; /* error from the request to the daemon */
+    int answer;          /* result of the request to the daemon: 0, or -errno with `error` set */
+    double past_seconds; /* with --last, number of seconds that the answer covers */
 };
 
 /* --- output --- */
@@ -106,7 +110,10 @@ static void output_done(struct output *output)
     *output = (struct output){0};
 }
 
-/* Makes the temporary file, in the directory of `path`, or of what it links to. */
+/*
+ * Makes the temporary file in the directory of `path` or, if `path` is a symbolic link, in the directory of the link's
+ * target.
+ */
 static int output_open(struct output *output, const char *path, struct error *error)
 {
     struct stat status;
@@ -149,7 +156,7 @@ static int output_write(struct output *output, const void *bytes, size_t size, s
     return 0;
 }
 
-/* Gives the file its name. */
+/* Renames the temporary file to its final name. */
 static int output_close(struct output *output, struct error *error)
 {
     char *temporary = steal(output->temporary);
@@ -196,7 +203,7 @@ static int parse_flag(struct recording *recording, const char *name, const char 
     return value ? record_request_set(&recording->request, name, value, error) : 0;
 }
 
-/* --cgroup is a path, a pattern of paths, or KEY=PATTERN. */
+/* Parses the value of --cgroup: a path, a pattern for paths, or KEY=PATTERN. */
 static int parse_cgroup(struct recording *recording, const char *pattern, struct error *error)
 {
     const char *value = pattern, *key = "cgroup";
@@ -214,7 +221,7 @@ static int parse_cgroup(struct recording *recording, const char *pattern, struct
     return r;
 }
 
-/* Reads the flags. Returns the exit status. */
+/* Reads the flags of the command line. Returns the exit status. */
 static int recording_parse(struct recording *recording)
 {
     const struct options *options = recording->options;
@@ -258,7 +265,7 @@ static int recording_parse(struct recording *recording)
 
 /* --- signals --- */
 
-/* Signals that end the recording or are passed to the command. They are blocked. */
+/* Signals that end the recording or are passed to the command; these signals are blocked. */
 static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -278,7 +285,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
     return 0;
 }
 
-/* Ends the recording if the command has ended. Processes that the command has started are not waited for. */
+/* Ends the recording if the command has exited. Does not wait for processes that the command has started. */
 static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
     struct recording *recording = userdata;
@@ -313,7 +320,7 @@ static int make_event_loop(struct recording *recording)
 
 /* --- sampling in this process --- */
 
-/* Each thread of a process needs a descriptor for each CPU. */
+/* Raises the limit of descriptors, because each thread of a process needs a descriptor for each CPU. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -324,13 +331,16 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* Does nothing, because the loop of sample() reads the stream after each turn. */
+/*
+ * The stream's callback `ready`, which does nothing, because sample() reads the stream after each turn of the event
+ * loop.
+ */
 static void on_ready(void *userdata)
 {
     (void)userdata;
 }
 
-/* Opens the stream. If the rings exceed the limit of locked memory, smaller ones are tried. */
+/* Opens the stream. Tries smaller rings if the rings exceed the limit of locked memory. */
 static int open_stream(struct recording *recording, struct error *error)
 {
     struct config_sampler *config = &recording->config;
@@ -362,7 +372,7 @@ static bool ask_for_names(void *userdata, const char *path, uint64_t inode)
     return true;
 }
 
-/* Asks for the names of all cgroups, and again when some have arrived. */
+/* Requests the names of all cgroups, and requests the names again when any names have arrived. */
 static void settle_names(struct recording *recording, const char *hierarchy)
 {
     struct sys *sys = &recording->session.sys;
@@ -383,8 +393,8 @@ static void settle_names(struct recording *recording, const char *hierarchy)
 }
 
 /*
- * Returns whether names of containers are needed, to select cgroups or for labels. Only root can read the state files
- * of containers.
+ * Returns whether names of containers are needed, to select cgroups or as labels of samples. Only root can read the
+ * state files of containers.
  */
 static bool needs_names(const struct recording *recording)
 {
@@ -410,7 +420,7 @@ static int open_names(struct recording *recording, struct error *error)
     return 0;
 }
 
-/* Returns -errno with a sentence. *ret_status is set on failure. */
+/* Returns -errno with a message. *ret_status is set on failure. */
 static int start_sampling(struct recording *recording, int *ret_status, struct error *error)
 {
     struct session *session = &recording->session;
@@ -501,7 +511,7 @@ static void append_part(struct buffer *text, uint64_t samples, const char *of, c
         buffer_appendf(text, "%s%" PRIu64 " %s: %s", text->size ? "; " : ": ", samples, of, reason);
 }
 
-/* Reports the samples without names, with the reason for each part where it is known. */
+/* Reports the number of samples without function names, and the known reasons. */
 static void note_unnamed(const struct summary *summary, const struct symbols *symbols)
 {
     const struct writer_unnamed *unnamed = &summary->unnamed;
@@ -526,7 +536,7 @@ static void note_unnamed(const struct summary *summary, const struct symbols *sy
          text.failed ? "" : text.data);
 }
 
-/* The sentence may come from an untrusted daemon, so it is printed without control characters. */
+/* Prints a sentence, which may come from an untrusted daemon, without control characters. */
 static void note_early(const char *sentence)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -539,7 +549,7 @@ static void note_early(const char *sentence)
         note("%s", text.data);
 }
 
-/* Reports what is missing in the file. */
+/* Reports which samples and names are missing in the file. */
 static void note_missing(const struct recording *recording)
 {
     const struct writer_end *end = stream_end(recording->stream);
@@ -646,7 +656,10 @@ static int await_answer(struct recording *recording, const struct top_address *a
     return recording->content.failed ? error_oom(error) : recording->answer;
 }
 
-/* Fills recording->content. Returns -errno with a sentence; -ENOTCONN if no daemon answers. */
+/*
+ * Sends the request to the daemon and fills recording->content. Returns -errno with a message; -ENOTCONN if no daemon
+ * answers.
+ */
 static int ask_daemon(struct recording *recording, const char *url, int *ret_status, struct error *error)
 {
     _cleanup_(top_address_done) struct top_address address = {0};
@@ -676,7 +689,7 @@ static void append_amount(const struct summary *summary, struct buffer *text)
         buffer_appendf(text, "%" PRIu64 " sample%s", summary->samples, plural(summary->samples));
 }
 
-/* Appends "make -j2 on HOST: cycles, 10.2 s, 994 samples". */
+/* Appends a title such as "make -j2 on HOST: cycles, 10.2 s, 994 samples". */
 static void append_title(const struct recording *recording, struct buffer *title)
 {
     const struct options *options = recording->options;
@@ -732,7 +745,7 @@ static int refuse_empty(const struct recording *recording, struct error *error)
                      event, summary->seconds, recording->options->output);
 }
 
-/* Checks that the answer is complete. A connection may end early, which HTTP/1.0 cannot tell. */
+/* Checks that the daemon's answer is complete, because HTTP/1.0 does not show whether a connection was closed early. */
 static int summarise_answer(struct recording *recording, const struct flame *flame, struct error *error)
 {
     struct summary *summary = &recording->summary;
@@ -756,7 +769,7 @@ static int summarise_answer(struct recording *recording, const struct flame *fla
     return 0;
 }
 
-/* Writes the rest of the file, and gives it its name. */
+/* Writes the rest of the file, and renames it to its final name. */
 static int write_file(struct recording *recording, struct error *error)
 {
     _cleanup_(flame_done) struct flame flame = {0};
@@ -802,7 +815,10 @@ static void note_file(const struct recording *recording)
 
 /* --- command --- */
 
-/* Returns the exit status. *ret_elsewhere: this process may not sample, and a daemon might. */
+/*
+ * Samples in this process. Returns the exit status. *ret_elsewhere tells whether sampling failed for lack of
+ * permission, so that a daemon might be able to sample.
+ */
 static int record_here(struct recording *recording, bool *ret_elsewhere, struct error *error)
 {
     int status = EXIT_FAILURE, r = start_sampling(recording, &status, error);
@@ -857,7 +873,7 @@ static int record(struct recording *recording)
     return status == EXIT_SUCCESS ? status : command_fail_flag(status, "", &error);
 }
 
-/* Waits for the command, which may outlast its recording. Returns its exit status. */
+/* Waits for the command, which may run longer than the recording. Returns the command's exit status. */
 static int outlast(struct recording *recording)
 {
     recording->stream = stream_free(recording->stream);
@@ -878,7 +894,9 @@ int command_record(const struct options *options)
         status = command_fail(EXIT_FAILURE, &error);
     if (status != EXIT_SUCCESS)
         return status;
-    /* Before anything is opened, so that the command inherits only what the caller has. */
+    /*
+     * The command's process is forked before anything is opened, and so inherits only the descriptors from the caller.
+     */
     if (options->workload && workload_start(options->workload, &recording.workload, &error) < 0)
         return command_fail(EXIT_FAILURE, &error);
     recording.request.own = true;

@@ -47,7 +47,10 @@ static bool exists(const struct report *report, const char *path)
     return fd >= 0;
 }
 
-/* uname(2) also has the host's name, which is left out. */
+/*
+ * Writes the versions of perfcountd, the compiler and the kernel, but not the host's name, which uname(2) returns as
+ * well.
+ */
 static void write_kernel(const struct report *report, const struct pmu *pmu, FILE *file)
 {
     static const unsigned capabilities[] = {CAP_PERFMON, CAP_SYS_ADMIN, CAP_BPF, CAP_SYS_PTRACE, CAP_SYSLOG};
@@ -75,7 +78,7 @@ static void write_kernel(const struct report *report, const struct pmu *pmu, FIL
     fputc('\n', file);
 }
 
-/* The lines of /proc/cpuinfo that are printed. Other lines may have serial numbers. */
+/* Keys of the lines of /proc/cpuinfo that are printed. Other lines may contain serial numbers. */
 static const char *const cpuinfo_lines[] = {"vendor_id", "cpu family", "model",    "model name", "stepping",
                                             "microcode", "isa",        "CPU part", "uarch"};
 
@@ -97,7 +100,7 @@ static void write_cpuinfo(const struct report *report, FILE *file)
     }
 }
 
-/* Consecutive CPUs of the same model are printed in one line. */
+/* Writes the model of each CPU. Consecutive CPUs of the same model share a line. */
 static void write_cpus(const struct report *report, const struct pmu *pmu, FILE *file)
 {
     _cleanup_(freep) char *online = cpuset_format(&report->machine->online), *last = NULL;
@@ -177,7 +180,7 @@ static bool is_event(const char *name)
     return !str_equal(name, "slots") && !str_equal(name, "running_time") && !str_equal(name, "enabled_time");
 }
 
-/* Returns the index of the event for which `name` in a formula stands, or list->n. */
+/* Returns the index of the event that `name` in a formula stands for, or list->n if the list lacks the event. */
 static size_t find_event(const struct event_list *list, const char *name)
 {
     size_t i = 0;
@@ -195,10 +198,7 @@ static bool has_events(const struct event_list *list, const struct formula *form
     return true;
 }
 
-/*
- * Appends an event of a formula in the syntax of a preset that has it, because not all drivers list their events in
- * sysfs.
- */
+/* Appends an event of a formula as written in a preset, because not all drivers list their events in sysfs. */
 static bool append_from_preset(const struct report *report, const struct pmu *pmu, const char *name,
                                struct buffer *text)
 {
@@ -233,7 +233,10 @@ static void compare_with_search(void *userdata, const char *name, const char *de
         snprintf(search->found, sizeof(search->found), "%s", name);
 }
 
-/* Only libpfm4 knows the model-specific events of Intel and AMD. */
+/*
+ * Appends an event of a formula as named in libpfm4, because only libpfm4 knows the model-specific events of Intel and
+ * AMD CPUs.
+ */
 static bool append_from_pfm(const struct pmu *pmu, const char *name, struct buffer *text)
 {
     struct pfm_search search = {.metric = name};
@@ -245,7 +248,8 @@ static bool append_from_pfm(const struct pmu *pmu, const char *name, struct buff
 
 /*
  * Chooses the group that counts the events of a formula: a strict preset, whose events are only meaningful together, or
- * these events alone. Returns -ENOENT, with the missing events in `missing`, if the PMU does not have all of them.
+ * a group of just the formula's events. Returns -ENOENT if the PMU does not have all events of the formula, and stores
+ * the missing events in `missing`.
  */
 static int choose_events(const struct report *report, const struct pmu *pmu, const struct formula *formula,
                          struct event_list *ret, struct buffer *missing)
@@ -282,8 +286,8 @@ static int choose_events(const struct report *report, const struct pmu *pmu, con
 }
 
 /*
- * A group that was counted while work was done: counts[i] is the count of event i, in the event's unit; NAN if the
- * event was refused.
+ * Counts of a group that was counted while work was done. counts[i] is the count of event i in the event's unit, or NAN
+ * if the event was refused.
  */
 struct counted {
     double counts[GROUP_MEMBERS_MAX];
@@ -359,7 +363,7 @@ static double formula_result(const struct formula *formula, const struct pmu *pm
     return formula_value(formula->steps, formula->n_steps, operands);
 }
 
-/* No core retires more instructions per cycle, unless it has more issue slots. */
+/* The largest plausible number of instructions per cycle, unless the number of issue slots of the core is known. */
 #define IPC_MAX 16
 
 static bool is_possible(const struct derived_metric *metric, const struct pmu *pmu, double value)
@@ -378,7 +382,7 @@ static bool is_possible(const struct derived_metric *metric, const struct pmu *p
     return value >= 0;
 }
 
-/* Returns whether the formula has events. */
+/* Counts the events of a formula and computes the metric. Returns false if the formula has no events. */
 static bool test_formula(const struct report *report, const struct pmu *pmu, int cpu,
                          const struct derived_metric *metric, const struct derived_formula *row, FILE *file)
 {
@@ -436,7 +440,7 @@ void report_test_formulas(const struct report *report, const struct pmu *pmu, FI
         fputs("no formula is known for this PMU\n", file);
 }
 
-/* Tests events that need no PMU, all as one group. */
+/* Tests the events that need no hardware PMU, as a single group. */
 static void test_software(const struct report *report, const struct pmu *pmu, FILE *file)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -458,7 +462,10 @@ static void test_software(const struct report *report, const struct pmu *pmu, FI
 
 typedef void (*section_writer)(const struct report *report, const struct pmu *pmu, FILE *file);
 
-/* Copies what the child writes, until it has ended. Returns false if it was silent for too long. */
+/*
+ * Copies the output of the child process until the child has exited. Returns false if the child wrote nothing for too
+ * long.
+ */
 static bool copy_section(const struct report *report, int fd, FILE *file)
 {
     struct pollfd polled = {.fd = fd, .events = POLLIN};
@@ -478,7 +485,9 @@ static bool copy_section(const struct report *report, int fd, FILE *file)
 _Noreturn static void write_in_child(const struct report *report, section_writer write, const struct pmu *pmu,
                                      pid_t parent, int fd)
 {
-    /* The child keeps its name, because a new one would overwrite the arguments, which contain the options. */
+    /*
+     * The child process is not renamed, because a new name would overwrite the arguments, to which the options point.
+     */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     FILE *file = getppid() == parent ? fdopen(fd, "w") : NULL;
     if (!file)
@@ -545,7 +554,7 @@ static void write_sections(const struct report *report, FILE *file)
 
 /* --- secrets --- */
 
-/* Returns whether the path belongs to the kernel or to our API, and so is the same on every machine. */
+/* Returns whether the path belongs to the kernel or to perfcountd's API, and is therefore the same on every machine. */
 static bool is_public(const char *path, size_t length)
 {
     static const char *const trees[] = {"/sys/bus/",  "/sys/devices/",  "/sys/kernel/",
@@ -562,8 +571,8 @@ static bool is_public(const char *path, size_t length)
 }
 
 /*
- * Returns whether a path starts here. A slash after a word is a division or part of an event: "instructions / cycles",
- * "power/energy-pkg/".
+ * Returns whether a path starts at the position `at`. A slash after a word is a division or a part of an event, as in
+ * "instructions / cycles" or "power/energy-pkg/".
  */
 static bool starts_path(const char *text, const char *at)
 {
@@ -572,7 +581,7 @@ static bool starts_path(const char *text, const char *at)
     return at[0] == '/' && !follows && (isgraph((unsigned char)at[1]) && !strchr(",}/", at[1]));
 }
 
-/* Copies the text, but removes paths of this machine and unprintable bytes. */
+/* Copies the text without paths that are specific to this machine, and without unprintable bytes. */
 static void append_public(struct buffer *to, const char *text, const char *end)
 {
     for (const char *at = text; at < end;) {
@@ -613,7 +622,9 @@ int report_make(const struct report *report, char **ret)
 
 /* --- `perfcountd report` --- */
 
-/* Number of operations of each kind that formulas count: unpredictable branches, cache misses, floating point. */
+/*
+ * How many operations of each kind that formulas count are done: unpredictable branches, cache misses, floating point.
+ */
 #define WORK_STEPS (1 << 19)
 #define WORK_WORDS (1 << 20)
 
@@ -647,7 +658,7 @@ static int work_on(struct sys *sys, unsigned cpu)
     return r;
 }
 
-/* A section that writes nothing for this long is ended. */
+/* A section is killed if it writes nothing for this long. */
 #define PATIENCE_S 30
 
 int command_report(const struct options *options)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `perfcountd setup`: makes a user an operator, and lets the installed service take profiles, ask for a password or
- * listen elsewhere; `--undo` takes that back.
+ * `perfcountd setup` makes a user an operator, and lets the installed service take profiles, ask for a password or
+ * listen on other addresses. With `--undo`, the command reverts these changes.
  *
- * Setup writes files of its own, drop-ins of the units and a web configuration, and refuses if one of these names is
- * taken. Only a web configuration that is in use is changed: users are appended to it, and TLS and everything else is
- * kept. Setup records each file with a checksum, each member and the group in a list. Undo follows the list, and keeps
- * a file that was changed since.
+ * Setup writes files of its own: drop-ins of the units and a web configuration. Setup refuses to run if another file
+ * already has one of these names. The only other file that setup changes is a web configuration that is in use: setup
+ * appends users to that file, and keeps TLS and all other settings. Setup records in a list each file with a checksum,
+ * each new member of the group, and the group itself. Undo follows the list, but keeps files that have been changed
+ * since setup wrote them.
  */
 #include <crypt.h>
 #include <dirent.h>
@@ -41,13 +42,13 @@ extern char **environ;
 #define CONFIG_DIRECTORY SYSCONFDIR "/perfcountd"
 #define WEB_FILE CONFIG_DIRECTORY "/web.yml"
 #define LIST_FILE CONFIG_DIRECTORY "/setup.list"
-#define DEFAULT_FILE "/etc/default/perfcountd" /* EnvironmentFile= of the unit */
+#define DEFAULT_FILE "/etc/default/perfcountd" /* file that EnvironmentFile= in the unit names */
 #define FILE_MAX ((size_t)1 << 20)
 #define PASSWORD_SIZE 20
 #define USERS_MARK "# Added by \"perfcountd setup\"; \"perfcountd setup --undo\" removes it.\n"
 #define MARK "# Written by \"perfcountd setup\"; \"perfcountd setup --undo\" removes it.\n"
 
-/* Directives that samples with all names need; contrib/systemd/sampler.conf explains them. */
+/* Directives that the unit needs for samples with all names; contrib/systemd/sampler.conf explains each directive. */
 static const char sampler_directives[] =
     "AmbientCapabilities=CAP_SYS_PTRACE CAP_CHECKPOINT_RESTORE CAP_SYSLOG\n"
     "CapabilityBoundingSet=CAP_SYS_PTRACE CAP_CHECKPOINT_RESTORE CAP_SYSLOG\n"
@@ -62,13 +63,16 @@ static const char sampler_directives[] =
 
 struct setup {
     const struct options *options;
-    char *exec;         /* the command line of the installed unit */
-    char *flags;        /* that, and what DEFAULT_FILE has for $ARGS in it */
-    char *web;          /* the web configuration that is in use; NULL: setup makes WEB_FILE */
-    char *head;         /* the content of that file, without what setup has added */
-    bool has_tls;       /* the web configuration has TLS */
-    struct buffer list; /* what was done: "file CHECKSUM PATH", "directory PATH", "group NAME", "member USER", and
-                         * "tail CHECKSUM SIZE PATH" for a file that had that many bytes before setup added some */
+    char *exec;   /* command line of the installed unit */
+    char *flags;  /* `exec` with the value of $ARGS from DEFAULT_FILE inserted */
+    char *web;    /* path of the web configuration that is in use, or NULL if setup makes WEB_FILE */
+    char *head;   /* the content of the file `web` before setup appended users */
+    bool has_tls; /* the web configuration has TLS */
+    /*
+     * What setup has done: "file CHECKSUM PATH", "directory PATH", "group NAME", "member USER", and "tail CHECKSUM SIZE
+     * PATH" for a file that had SIZE bytes before setup appended to it.
+     */
+    struct buffer list;
 };
 
 static void setup_done(struct setup *setup)
@@ -87,14 +91,14 @@ static uint64_t checksum(const char *text, size_t size)
     return hash_mix_bytes(size, text, size);
 }
 
-/* The owner and the mode of a file. */
+/* The owner and the mode for a file. */
 struct access {
     mode_t mode;
     uid_t user;
     gid_t group;
 };
 
-/* Replaces the file at once, so that a crash leaves the old one. */
+/* Replaces the file atomically, so that the old file remains after a crash. */
 static int write_file(const char *path, const char *text, size_t size, const struct access *access, struct error *error)
 {
     _cleanup_(freep) char *new = NULL;
@@ -119,7 +123,7 @@ static int write_list(const struct setup *setup, struct error *error)
     return write_file(LIST_FILE, setup->list.data, setup->list.size, &(struct access){.mode = 0644}, error);
 }
 
-/* Makes the directories of the path that do not exist, and records them. */
+/* Makes the missing directories of the path, and records them in the list. */
 static int make_directories(struct setup *setup, const char *path, struct error *error)
 {
     _cleanup_(freep) char *copy = strdup(path);
@@ -137,7 +141,7 @@ static int make_directories(struct setup *setup, const char *path, struct error 
     return 0;
 }
 
-/* Removes the record of a file that is about to be written again. */
+/* Removes a file's entry from the list, because the file is about to be written again. */
 static void forget_file(struct setup *setup, const char *path)
 {
     struct buffer kept = {0};
@@ -156,7 +160,7 @@ static void forget_file(struct setup *setup, const char *path)
     setup->list = kept;
 }
 
-/* Writes a file of setup's own, after MARK, and records it. */
+/* Writes one of setup's own files, which begins with MARK, and records the file in the list. */
 static int add_file(struct setup *setup, const char *path, const char *content, mode_t mode, gid_t group,
                     struct error *error)
 {
@@ -168,7 +172,7 @@ static int add_file(struct setup *setup, const char *path, const char *content, 
     int r = text.failed ? error_oom(error) : make_directories(setup, path, error);
     if (r < 0)
         return r;
-    /* The file is recorded first: if the list cannot be written, no file is left that undo does not know. */
+    /* The list is written before the file, so that undo knows every file even if the list cannot be written. */
     buffer_appendf(&setup->list, "file %016llx %s\n", (unsigned long long)checksum(text.data, text.size), path);
     r = setup->list.failed ? error_oom(error) : write_list(setup, error);
     if (r == 0)
@@ -178,7 +182,7 @@ static int add_file(struct setup *setup, const char *path, const char *content, 
     return r;
 }
 
-/* Appends `tail` to the web configuration that is in use, and records how long that was before. */
+/* Appends `tail` to the web configuration that is in use, and records the file's previous size in the list. */
 static int extend_file(struct setup *setup, const char *tail, struct error *error)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -205,7 +209,7 @@ static int extend_file(struct setup *setup, const char *tail, struct error *erro
 
 /* --- checks before anything is written --- */
 
-/* Whether setup wrote the file and nobody has changed it since. */
+/* Returns whether setup wrote the file and nobody has changed the file since. */
 static bool is_own_file(const struct setup *setup, const char *path)
 {
     _cleanup_(freep) char *text = NULL, *line = NULL;
@@ -227,7 +231,10 @@ static int check_free(const struct setup *setup, const char *path, struct error 
                      "%s exists already, and \"perfcountd setup\" did not write it; nothing was changed", path);
 }
 
-/* Copies the value of the last line "KEY=VALUE" with a value; `key` ends with "=". Returns -ENOENT if there is none. */
+/*
+ * Copies the value of the last line "KEY=VALUE" whose value is not empty, where `key` includes the "=". Returns -ENOENT
+ * if no line has the key and a value.
+ */
 static int find_value(const char *text, const char *key, char **ret, struct error *error)
 {
     const char *found = NULL;
@@ -241,7 +248,10 @@ static int find_value(const char *text, const char *key, char **ret, struct erro
     return *ret ? 0 : error_oom(error);
 }
 
-/* Sets setup->flags: systemd puts the words of ARGS into the command line, and removes the quotes around them. */
+/*
+ * Sets setup->flags as systemd expands $ARGS: the words of ARGS, without their quotes, are inserted into the command
+ * line.
+ */
 static int load_flags(struct setup *setup, struct error *error)
 {
     _cleanup_(freep) char *text = NULL, *args = NULL;
@@ -260,7 +270,7 @@ static int load_flags(struct setup *setup, struct error *error)
     return 0;
 }
 
-/* Finds how the installed service is started, which the drop-in repeats with more flags. */
+/* Finds the command line of the installed service, which the drop-in repeats with additional flags. */
 static int load_unit(struct setup *setup, struct error *error)
 {
     static const char *const directories[] = {UNITS, "/run/systemd/system", "/usr/local/lib/systemd/system",
@@ -294,7 +304,10 @@ static int check_systemd(const struct options *options, struct error *error)
         options->password ? " --web.config.file=FILE, a file with basic_auth_users as in perfcountd.yaml(5)" : "");
 }
 
-/* Refuses if another drop-in sets the command line, because the names of the files would decide which one wins. */
+/*
+ * Refuses to run if another drop-in sets the command line, because the drop-ins' file names would decide which command
+ * line wins.
+ */
 static int check_dropins(struct error *error)
 {
     DIR *directory = opendir(SERVICE_DROPINS);
@@ -318,7 +331,7 @@ static int check_dropins(struct error *error)
 
 /* --- a web configuration that is in use --- */
 
-/* Copies the value of a flag in the command line; NULL if it has none. Returns -ENOMEM with a sentence. */
+/* Copies the value of a flag in the command line, or NULL if the flag is not there. Returns -ENOMEM with a message. */
 static int find_flag(const char *exec, const char *flag, char **ret, struct error *error)
 {
     const char *found = strstr(exec, flag);
@@ -327,7 +340,10 @@ static int find_flag(const char *exec, const char *flag, char **ret, struct erro
     return found && !*ret ? error_oom(error) : 0;
 }
 
-/* The file that the unit's command line or the configuration names, or else WEB_FILE if it exists. */
+/*
+ * Finds the web configuration: the file that the unit's command line or the configuration names, or else WEB_FILE if
+ * that file exists.
+ */
 static int find_web(struct setup *setup, struct error *error)
 {
     _cleanup_(config_freep) struct config *config = NULL;
@@ -354,8 +370,8 @@ static int find_web(struct setup *setup, struct error *error)
 }
 
 /*
- * Returns how many bytes the file had before setup added to it; `size` if setup added nothing or the file was changed
- * since.
+ * Returns the size that the file had before setup appended users, or `size` if setup appended nothing or the file has
+ * been changed since.
  */
 static size_t head_size(const struct setup *setup, const char *path, const char *text, size_t size)
 {
@@ -374,7 +390,7 @@ static size_t head_size(const struct setup *setup, const char *path, const char 
     return MIN((size_t)head, size);
 }
 
-/* Checks that setup->head is a valid web configuration once the users are appended, and has no users of its own. */
+/* Checks that setup->head has no users, and is a valid web configuration once users are appended. */
 static int check_head(struct setup *setup, struct error *error)
 {
     _cleanup_(web_config_freep) struct web_config *before = NULL, *after = NULL;
@@ -394,7 +410,10 @@ static int check_head(struct setup *setup, struct error *error)
     return 0;
 }
 
-/* Checks the web configuration that is in use. If setup made the file, it is made again, and setup->web is NULL. */
+/*
+ * Checks the web configuration that is in use. If setup itself made the file, setup->web becomes NULL, so that setup
+ * makes the file again.
+ */
 static int check_web(struct setup *setup, struct error *error)
 {
     struct stat status;
@@ -443,7 +462,7 @@ static int check_all(struct setup *setup, struct error *error)
 
 /* --- commands of the system --- */
 
-/* Runs a program and waits for it. Returns its exit status, or -errno if it cannot be run. */
+/* Runs a program and waits until the program exits. Returns the exit status, or -errno if the program cannot be run. */
 static int run_program(const char *const *argv)
 {
     int status;
@@ -529,7 +548,7 @@ static int add_member(struct setup *setup, struct error *error)
     return write_list(setup, error);
 }
 
-/* Makes a password without characters that look alike. */
+/* Makes a random password without characters that look alike. */
 static int make_password(char password[PASSWORD_SIZE + 1], struct error *error)
 {
     static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32 characters */
@@ -579,7 +598,7 @@ static int add_password(struct setup *setup, struct error *error)
     return r;
 }
 
-/* Writes the drop-in of the service. Flags from an earlier setup are kept. */
+/* Writes the service's drop-in, and keeps flags from an earlier setup. */
 static int add_service_file(struct setup *setup, struct error *error)
 {
     _cleanup_(freep) char *before = NULL;
@@ -587,7 +606,10 @@ static int add_service_file(struct setup *setup, struct error *error)
 
     bool again = file_read(AT_FDCWD, SERVICE_FILE, FILE_MAX, &before, NULL) == 0;
     bool profiles = setup->options->profiles || (again && strstr(before, " --sampler.enabled"));
-    /* A file that is in use already is named elsewhere, unless it is found by its name alone. */
+    /*
+     * The drop-in must name WEB_FILE, unless another web configuration is in use or the command line already names a
+     * web configuration.
+     */
     bool names_web = setup->options->password && (!setup->web || str_equal(setup->web, WEB_FILE)) &&
                      !strstr(setup->flags, " --web.config.file=");
     bool password = names_web || (again && strstr(before, " --web.config.file=" WEB_FILE) &&
@@ -599,7 +621,7 @@ static int add_service_file(struct setup *setup, struct error *error)
     return content.failed ? error_oom(error) : add_file(setup, SERVICE_FILE, content.data, 0644, 0, error);
 }
 
-/* Writes the drop-in of the socket. ListenStream= takes a port, an address with a port, or a path. */
+/* Writes the socket's drop-in, in which ListenStream= takes a port, an address with a port, or a path. */
 static int add_socket_file(struct setup *setup, struct error *error)
 {
     const char *address = setup->options->setup_listen;
@@ -614,7 +636,10 @@ static int add_socket_file(struct setup *setup, struct error *error)
     return add_file(setup, SOCKET_FILE, content, 0644, 0, error);
 }
 
-/* Returns the first address in the socket's drop-in, in the syntax of address_parse(); NULL if there is none. */
+/*
+ * Returns the first address in the socket's drop-in, in the syntax of address_parse(), or NULL if the drop-in has no
+ * address.
+ */
 static char *find_listen(void)
 {
     static const char key[] = "\nListenStream=";
@@ -750,7 +775,10 @@ static void undo_line(const char *line)
             kinds[i].undo(line + strlen(kinds[i].word));
 }
 
-/* Undoes the steps of `list`, the last one first; then removes directories that are empty. `list` must not be empty. */
+/*
+ * Reverts the steps in `list`, beginning with the last step, and then removes directories that are empty. `list` must
+ * not be empty.
+ */
 static void undo_list(char *list)
 {
     static const char word[] = "directory ";

@@ -15,16 +15,16 @@
 DEFINE_CLEANUP(struct table *, table_free);
 
 #define TEXT_SIZE 96
-#define COUNT_WIDTH 15 /* minimum, so that blocks are aligned with and without "<not supported>" */
+#define COUNT_WIDTH 15 /* minimum width of counts, to align blocks with and without "<not supported>" */
 
-/* What stat_counts_print() prints, and the table that it fills. */
+/* The input of stat_counts_print(), and the table that it fills. */
 struct counts {
     const struct totals *totals;
     const struct failures *failures;
     struct table *table;
 };
 
-/* "1,234,567", with `decimals` digits after the point. */
+/* Formats a number like "1,234,567", with `decimals` digits after the point. */
 static void format_count(double value, unsigned decimals, char *text, size_t size)
 {
     char digits[TEXT_SIZE];
@@ -39,7 +39,7 @@ static void format_count(double value, unsigned decimals, char *text, size_t siz
     text[used] = '\0';
 }
 
-/* How counts of a unit are printed. Counts of another unit have two decimals. */
+/* How the counts of each unit are printed. Counts in a unit that is not listed here have two decimals. */
 static const struct count_unit {
     const char *unit, *shown;
     double factor;
@@ -59,8 +59,8 @@ static struct count_unit find_unit(const char *unit)
 }
 
 /*
- * Distinguishes, as perf-stat(1) does, an event that the kernel or the PMU does not have ("<not supported>") from one
- * that was never counted ("<not counted>").
+ * Returns whether the kernel and the PMU have the event of the row. As in perf-stat(1), an event without a count is
+ * shown as "<not supported>" if the kernel or the PMU lacks the event, and otherwise as "<not counted>".
  */
 static bool is_supported(const struct counts *counts, const struct row *row)
 {
@@ -76,7 +76,7 @@ static bool is_supported(const struct counts *counts, const struct row *row)
     return true;
 }
 
-/* "# 1.235 k/sec" for a count without a unit, as in perf-stat(1); "" for others. */
+/* Formats the rate of a count that has no unit as in perf-stat(1), "# 1.235 k/sec", or "" if the count has a unit. */
 static void format_rate(const struct counter *counter, double rate, char *text, size_t size)
 {
     char quantity[32];
@@ -90,8 +90,8 @@ static void format_rate(const struct counter *counter, double rate, char *text, 
 }
 
 /*
- * Formats the share of the time that an event was counted, "(71.43%)"; "(3 of 4 CPUs)" if the count of a CPU is
- * unknown; "" if it was always counted.
+ * Formats the share of the time in which an event was counted, "(71.43%)", or "(3 of 4 CPUs)" if the count of a CPU is
+ * unknown, or "" if the event was counted all the time.
  */
 static void format_share(const struct total *total, size_t event, char *text, size_t size)
 {
@@ -106,7 +106,10 @@ static void format_share(const struct total *total, size_t event, char *text, si
         snprintf(text, size, "(%.2f%%)", 100 * share);
 }
 
-/* Returns the index of the event for which a name in a formula stands; -1 for a time and for the digits of a number. */
+/*
+ * Returns the index of the event that a name in a formula stands for, or -1 if the name is that of a time or consists
+ * of the digits of a number.
+ */
 static int find_name(const struct total *total, const char *name, size_t size)
 {
     char text[64];
@@ -119,8 +122,8 @@ static int find_name(const struct total *total, const char *name, size_t size)
 }
 
 /*
- * Returns the event next to which a metric is printed: the only one before the first "/" of its formula. Returns -1
- * unless there is exactly one.
+ * Returns the event that a metric is printed next to: the only event before the first "/" of the metric's formula.
+ * Returns -1 unless that part of the formula has exactly one event.
  */
 static int find_event(const struct total *total, size_t metric)
 {
@@ -138,7 +141,9 @@ static int find_event(const struct total *total, size_t metric)
     return found;
 }
 
-/* running_ratio is printed in parentheses instead. */
+/*
+ * Returns whether a metric is printed as "# METRIC VALUE", unlike running_ratio, which is printed in parentheses.
+ */
 static bool is_shown(const struct total *total, size_t metric)
 {
     return !str_equal(metric_set_metric(total->metric_set, metric)->name, "running_ratio") &&
@@ -180,8 +185,8 @@ static void add_event(struct counts *counts, const struct total *total, size_t e
 }
 
 /*
- * Adds an event with the metrics that belong to it, the first on the same line. `event` -1 adds the metrics that belong
- * to no single event.
+ * Adds the metrics that belong to an event, of which the first is on the event's line. If `event` is -1, adds the
+ * metrics that belong to no single event.
  */
 static void add_metrics(struct counts *counts, const struct total *total, int event)
 {
@@ -258,11 +263,11 @@ int stat_counts_print(const struct totals *totals, const struct failures *failur
 
 /* --- cgroups --- */
 
-/* A metric, or the rate of an event. */
+/* A column of the table: a metric, or the rate of an event. */
 struct column {
     const char *name, *unit;
     bool is_event;
-    char heads[2][64]; /* the heading on two lines */
+    char heads[2][64]; /* the two lines of the heading */
 };
 
 struct columns {
@@ -292,7 +297,7 @@ static bool is_column(const struct derived_metric *metric)
     return !str_equal(metric->name, "running_ratio");
 }
 
-/* Whether a metric with a column uses this event. */
+/* Returns whether any metric that has a column uses this event. */
 static bool is_in_metric(const struct total *total, const char *event)
 {
     struct formula formula;
@@ -334,7 +339,7 @@ static int add_event_columns(struct columns *columns, const struct total *total,
     return r;
 }
 
-/* Splits "context_switches/s" into "context_" and "switches/s". */
+/* Splits a heading into two lines, so that "context_switches/s" becomes "context_" and "switches/s". */
 static void split_name(struct column *column)
 {
     size_t size = strlen(column->name), cut = 0;
@@ -346,7 +351,7 @@ static void split_name(struct column *column)
     snprintf(column->heads[1], sizeof(column->heads[1]), "%s%s", column->name + cut, column->is_event ? "/s" : "");
 }
 
-/* Returns the readable name of the cgroup; "" if it has none. */
+/* Returns the readable name of the cgroup, or "" if the cgroup has no name. */
 static const char *row_name(const struct row *row, char room[NAMES_BEST_MAX])
 {
     const char *name = row->names ? names_best(row->names, room) : NULL;
@@ -386,7 +391,7 @@ static double event_rate(const struct total *total, const char *name)
     return NAN;
 }
 
-/* Returns the value in the first group of the cgroup that has it. */
+/* Returns the value of a metric or an event from the first group of the cgroup in which the value is known. */
 static double block_value(const struct totals *totals, uint32_t first, const char *name)
 {
     for (uint32_t i = first; i != TOTAL_END; i = totals->items[i].next) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `perfcountd stat`: prints the counts of a command, the counts between two readings (while a command ran or over an
- * interval), or the counts of the last minutes that a running daemon has recorded.
+ * interval), or the counts that a running daemon has recorded in the last minutes.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -31,12 +31,12 @@ struct stat_view {
     struct workload workload;
     struct filter filter;
     struct order order;
-    char *sort;                 /* the name to sort by, spelt as in metrics: page_faults */
-    FILE *file;                 /* NULL until it is opened */
-    struct past past;           /* the record of a daemon, with --last; else zeroed */
-    json_t *findings;           /* the document of /api/v1/findings; NULL: unknown */
-    struct snapshot command;    /* the rows of a command that is counted alone */
-    struct task_counts *counts; /* NULL: the machine or cgroups are counted */
+    char *sort;                 /* name of the value to sort by, spelt as in metrics, such as page_faults */
+    FILE *file;                 /* output file, or NULL before it is opened */
+    struct past past;           /* counts recorded by a daemon, for --last; zeroed without --last */
+    json_t *findings;           /* document of /api/v1/findings, or NULL if unknown */
+    struct snapshot command;    /* rows of a command, if only that command is counted */
+    struct task_counts *counts; /* counts of a command, or NULL if the machine or cgroups are counted */
 };
 
 /* --- view --- */
@@ -55,7 +55,7 @@ static void stat_view_done(struct stat_view *view)
         fclose(view->file);
 }
 
-/* Reports an error of formats/query.h: its parameter is a value of --cgroup here. */
+/* Reports an error from formats/query.h. The parameter named in the error is a value of --cgroup for this command. */
 static int refuse_flag(const struct error *error)
 {
     bool is_flag =
@@ -64,7 +64,10 @@ static int refuse_flag(const struct error *error)
     return command_fail_flag(EXIT_BAD_USAGE, is_flag ? "" : "cgroup=", error);
 }
 
-/* Events may be named as in the configuration: page-faults becomes page_faults. "cpu" is a column of `top`. */
+/*
+ * Converts the name of the value to sort by. Events may be named as in the configuration: page-faults becomes
+ * page_faults. "cpu", the name of a column of `top`, becomes CPU_UTILIZATION.
+ */
 static char *metric_name(const char *name)
 {
     char *copy = strdup(str_equal(name, "cpu") ? CPU_UTILIZATION : name);
@@ -74,7 +77,10 @@ static char *metric_name(const char *name)
     return copy;
 }
 
-/* "container=grafana" is the parameter `container` of formats/query.h. */
+/*
+ * Adds a value of --cgroup to the filter, where "container=grafana" becomes the parameter `container` of
+ * formats/query.h.
+ */
 static int add_cgroups(struct stat_view *view, const char *pattern, struct error *error)
 {
     static const char *const no_collectors[] = {NULL};
@@ -85,7 +91,10 @@ static int add_cgroups(struct stat_view *view, const char *pattern, struct error
     return filter_add(&view->filter, no_collectors, is_name ? name_kind_text(kind) : "cgroup", glob, error);
 }
 
-/* Reads the flags. Returns the exit status; call stat_view_done() in any case. */
+/*
+ * Reads the flags of the command line into `view`. Returns the exit status. stat_view_done() must be called in any
+ * case.
+ */
 static int stat_view_parse(struct stat_view *view)
 {
     const struct options *options = view->options;
@@ -135,7 +144,7 @@ static bool has_rows(const struct snapshot *snapshot, row_predicate passes, cons
     return false;
 }
 
-/* Cgroups are shown if a flag asks for them, or if nothing else is counted. */
+/* Returns whether cgroups are shown: if a flag asks for cgroups, or if nothing else is counted. */
 static bool stat_view_shows_cgroups(const struct stat_view *view, const struct snapshot *snapshot)
 {
     const struct options *options = view->options;
@@ -151,7 +160,7 @@ static bool has_cgroup(const struct snapshot *snapshot)
     return false;
 }
 
-/* Reports that none of the cgroups that flags ask for is counted. */
+/* Reports that none of the cgroups selected by flags is counted. */
 static int refuse_cgroups(const struct stat_view *view, const struct snapshot *snapshot)
 {
     _cleanup_(buffer_done) struct buffer patterns = {0};
@@ -193,7 +202,9 @@ static void add_names(struct buffer *names, const struct row *row)
         add_name(names, row->counters[i].event);
 }
 
-/* Checks that a row that is shown has the value by which rows are sorted. Returns the exit status. */
+/*
+ * Checks that at least one of the rows to show has the value to sort by. Returns the exit status.
+ */
 static int check_sort(const struct stat_view *view, const struct snapshot *snapshot, row_predicate passes)
 {
     _cleanup_(buffer_done) struct buffer names = {0};
@@ -222,7 +233,7 @@ static int check_sort(const struct stat_view *view, const struct snapshot *snaps
     return EXIT_BAD_USAGE;
 }
 
-/* Checks that there are rows to show, and a value to sort them by. Returns the exit status. */
+/* Checks that there are rows to show, and that rows have the value to sort by. Returns the exit status. */
 static int stat_view_check(const struct stat_view *view, const struct snapshot *snapshot)
 {
     row_predicate passes = view->options->json && !view->options->n_cgroups ? is_any : is_chosen_cgroup;
@@ -234,8 +245,8 @@ static int stat_view_check(const struct stat_view *view, const struct snapshot *
 }
 
 /*
- * Adds up the rows of cgroups or of the machine; without a baseline, those of the past. Returns -ENOMEM; call
- * totals_done() in any case.
+ * Adds up the rows of cgroups or of the machine since `baseline` or, if `baseline` is NULL, in a past interval. Returns
+ * -ENOMEM on failure. totals_done() must be called in any case.
  */
 static int stat_view_totals(const struct stat_view *view, const struct baseline *baseline,
                             const struct snapshot *snapshot, enum totals_order order, struct totals *ret)
@@ -316,7 +327,7 @@ static void print_times(const struct stat_view *view, double seconds)
                 (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6);
 }
 
-/* Returns the events that are not counted, with the reasons. */
+/* Returns which events are not counted, and why. */
 static const struct failures *view_failures(const struct stat_view *view)
 {
     static const struct failures none = {0};
@@ -344,7 +355,7 @@ static int print_totals(const struct stat_view *view, const struct baseline *bas
     return r;
 }
 
-/* Prints how busy the CPUs that are counted were, where that is known. A CPU has a row for each group. */
+/* Prints how busy the counted CPUs were, if known. Each CPU has a row for each group, but is counted only once. */
 static int print_busy(const struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
 {
     _cleanup_(totals_done) struct totals totals = {0};
@@ -419,7 +430,9 @@ static int count_workload(struct stat_view *view)
     return status == EXIT_SUCCESS ? view->workload.status : status;
 }
 
-/* The signals that end an interval. They are blocked from before the counters are opened, so that none is lost. */
+/*
+ * Returns the signals that end an interval, which are blocked before counters are opened, so that no signal is lost.
+ */
 static sigset_t interrupts(void)
 {
     sigset_t set;
@@ -449,7 +462,7 @@ static bool sleep_until_interrupt(uint64_t ns)
     return signal > 0;
 }
 
-/* *ret_last is set if a signal ended the interval; what was counted until then is printed. */
+/* *ret_last is set if a signal ended the interval; the counts up to the signal are printed. */
 static int count_interval(struct stat_view *view, bool *ret_last)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = NULL;
@@ -470,7 +483,7 @@ static bool any_open(const struct snapshot *snapshot)
     return false;
 }
 
-/* Reports on standard error what is not counted. Returns EXIT_FAILURE if nothing can be counted. */
+/* Reports to standard error which events are not counted. Returns EXIT_FAILURE if nothing can be counted. */
 static int report_unavailable(const struct stat_view *view, const struct snapshot *snapshot)
 {
     bool open = any_open(snapshot);
@@ -517,7 +530,9 @@ static bool counts_task_clock(const struct config_groups *groups)
     return false;
 }
 
-/* Opens the events of --event; without it, those of the configuration for CPUs, or else for cgroups. */
+/*
+ * Opens the events of --event or, without this flag, the events configured for CPUs or else for cgroups.
+ */
 static int open_events(struct stat_view *view, struct error *error)
 {
     const struct config *config = view->session.config;
@@ -584,9 +599,9 @@ static int count_command(struct stat_view *view)
 
 /* --- `perfcountd stat --last` --- */
 
-#define PAST_CGROUPS 10               /* number of cgroups below the counts, without --limit */
-#define PAST_STEPS 20                 /* number of steps of the interval */
-#define ANSWER_NS (30 * NSEC_PER_SEC) /* timeout of a request */
+#define PAST_CGROUPS 10               /* number of cgroups listed below the counts, unless --limit is given */
+#define PAST_STEPS 20                 /* number of steps into which the interval is divided */
+#define ANSWER_NS (30 * NSEC_PER_SEC) /* timeout for a request to the daemon */
 
 static void append_parameter(struct buffer *path, const char *name, const char *value)
 {
@@ -600,8 +615,8 @@ static void append_duration(struct buffer *path, const char *name, uint64_t ns)
 }
 
 /*
- * Asks for the time from `last` ago until now. With --json it is one step; otherwise there are several, because a step
- * that is not completely known is left out (cmd/past.h).
+ * Requests the counts of the last `last_ns` nanoseconds: as a single step with --json, else divided into several steps,
+ * because a step that is not completely known is left out (cmd/past.h).
  */
 static void append_question(struct buffer *path, const struct stat_view *view)
 {
@@ -643,7 +658,10 @@ static int refuse_past(const char *url, int code, const struct error *error)
     return command_fail(EXIT_FAILURE, &refused);
 }
 
-/* Gets the documents and fills view->past. The text of the history is appended to `text`. Returns the exit status. */
+/*
+ * Gets the documents from the daemon and fills view->past. Appends the text of the history document to `text`. Returns
+ * the exit status.
+ */
 static int get_past(struct stat_view *view, struct buffer *text)
 {
     const char *url = view->options->url ? view->options->url : "unix:" TOP_DEFAULT_SOCKET;
@@ -663,10 +681,10 @@ static int get_past(struct stat_view *view, struct buffer *text)
         return command_fail(EXIT_FAILURE, &error);
     r = top_get(&address, path.data, ANSWER_NS, text, &history, &error);
     if (r == 0 && !view->options->json)
-        (void)top_get(&address, "/api/v1/cgroups", ANSWER_NS, &unused, &cgroups, &ignored); /* fails: no names */
+        (void)top_get(&address, "/api/v1/cgroups", ANSWER_NS, &unused, &cgroups, &ignored); /* names are optional */
     if (r == 0 && !view->options->json)
         (void)top_get(&address, "/api/v1/findings", ANSWER_NS, &unread, &view->findings,
-                      &ignored); /* fails with older daemons: no findings */
+                      &ignored); /* older daemons have no findings */
     if (r == 0)
         r = past_parse(history, cgroups, &view->past, &error);
     json_decref(history);
@@ -682,7 +700,7 @@ static void print_time(FILE *file, const json_t *finding)
 
     for (size_t i = 0; i < 2; i++) {
         const json_t *number = json_object_get(finding, members[i]);
-        double since_epoch = json_number_value(number); /* 0 if it is not a number */
+        double since_epoch = json_number_value(number); /* 0 if `number` is not a JSON number */
         time_t seconds = since_epoch > 0 && since_epoch < INT32_MAX ? (time_t)since_epoch : 0;
         struct tm tm;
         if (seconds > 0 && localtime_r(&seconds, &tm))
@@ -694,7 +712,7 @@ static void print_time(FILE *file, const json_t *finding)
         fprintf(file, ", since %s", text[0]);
 }
 
-/* Prints the findings of the interval. The document is not trusted. */
+/* Prints the findings of the interval from `document`, which is not trusted. */
 static void print_findings(const struct stat_view *view, const json_t *document)
 {
     double begin = json_number_value(json_object_get(document, "timestamp")) -
@@ -747,7 +765,7 @@ static void print_known(const struct stat_view *view)
 
     while (i + 1 < ARRAY_SIZE(units) && (asked < 2 * units[i].seconds || view->past.seconds < units[i].seconds))
         i++;
-    /* The number is rounded down, so that it never equals the interval. */
+    /* The known time is rounded down, so that the printed number never equals the interval. */
     if (view->past.seconds < asked)
         fprintf(view->file, "%.15g of %.15g %s are known\n", floor(view->past.seconds / units[i].seconds * 10) / 10,
                 asked / units[i].seconds, units[i].name);
@@ -762,7 +780,7 @@ static bool counts_cpu_time(const struct snapshot *snapshot)
     return false;
 }
 
-/* Prints the counts of the machine and the cgroups that had most CPU time, or the cgroups that flags ask for. */
+/* Prints the counts of the machine and the cgroups with the most CPU time, or the cgroups selected by flags. */
 static int print_past(struct stat_view *view)
 {
     const struct snapshot *snapshot = &view->past.snapshot;
@@ -802,7 +820,7 @@ static int show_past(struct stat_view *view)
 
     if (status == EXIT_SUCCESS && view->past.seconds <= 0)
         return refuse_unknown(view);
-    /* The daemon has already applied the filter, with names that are not all known here. */
+    /* Drops the filter, because the daemon, which knows more names than this process, has already applied it. */
     filter_done(&view->filter);
     view->filter = (struct filter){0};
     if (status == EXIT_SUCCESS && !view->options->json)
@@ -830,7 +848,9 @@ int command_stat(const struct options *options)
         return show_past(&view);
     if (status == EXIT_SUCCESS)
         status = open_output(&view);
-    /* Started before anything is opened, so that the command inherits only the caller's descriptors. */
+    /*
+     * The command's process is forked before anything is opened, and so inherits only the descriptors from the caller.
+     */
     if (status == EXIT_SUCCESS && options->workload && workload_start(options->workload, &view.workload, &error) < 0)
         status = command_fail(EXIT_FAILURE, &error);
     else if (status == EXIT_SUCCESS && !options->workload)

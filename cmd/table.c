@@ -10,7 +10,7 @@
 struct cell {
     char *text;
     enum table_style style;
-    bool whole; /* the cell spans all columns; the other cells of its row are empty */
+    bool whole; /* the cell spans all columns, and the other cells of the row are empty */
 };
 
 struct table {
@@ -85,7 +85,7 @@ void table_line(struct table *table, enum table_style style, const char *format,
         table_cell(table, TABLE_PLAIN, "%s", "");
 }
 
-/* Returns the width in characters, not bytes. */
+/* Returns the width of the text in characters, not bytes. */
 static size_t text_width(const char *text)
 {
     size_t width = 0;
@@ -123,11 +123,11 @@ static bool has_titles(const struct table *table)
     return false;
 }
 
-/* The line that is being printed. */
+/* State of the line of a table that is being printed. */
 struct table_line {
     FILE *file;
     bool colour;
-    size_t blanks; /* blanks that are printed only when text follows, so that no line ends with blanks */
+    size_t blanks; /* number of blanks to print before the next text, so that no line ends with blanks */
 };
 
 static void print_cell(struct table_line *line, enum table_style style, const char *text, size_t width, bool right)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of text for a terminal: each column is as wide as its content, empty columns are left out, numbers are
+ * A table of text for a terminal. Each column is as wide as its content, empty columns are left out, and numbers are
  * aligned right. Colours are only used on a terminal.
  */
 #ifndef CMD_TABLE_H
@@ -15,30 +15,33 @@ enum table_style { TABLE_PLAIN, TABLE_BOLD, TABLE_DIM, TABLE_WARNING };
 struct table;
 
 /*
- * `titles` are the head line and must outlive the table. A title that starts with '>' belongs to a column of numbers.
- * If no title has text, no head line is printed. Returns NULL when out of memory.
+ * `titles` are the titles of the columns, and must outlive the table. A title that starts with '>' marks a column of
+ * numbers. If all titles are empty, no title line is printed. Returns NULL when out of memory.
  */
 struct table *table_new(const char *const *titles, size_t n);
 struct table *table_free(struct table *table);
 
 /*
- * Appends the next cell; a row ends when all its columns are filled. Names from other users are safe to print: bytes
- * that are not part of a printable character become U+FFFD. An error is kept for table_print().
+ * Appends the next cell; a row ends when all its columns are filled. Even names from other users are printed safely:
+ * bytes that are not part of a printable character become U+FFFD. table_print() reports errors.
  */
 void table_cell(struct table *table, enum table_style style, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Appends a line of text across all columns. The current row must be complete. */
+/* Appends a line of text across all columns. The current row of the table must be complete. */
 void table_line(struct table *table, enum table_style style, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Returns -ENOMEM if a cell was lost. */
+/* Prints the table. Returns -ENOMEM if a cell was lost because memory ran out. */
 int table_print(const struct table *table, FILE *file);
 
-/* Formats with a decimal prefix and about four digits: 1234567890 as "1.235 G"; NAN as "-". */
+/* Formats a number with a decimal prefix and about four digits: 1234567890 becomes "1.235 G", and NAN becomes "-". */
 void table_format_quantity(double value, char *text, size_t size);
-/* Formats a derived metric of this unit: ratios, CPUs and "per ..." with three decimals, others as quantities. */
+/*
+ * Formats a derived metric with this unit: ratios, CPUs and "per ..." units have three decimals, and others are
+ * formatted by table_format_quantity().
+ */
 void table_format_metric(double value, const char *unit, char *text, size_t size);
 
-/* Writes text with the style if `file` is a terminal, else without. */
+/* Writes the text, with the style only if `file` is a terminal. */
 void table_print_styled(FILE *file, enum table_style style, const char *format, ...) PRINTF_LIKE(3, 4);
 
 #endif

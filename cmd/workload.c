@@ -7,20 +7,26 @@
 
 #include "base/cleanup.h"
 
-#define STATUS_CANNOT_EXECUTE 126 /* exit statuses of shells: sh(1p), "Exit Status for Commands" */
+#define STATUS_CANNOT_EXECUTE 126 /* exit statuses follow sh(1p), "Exit Status for Commands" */
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNAL 128
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-/* Runs in the child. An error of execvp(3) is sent through the socket, which closes without a message on success. */
+/*
+ * Runs in the child process, and executes the command. An error from execvp(3) is sent through the socket; on success
+ * the socket is closed without a message.
+ */
 __attribute__((noreturn)) static void begin_workload(const struct workload *workload, int fd)
 {
     char go;
 
     if (recv(fd, &go, sizeof(go), 0) != sizeof(go))
         _exit(EXIT_FAILURE);
-    /* The ambient capabilities of a service are for counting. The command gets only the rights of the caller's user. */
+    /*
+     * Drops the ambient capabilities of a service, which are meant for counting. The command only gets the rights of
+     * the caller's user.
+     */
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     sigprocmask(SIG_SETMASK, &workload->signals, NULL);
     execvp(workload->arguments[0], workload->arguments);
@@ -37,7 +43,7 @@ static void block_signals(sigset_t *ret_before)
     for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
         sigaddset(&set, forwarded[i]);
     sigaddset(&set, SIGCHLD);
-    /* If the caller ignores SIGCHLD, the kernel discards the exit status of children. */
+    /* If the caller ignored SIGCHLD, the kernel would discard the exit status of child processes. */
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
@@ -81,7 +87,10 @@ bool workload_has_ended(struct workload *workload)
     return true;
 }
 
-/* A terminal sends its signals (SI_KERNEL) to the whole foreground group, so the command has received them, too. */
+/*
+ * A signal from a terminal (SI_KERNEL) goes to the whole foreground process group, so the command has already received
+ * the signal.
+ */
 void workload_forward(const struct workload *workload, int signal, int code)
 {
     if (signal != SIGCHLD && code != SI_KERNEL && workload->pid)
@@ -100,7 +109,7 @@ static void workload_wait(struct workload *workload)
     while (!workload_has_ended(workload))
         if (sigwaitinfo(&set, &info) > 0)
             workload_forward(workload, info.si_signo, info.si_code);
-    /* Signals that arrived at its end were for the command, not for what follows. */
+    /* Discards signals that arrived as the command exited, because such signals were meant for the command. */
     while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
         ;
 }
@@ -111,7 +120,7 @@ int workload_begin(struct workload *workload, struct error *error)
     ssize_t n = 0;
     int failure;
 
-    /* If a signal has already killed the command, its status says so. */
+    /* send(2) fails if a signal has already killed the command's process; the exit status then shows the signal. */
     if (send(workload->fd, "", 1, MSG_NOSIGNAL) == 1)
         n = recv(workload->fd, &failure, sizeof(failure), 0);
     if (n != sizeof(failure))

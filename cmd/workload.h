@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command that runs while something is counted. It is forked before anything is opened, so that it inherits only what
- * the caller has, and waits; it is executed once all counters are open.
+ * A command that runs while something is counted. The command's process is forked before anything is opened, and so
+ * inherits only the descriptors from the caller. The process then waits, and executes the command once all counters are
+ * open.
  *
- * From workload_start() to workload_done(), SIGINT, SIGTERM, SIGHUP and SIGQUIT are blocked in this process and meant
- * for the command: workload_run() forwards those that only this process received.
+ * SIGINT, SIGTERM, SIGHUP and SIGQUIT are meant for the command, and are therefore blocked in this process from
+ * workload_start() to workload_done(). workload_run() forwards signals that only this process has received.
  */
 #ifndef CMD_WORKLOAD_H
 #define CMD_WORKLOAD_H
@@ -15,28 +16,37 @@
 #include "base/error.h"
 
 struct workload {
-    char *const *arguments; /* arguments of the command, borrowed; NULL: there is no command */
-    pid_t pid;              /* 0 after it has ended */
-    int fd;                 /* the socket on which the child waits until it is to start */
-    sigset_t signals;       /* mask of the command, and of this process after workload_done() */
-    int status;             /* exit status, or 128 + signal that killed it; 126 or 127: it could not be executed */
+    char *const *arguments; /* arguments of the command, borrowed, or NULL without a command */
+    pid_t pid;              /* process ID of the command; 0 after the command has exited */
+    int fd;                 /* socket on which the child waits until it may execute the command */
+    sigset_t signals;       /* signal mask of the command, and of this process after workload_done() */
+    int status; /* exit status of the command, or 128 + the signal that killed it; 126 or 127 if execvp(3) failed */
     struct rusage usage;
 };
 
-/* Must be called before anything is opened. Returns -errno with a sentence. */
+/* Forks the process of the command. Must be called before any descriptors are opened. Returns -errno with a message. */
 int workload_start(char *const *arguments, struct workload *ret, struct error *error);
 /*
- * Executes the command, which then runs. If it cannot be executed, waits for its end, sets `status`, and returns -errno
- * with a sentence.
+ * Makes the command's process execute the command. If the command cannot be executed, waits until its process exits,
+ * sets `status`, and returns -errno with a message.
  */
 int workload_begin(struct workload *workload, struct error *error);
-/* Reaps the command if it has ended, and sets `status` and `usage`. To be called after each SIGCHLD. */
+/*
+ * Reaps the command if the command has exited, and sets `status` and `usage`. Must be called after each SIGCHLD.
+ * Returns whether the command has exited.
+ */
 bool workload_has_ended(struct workload *workload);
-/* Passes on a signal that this process received, with its si_code, unless the terminal sent it to the command, too. */
+/*
+ * Forwards a signal to the command, unless the signal's si_code shows that the terminal has sent the signal to the
+ * command as well.
+ */
 void workload_forward(const struct workload *workload, int signal, int code);
-/* Calls workload_begin(), and waits for the end of the command. Sets `status`. */
+/* Calls workload_begin(), and waits until the command has exited. Sets `status`. */
 int workload_run(struct workload *workload, struct error *error);
-/* A command that was never started exits without being executed. */
+/*
+ * Waits until the command's process has exited. Without workload_begin(), the process exits without executing the
+ * command.
+ */
 void workload_done(struct workload *workload);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A collector is one const table entry, `struct collector`, and the static functions it names. The registry
- * (`collectors/registry.h`) opens, reads and times every collector and isolates it from the others.
+ * A collector is one const table entry, `struct collector`, and the static functions that the entry names. The registry
+ * (`collectors/registry.h`) opens, reads and times every collector, and isolates the collectors from each other.
  *
  * All functions are called on the main thread.
  */
@@ -13,10 +13,10 @@
 #include "config/config.h"
 #include "process/child.h"
 
-/* The result of the last attempt to load the configuration. The daemon owns it. */
+/* The result of the last attempt to load the configuration, owned by the daemon. */
 struct reload_outcome {
     bool successful;
-    uint64_t success_realtime_ns; /* CLOCK_REALTIME of the last successful attempt */
+    uint64_t success_realtime_ns; /* CLOCK_REALTIME of the last successful attempt to load */
 };
 
 /* The daemon's other processes. A member is NULL if this daemon never starts that process. */
@@ -30,58 +30,58 @@ struct state_files;
 
 /*
  * The inputs of every call to a collector. All pointers are borrowed: `machine` and `config` are valid until the next
- * open, the others until close.
+ * open, the other pointers until close.
  */
 struct collector_env {
     struct sys *sys;
-    const struct bpf_calls *bpf;           /* see bpf_is_available() for whether this process can load a BPF program */
+    const struct bpf_calls *bpf;           /* calls for BPF programs; may fail, see bpf_is_available() */
     const struct state_files *state_files; /* may be NULL */
     const struct machine *machine;
     const struct config *config;
     struct snapshot *snapshot;
     /*
      * CPUs that went offline, or may have, since the last open, even if they are online again. Groups that were opened
-     * there before no longer count.
+     * on these CPUs before no longer count.
      */
     const struct cpuset *went_offline;
     /*
-     * The groups of the collector `cpu`, which other collectors may share; NULL if it is not open. Valid only for
-     * collectors that come after cpu in the registry's table.
+     * The groups of the `cpu` collector, which other collectors may share; NULL if `cpu` is not open. Only valid for
+     * collectors that come after `cpu` in the registry's table.
      */
     const struct group_set *shared;
     unsigned collector; /* bit number */
-    bool paused;        /* groups are opened disabled, and stay disabled */
+    bool paused;        /* while true, groups are opened disabled and stay disabled */
 };
 
 /* The result of `open`. */
 struct opened {
     void *state;
-    int fd; /* becomes readable when dispatch has work to do; -1: none */
+    int fd; /* becomes readable when dispatch() has work to do; -1 without a descriptor */
 };
 
 /* The result of `collect`. */
 struct collected {
     size_t groups[N_ROW_STATES]; /* number of groups in each state */
-    bool stale;                  /* an open group must be opened again, because its CPU was offline */
+    bool stale;                  /* a group must be opened again, because its CPU was offline */
 };
 
 struct collector {
     const char *name;
     size_t enabled;      /* offset of the collector's bool in struct config */
-    uint64_t min_age_ns; /* minimum age of a reading before it is taken again, even if the caller wants a fresher one */
-    bool has_groups;     /* has the series perfcountd_groups */
+    uint64_t min_age_ns; /* a reading younger than this is reused, even if the caller wants a fresher reading */
+    bool has_groups;     /* the collector has the series perfcountd_groups */
     /*
-     * Opens what the configuration asks for. `previous` is the state that an earlier open returned, or NULL. It is
-     * consumed: unchanged groups continue to count. Events that cannot be opened do not make it fail; `report` lists
-     * them.
+     * Opens what the configuration asks for. `previous` is the state that an earlier open returned, or NULL. open()
+     * consumes `previous`, and unchanged groups continue to count. open() does not fail because of events that cannot
+     * be opened; report() lists them.
      *
-     * The caller passes *ret without a state and a descriptor. On -ENOMEM the collector may still set an incomplete
-     * state, which keeps the totals; the next open completes it.
+     * The caller passes *ret without a state or a descriptor. On -ENOMEM the collector may still set an incomplete
+     * state, which keeps the totals; the next open completes the state.
      */
     int (*open)(const struct collector_env *env, void *previous, struct opened *ret, struct error *error);
     /*
-     * Reads everything into the snapshot, and adds to *ret, which is zeroed before. An error means that nothing of this
-     * collector could be read.
+     * Reads everything into the snapshot, and adds to *ret, which is zeroed before. An error means that this collector
+     * could not read anything.
      */
     int (*collect)(const struct collector_env *env, void *state, struct collected *ret, struct error *error);
     /*
@@ -89,12 +89,12 @@ struct collector {
      * remaining groups are still tried.
      */
     int (*pause)(const struct collector_env *env, void *state);
-    /* Adds the events that could not be opened. Returns -ENOMEM on failure. */
+    /* Adds the events that could not be opened to `failures`. Returns -ENOMEM on failure. */
     int (*report)(const struct collector_env *env, const void *state, struct failures *failures);
     void (*close)(const struct collector_env *env, void *state);
     /*
-     * Handles what made the descriptor readable. NULL for a collector without a descriptor. On -ENOMEM some changes are
-     * not handled until the next open.
+     * Handles the events that made the descriptor readable. dispatch() is NULL for a collector without a descriptor. On
+     * -ENOMEM some changes are not handled until the next open.
      */
     int (*dispatch)(const struct collector_env *env, void *state);
 };
@@ -105,8 +105,9 @@ extern const struct collector collector_pmu;
 extern const struct collector collector_self;
 
 /*
- * Sets the values that only the collector `self` reports. Must be called after each open. All arguments must outlive
- * the state. `findings` is the number of findings of each rule (collectors/findings.h); NULL if nobody looks for them.
+ * Sets the values that only the `self` collector reports. Must be called after each open of the collector. All
+ * arguments must outlive the state. `findings` is the number of findings of each rule (collectors/findings.h);
+ * `findings` is NULL if the daemon does not look for findings.
  */
 void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children,
                       const uint64_t *findings);

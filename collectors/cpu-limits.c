@@ -12,25 +12,26 @@
 
 struct limit {
     enum own_metric metric;
-    const char *directory, *entries; /* a directory in /sys, and the pattern that names of its entries must match */
-    const char *value;               /* file in the entry that has the number */
-    uint64_t scale;                  /* the value of the series is the number times this, */
-    const char *full;                /* divided by the number in this file of the entry; NULL: not divided */
+    const char *directory, *entries; /* a directory in /sys, and a pattern for the names of its entries */
+    const char *value;               /* file in the entry's directory that contains the number */
+    uint64_t scale;                  /* factor from the number in `value` to the value of the series */
+    const char *full;                /* file in the entry's directory with a number to divide by, or NULL */
     /*
-     * This file lists CPUs, and the entry has a series for each; NULL: one series with the labels `device` and `type`.
+     * File in the entry's directory that lists CPUs; the entry then has one series for each listed CPU. NULL for one
+     * series with the labels `device` and `type`.
      */
     const char *cpus;
-    /* File with the type of the entry, and the pattern that the type must match; NULL: any type. */
+    /* File in the entry's directory with its type, and the pattern that the type must match; NULL accepts any type. */
     const char *type, *types;
-    bool constant; /* the number never changes, and is read once */
+    bool constant; /* the number never changes, and is only read once */
 };
 
 #define KHZ 1000
 
 /*
  * Raspberry Pi's soc:firmware/get_throttled is not read: since 4.19 its vendor's kernel logs a warning with a stack
- * trace when any process reads it (drivers/firmware/raspberrypi.c). The hwmon device rpi_volt reports under-voltage,
- * too.
+ * trace when any process reads it (drivers/firmware/raspberrypi.c). Under-voltage is reported by the hwmon device
+ * rpi_volt, too.
  */
 static const struct limit table[] = {
     /* Documentation/hwmon/raspberrypi-hwmon.rst: "Voltage low critical alarm (only for undervoltage)". */
@@ -68,7 +69,10 @@ static const struct limit table[] = {
         .scale = KHZ,
         .cpus = "related_cpus",
     },
-    /* The same file: "Maximum possible operating frequency the CPUs belonging to this policy can run at". */
+    /*
+     * Documentation/admin-guide/pm/cpufreq.rst: "Maximum possible operating frequency the CPUs belonging to this policy
+     * can run at".
+     */
     {
         .metric = OWN_CPU_FREQUENCY_MAX,
         .directory = "/sys/devices/system/cpu/cpufreq",
@@ -84,7 +88,7 @@ static const struct limit table[] = {
 
 /* In bytes. */
 #define FILE_MAX 4096
-/* The most files for each row of the table. Boards have a few policies, a server may have one for each CPU. */
+/* Maximum number of files for each row of the table. Boards have a few policies, a server may have one for each CPU. */
 #define FILES_MAX 32
 
 struct limit_file {
@@ -93,7 +97,7 @@ struct limit_file {
     struct kept_file kept;
     uint64_t full;
     struct series **series;
-    int *cpus; /* the CPU of each series; -1: none */
+    int *cpus; /* the CPU of each series, or -1 if a series has none */
     size_t n_series;
 };
 
@@ -138,7 +142,7 @@ static int file_add_series(const struct collector_env *env, struct limit_file *f
     return 0;
 }
 
-/* The file separates the CPUs by spaces. */
+/* Adds the CPUs of `list`, which are separated by spaces, as in sysfs. */
 static int file_add_cpus(const struct collector_env *env, struct limit_file *file, char *list)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
@@ -173,7 +177,7 @@ static void file_set(const struct limit_file *file, const uint64_t *value)
     }
 }
 
-/* Adds the file of an entry and its series. A file that cannot be read now gets no series. */
+/* Adds the file of an entry and its series. A file that currently cannot be read gets no series. */
 static int file_init(const struct collector_env *env, struct limit_file *file, const char *entry)
 {
     const struct limit *limit = file->of;
@@ -237,7 +241,10 @@ static int limit_open(const struct collector_env *env, const struct limit *limit
     return r;
 }
 
-/* Without a core PMU no cycles are counted, so the limits explain nothing. */
+/*
+ * Returns whether the machine has a core PMU. Without a core PMU no cycles are counted, so the limits would explain
+ * nothing.
+ */
 static bool has_core_pmu(const struct machine *machine)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -272,7 +279,8 @@ static int file_read_number(struct sys *sys, struct limit_file *file, struct buf
 /* --- in the snapshot --- */
 
 /*
- * Returns the entry of a CPU. Returns NULL if memory runs out; the CPU's limit is then unknown until the next reading.
+ * Returns the entry of a CPU, or NULL if memory runs out. If memory runs out, the CPU's limit is unknown until the next
+ * reading.
  */
 static struct clock_limit *clock_limit_of(struct clock_limits *limits, int cpu)
 {
@@ -301,7 +309,7 @@ static bool is_active(const struct limit_file *file)
     return file->n_series > 0 && file->series[0]->visible && file->series[0]->value > 0;
 }
 
-/* Adds the clock rate that the limits took away since the last reading. */
+/* Adds the time that the limits have taken away since the last reading to the lost time of each CPU. */
 static void add_lost(struct clock_limits *to, uint64_t passed_ns)
 {
     for (size_t i = 0; i < to->n; i++) {

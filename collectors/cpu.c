@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector `cpu`: every configured group on every CPU in collectors.cpu.cpus. */
+/* The `cpu` collector: every configured group on every CPU in collectors.cpu.cpus. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -89,7 +89,7 @@ static int cpu_open(const struct collector_env *env, void *previous, struct open
     return r;
 }
 
-/* On ENOMEM the CPU gets its series at the next reading. */
+/* Adds the series of a CPU's busy time. If memory runs out, the series is added at the next reading. */
 static void show_busy_time(const struct collector_env *env, size_t i)
 {
     struct snapshot *snapshot = env->snapshot;
@@ -113,7 +113,8 @@ static void show_busy_time(const struct collector_env *env, size_t i)
 }
 
 /*
- * Called just before the counters are read. If busy times cannot be read, only the metrics that need them are absent.
+ * Reads the busy times of CPUs, just before the counters are read. If the reading fails, only the metrics that need
+ * busy times are absent.
  */
 static void read_busy_times(const struct collector_env *env)
 {

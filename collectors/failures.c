@@ -131,7 +131,10 @@ static bool share_sentence(const struct failure *a, const struct failure *b)
     return (is_of_no_pmu(a) && is_of_no_pmu(b)) || (str_equal(a->message, b->message) && failed_at_same_targets(a, b));
 }
 
-/* Returns the index of the first failure that shares its sentence with the i-th; that failure reports the sentence. */
+/*
+ * Returns the index of the first failure with the same sentence as the i-th failure. Only the first of these failures
+ * reports the sentence.
+ */
 static size_t find_reporter(const struct failures *failures, size_t i)
 {
     size_t k = 0;
@@ -152,7 +155,10 @@ static bool is_named(const struct failures *failures, const size_t *reporters, s
     return str_equal(failures->items[reporter].event, event);
 }
 
-/* Begins a sentence with what the failure concerns. A failure may concern no particular CPU. */
+/*
+ * Begins a sentence with the place and the events that the failure concerns. `cpus` is empty for a failure that
+ * concerns no particular CPU.
+ */
 static void append_where(struct buffer *sentence, const struct failure *failure, const char *cpus)
 {
     if (is_of_no_pmu(failure) && cpus[0])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The failures of collectors: events that could not be opened, one entry for each event and reason with the CPUs where
- * it failed, and reasons why a whole collector failed or does not see all of its CPUs or cgroups.
+ * The failures of collectors: events that could not be opened, with one entry for each event and reason that lists the
+ * CPUs, and reasons why a whole collector failed or does not see all of its CPUs or cgroups.
  */
 #ifndef COLLECTORS_FAILURES_H
 #define COLLECTORS_FAILURES_H
@@ -13,18 +13,18 @@
 /* The reason label of a collector that could not be opened or read. */
 #define FAILURE_OF_COLLECTOR "failed"
 
-/* Strings are owned by the list if the failure is part of one, else borrowed. */
+/* The strings of a failure in a list are owned by the list; other strings are borrowed. */
 struct failure {
     unsigned collector; /* bit number */
     const char *group;
-    const char *event;   /* as configured; "" if the failure is not about an event */
-    const char *metric;  /* metric name of the event: the value of the label `event` */
-    const char *pmu;     /* PMU that counts the event or that the event names; else "" */
-    const char *reason;  /* reason_label() of an event; else another short identifier */
-    const char *message; /* cause and remedy, without the CPUs */
-    const char *where;   /* place in words, such as "cgroups" or "collector cgroup"; NULL if `cpus` is the place */
+    const char *event;   /* as configured, or "" if the failure is not about an event */
+    const char *metric;  /* metric name of the event, which is the value of the label `event` */
+    const char *pmu;     /* PMU that counts the event or that the event names, or "" if no PMU is known */
+    const char *reason;  /* short identifier of the reason; from reason_label() if the failure concerns an event */
+    const char *message; /* sentence with cause and remedy, but without the CPUs */
+    const char *where;   /* place of the failure, such as "cgroups" or "collector cgroup"; NULL if it is on `cpus` */
     struct cpuset cpus;
-    bool in_cgroups; /* the targets are cgroups, each counted on `cpus`; else the targets are the CPUs */
+    bool in_cgroups; /* whether the targets are cgroups, each counted on `cpus`, or the CPUs themselves */
     size_t n_targets;
     enum reason_span span;
 };
@@ -32,19 +32,19 @@ struct failure {
 struct failures {
     struct failure *items;
     size_t n;
-    enum reason_span span; /* the maximum over all failures, including those passed to failures_note() */
+    enum reason_span span; /* longest span of all failures, including failures recorded by failures_note() */
 };
 
 void failures_done(struct failures *failures);
 
 /*
- * Adds a failure on `cpu` (-1: no CPU), or another target to the entry with the same event and reason. `failure` is
- * copied; its `cpus` and `n_targets` are ignored. Returns -ENOMEM on failure.
+ * Adds a failure on `cpu` (-1 for no CPU). If there is an entry with the same event and reason, adds the target to that
+ * entry. `failure` is copied; its `cpus` and `n_targets` are ignored. Returns -ENOMEM on failure.
  */
 int failures_add(struct failures *failures, const struct failure *failure, int cpu);
 /*
- * Adds failures that `n` cgroups have in common. `cgroup` lists them for one cgroup; each counts for `n` targets.
- * Returns -ENOMEM on failure.
+ * Adds failures that `n` cgroups have in common. `cgroup` lists the failures of one cgroup; each listed failure counts
+ * for `n` targets. Returns -ENOMEM on failure.
  */
 int failures_add_cgroups(struct failures *failures, const struct failures *cgroup, size_t n);
 
@@ -58,17 +58,21 @@ static inline void failures_note(struct failures *failures, enum reason_span spa
 size_t failures_count_events(const struct failures *failures);
 
 /*
- * Calls `visit` with each sentence and the first failure that it reports, until a call returns a value other than 0.
- * Returns that value, or -ENOMEM if memory runs out.
+ * Calls `visit` with each sentence and the first failure that the sentence reports, until a call returns a value other
+ * than 0. Returns the value of the last call, or -ENOMEM if memory runs out.
  *
  * Events that failed for the same reason at the same targets share a sentence: "cpu 0-3 bus-cycles, ref-cycles: no such
- * event on this PMU (ENOENT): ...", "cgroups, on cpu 0-3: bus-cycles: ...". The sentence does not change when cgroups
- * come and go. All events of a missing PMU share one sentence, wherever they are counted, because they have one cause.
+ * event on this PMU (ENOENT): ...", "cgroups, on cpu 0-3: bus-cycles: ...". The sentence about a failure does not
+ * change when cgroups come and go. All events of a missing PMU share one sentence, wherever the events are counted,
+ * because they have one cause.
  */
 int failures_visit(const struct failures *failures,
                    int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);
 
-/* Returns the same sentences as an array. The caller frees the strings and the array. Returns -ENOMEM on failure. */
+/*
+ * Returns the sentences of all failures as an array. The caller frees the strings and the array. Returns -ENOMEM on
+ * failure.
+ */
 int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n);
 
 /*

@@ -11,11 +11,11 @@
 
 #define SECONDS(n) ((n)*NSEC_PER_SEC)
 #define LOOK_BACK_NS SECONDS(3600)
-/* The shortest step. */
+/* The shortest step of the history that is searched. */
 #define STEP_NS SECONDS(20)
 /* A finding must have lasted at least this long. */
 #define LASTING_NS SECONDS(60)
-/* The earlier behaviour of a service is known after it has run this long. */
+/* A service must have run this long before its earlier behaviour is known. */
 #define KNOWN_NS SECONDS(600)
 
 void findings_done(struct findings *findings)
@@ -37,7 +37,7 @@ void findings_done(struct findings *findings)
 
 struct search {
     const struct findings_sources *sources;
-    struct history_range range; /* the last hour, in steps; empty without a history */
+    struct history_range range; /* the last hour of the history; empty if there is no history */
     struct findings *to;
 };
 
@@ -57,7 +57,9 @@ static const struct history *history_of(const struct search *search)
     return search->sources->histories ? search->sources->histories->coarse : NULL;
 }
 
-/* Reads rows of the last hour. The table is empty if it would be too large. */
+/*
+ * Reads those rows of the last hour that `passes` accepts. If the table would be too large, an empty table is returned.
+ */
 static int look_back(const struct search *search, uint64_t step_ns,
                      bool (*passes)(const void *userdata, const struct history_row *row), const void *userdata,
                      struct history_table *ret)
@@ -77,15 +79,15 @@ static uint64_t step_begin(const struct search *search, size_t step)
     return search->range.since_ns + step * search->range.step_ns;
 }
 
-/* Returns how many steps a time spans, rounded up. */
+/* Converts a duration to a number of steps, rounded up. */
 static size_t steps_in(const struct search *search, uint64_t ns)
 {
     return (size_t)((ns + search->range.step_ns - 1) / search->range.step_ns);
 }
 
 /*
- * Sets the times `since` and `until` for the steps from `begin` to just before `end`. The last step may not be
- * complete.
+ * Sets `since` and `until` of a finding to the time range of the steps from `begin` (inclusive) to `end` (exclusive).
+ * The last step of the history may be incomplete.
  */
 static void set_time(const struct search *search, const struct history_table *table, size_t begin, size_t end,
                      struct finding *finding)
@@ -96,7 +98,7 @@ static void set_time(const struct search *search, const struct history_table *ta
 
 /* --- text --- */
 
-/* Appends a name as a parameter that is a pattern: its special characters are quoted. */
+/* Appends a name as a query parameter that is a pattern, so the special characters of patterns are escaped. */
 static void append_pattern(struct buffer *to, const char *name, const char *text)
 {
     buffer_appendf(to, "&%s=", name);
@@ -136,8 +138,8 @@ static int copy_text(const char *from, char **to)
 /* --- cores below their clock rate --- */
 
 /*
- * A step counts if limits took away at least a twentieth of the clock rate of a CPU that was busy at least a tenth of
- * the time.
+ * A step is limited if limits took away at least a twentieth of a CPU's clock rate while the CPU was busy at least a
+ * tenth of the time.
  */
 #define LIMITED_SHARE 20
 #define BUSY_SHARE 10
@@ -146,10 +148,10 @@ static int copy_text(const char *from, char **to)
 struct slowed {
     uint64_t max_hz;
     struct cpuset cpus;
-    size_t begin, end; /* the range from the first to the last step that counts */
+    size_t begin, end; /* range from the first to the last limited step */
     uint64_t causes;
-    uint64_t covered_ns, limited_ns; /* sums over the steps that count and the CPUs */
-    double busy, cycles;             /* seconds and cycles of the CPUs whose cycles were counted */
+    uint64_t covered_ns, limited_ns; /* sums over the limited steps of all CPUs */
+    double busy, cycles;             /* busy seconds and cycles of the CPUs whose cycles were counted */
 };
 
 static bool is_cpu(const void *userdata, const struct history_row *row)
@@ -209,7 +211,7 @@ static int slowed_add(struct slowed *slowed, const struct history_line *line, co
     return cpuset_add(&slowed->cpus, line->row.cpu);
 }
 
-/* Returns whether the line is the one to keep for its CPU, preferably one that has the cycles. */
+/* Returns whether the line is the best line of its CPU. A line with the event `cycles` is preferred. */
 static bool is_better(const struct history_table *table, size_t line)
 {
     bool has_cycles = find_event(&table->lines[line].row, "cycles") < table->lines[line].row.n_events;
@@ -330,17 +332,20 @@ static int find_clock_limited(struct search *search)
     return r;
 }
 
-/* --- services that behave unlike in their own last hour --- */
+/* --- services that behave differently from earlier in the last hour --- */
 
-/* Steps in which a service used less than this part of a CPU are left out. */
+/* Steps in which a service used less than a tenth of a CPU are left out. */
 #define USED_SHARE 10
 
-/* The metrics that are compared. A finding is about the first one that changed, and names the others that changed. */
+/*
+ * The metrics that are compared with their earlier values. A finding is about the first metric in this table that
+ * changed, and mentions the other changed metrics.
+ */
 static const struct compared {
     const char *metric, *name;
-    double floor; /* the smallest change that counts */
+    double floor; /* the smallest change of the metric that is reported */
     int decimals;
-    bool percent; /* the ratio is printed as percent */
+    bool percent; /* the metric is a ratio that is printed in percent */
 } compared[] = {
     {"ipc", "IPC", 0.1, 2, false},
     {"backend_stall_ratio", "backend stalls", 0.1, 0, true},
@@ -351,7 +356,7 @@ static const struct compared {
     {"branch_mpki", "branch misses per 1000 instructions", 1, 1, false},
 };
 
-/* Converts the median absolute deviation of a normal distribution to its standard deviation. */
+/* The factor from the median absolute deviation to the standard deviation of a normal distribution. */
 #define SPREAD_SCALE 1.4826
 
 /* `sorted` is in ascending order. */
@@ -368,8 +373,8 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /*
- * Fills `room` with the distances of the values from their median, in ascending order, by walking outwards from the
- * middle.
+ * Fills `room` with the distances of the sorted values from their median, in ascending order, by walking outwards from
+ * the middle.
  */
 static void sort_distances(const double *sorted, size_t n, double median, double *room)
 {
@@ -383,8 +388,8 @@ static void sort_distances(const double *sorted, size_t n, double median, double
 }
 
 /*
- * Values farther from the median than this are unusual. The tail of the distances counts as well, for values with two
- * levels, as in a periodic job.
+ * Returns the distance from the median above which values are unusual. This distance also depends on the largest
+ * distances, because values may alternate between two levels, as in a periodic job.
  */
 static double usual_distance(const double *sorted, size_t n, double median, double *room)
 {
@@ -400,7 +405,7 @@ static void insert_sorted(double *sorted, size_t n, double value)
     sorted[at] = value;
 }
 
-/* Fills *ret with the run that starts at `begin`. Returns false if it is too short. */
+/* Fills *ret with the run that starts at `begin`. Returns false if the run is too short. */
 static bool run_from(const double *values, size_t n, size_t begin, size_t run, double median, double least,
                      double *room, struct change *ret)
 {
@@ -437,7 +442,7 @@ bool change_find(const double *values, size_t n, size_t run, size_t history, dou
                 least = MAX(usual_distance(sorted, known, median, scratch), least);
             if (fabs(values[i] - median) > least && run_from(values, n, i, run, median, least, scratch, ret)) {
                 found = true;
-                i = ret->end - 1; /* the values of the run do not become part of the median */
+                i = ret->end - 1; /* the values of the run must not influence the median */
                 continue;
             }
         }
@@ -451,7 +456,7 @@ struct changed {
     const char *cgroup;
     struct change of[ARRAY_SIZE(compared)];
     bool found[ARRAY_SIZE(compared)];
-    double cpus; /* CPUs that it used during the run of the first metric */
+    double cpus; /* number of CPUs that the cgroup used while the first changed metric differed */
 };
 
 static int compare_changed(const void *a, const void *b)
@@ -483,7 +488,7 @@ static bool is_cgroup(const void *userdata, const struct history_row *row)
 
 /* The cgroups that used enough CPU time to be examined, as an array that ends with NULL. */
 struct chosen {
-    struct history_table table; /* owns the strings */
+    struct history_table table; /* owns the strings of the cgroups */
     const char **cgroups;
     size_t n;
 };
@@ -527,7 +532,7 @@ static int choose_cgroups(const struct search *search, struct chosen *ret)
 struct comparing {
     const struct search *search;
     const struct history_table *table;
-    double *values, *room; /* n_steps values, and a scratch array of twice that size */
+    double *values, *room; /* array of n_steps values, and a scratch array of twice that size */
     struct changed *items;
     size_t n;
 };
@@ -614,7 +619,7 @@ static void append_change(struct buffer *to, const struct compared *metric, cons
     append_value(to, metric, change->after);
 }
 
-/* Appends the cgroup's readable name, or its path if it has none. */
+/* Appends the cgroup's readable name, or its path if the cgroup has no readable name. */
 static void append_name(const struct search *search, const char *cgroup, struct buffer *to)
 {
     const struct names *names = snapshot_find_names(search->sources->snapshot, cgroup);
@@ -684,7 +689,9 @@ static bool is_below(const char *path, const char *above)
     return strncmp(path, above, size) == 0 && path[size] == '/' && path[size + 1] != '\0';
 }
 
-/* Returns whether another cgroup inside this one changed at the same time, and so is the cause. */
+/*
+ * Returns whether a cgroup inside the changed cgroup changed at the same time, so that the inner cgroup is the cause.
+ */
 static bool is_explained(const struct comparing *comparing, const struct changed *changed)
 {
     const struct change *change = &changed->of[first_changed(changed)];
@@ -729,9 +736,9 @@ static int find_service_changed(struct search *search)
 /* The state of a group on all of its targets, for one collector and PMU. */
 struct group_state {
     const char *collector, *group, *pmu;
-    const char *cause; /* why the group is starved; NULL: unknown */
-    size_t starved;    /* targets that are starved now */
-    size_t since;      /* the first step of the run, up to now, in which the counts of a target are unknown */
+    const char *cause; /* cause of the starvation, or NULL if unknown */
+    size_t starved;    /* number of targets that are starved now */
+    size_t since;      /* the step since which the counts of some target have been unknown */
     uint64_t enabled_ns, running_ns;
 };
 
@@ -786,7 +793,7 @@ static bool is_starved(const void *userdata, const struct history_row *row)
     return false;
 }
 
-/* Returns the first step of the run of unknown steps at the end of the line; n_steps if there is no such run. */
+/* Returns the first step of the run of unknown steps that ends the line, or n_steps if the last step is known. */
 static size_t unknown_since(const struct history_line *line, size_t n_steps)
 {
     size_t begin = n_steps;
@@ -852,7 +859,7 @@ static int find_starved(struct search *search)
     return r;
 }
 
-/* A group that counted for less than this part of its time is a finding. */
+/* A group is reported if it counted for less than this fraction of its enabled time. */
 #define COUNTED_SHARE 2
 
 static int report_multiplexed(struct search *search, const struct group_state *state)
@@ -895,7 +902,7 @@ static int find_multiplexed(struct search *search)
     return r;
 }
 
-/* --- missing events, and failures --- */
+/* --- missing events and failures --- */
 
 static int report_sentence(struct search *search, enum finding_rule rule, const char *title, const char *text)
 {
@@ -982,7 +989,7 @@ static int find_missing(struct search *search)
 
 static const struct rule {
     const char *name;
-    int (*find)(struct search *search); /* returns -ENOMEM on failure */
+    int (*find)(struct search *search); /* appends the rule's findings; returns -ENOMEM on failure */
 } rules[N_FINDING_RULES] = {
     [FINDING_FAILED] = {"failed", find_failed},
     [FINDING_CLOCK_LIMITED] = {"clock_limited", find_clock_limited},

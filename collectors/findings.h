@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds what is unusual in the last hour of the history, and what cannot be counted now. Each finding is a sentence
- * with numbers, its cause, and the request that shows its evidence.
+ * Finds what is unusual in the last hour of the history, and what cannot be counted now. Each finding consists of a
+ * sentence with numbers, the cause, and the HTTP request that shows the evidence.
  *
- * The rules are a table. A rule only reports what it can name a cause for, and what lasted a minute or longer.
+ * The rules are listed in a table. A rule only reports a problem whose cause it can name and that has lasted at least a
+ * minute.
  */
 #ifndef COLLECTORS_FINDINGS_H
 #define COLLECTORS_FINDINGS_H
@@ -21,21 +22,21 @@ enum finding_rule {
     N_FINDING_RULES,
 };
 
-/* Returns "clock_limited", ...: the label of perfcountd_finding and the name in JSON. */
+/* Returns "clock_limited", ...: the rule's name in JSON and in the label of perfcountd_finding. */
 const char *finding_rule_name(enum finding_rule rule);
 
 struct finding {
     enum finding_rule rule;
-    char *title;                 /* "CPU 4-7 run at 1.42 of 2.40 GHz" */
-    char *text;                  /* the cause, in one or two sentences */
-    char *evidence;              /* the path of a request: "/api/v1/history?cgroup=..." */
-    uint64_t since_ns, until_ns; /* CLOCK_REALTIME; 0: the start is unknown, or the finding still holds */
-    char *cgroup, *cpus, *pmu;   /* what the finding is about; NULL where this does not apply */
-    const char *metric;          /* name in /api/v1/metrics, static; NULL if the finding is not about a metric */
-    double before, after;        /* values of the metric; NAN without one */
+    char *title;                 /* a title such as "CPU 4-7 run at 1.42 of 2.40 GHz" */
+    char *text;                  /* the cause of the finding, in one or two sentences */
+    char *evidence;              /* path of the request that shows the evidence: "/api/v1/history?cgroup=..." */
+    uint64_t since_ns, until_ns; /* CLOCK_REALTIME; 0 for an unknown start, or if the finding still holds */
+    char *cgroup, *cpus, *pmu;   /* subject of the finding; members that do not apply are NULL */
+    const char *metric;   /* metric's name in /api/v1/metrics (static); NULL if the finding is not about a metric */
+    double before, after; /* values of the metric, or NAN if the finding is not about a metric */
 };
 
-/* Ordered by rule, and the largest first within a rule. */
+/* The findings, ordered by rule; within a rule, the largest comes first. */
 struct findings {
     struct finding *items;
     size_t n;
@@ -55,16 +56,17 @@ void findings_done(struct findings *findings);
 
 /* A run of steps in which a value differs from its earlier level. */
 struct change {
-    size_t begin, end;    /* the run ends before the step `end` */
-    double before, after; /* medians before and in the run */
+    size_t begin, end;    /* the run covers the steps from `begin` (inclusive) to `end` (exclusive) */
+    double before, after; /* medians of the values before the run and in the run */
 };
 
 /*
- * Finds the last run of at least `run` steps that all differ from the median of the steps before it, to the same side,
- * by more than five times their spread (the median absolute deviation, scaled as a standard deviation), and by at least
- * each of these: 1.25 times the distance that 95 % of the earlier steps have, a quarter of the median, and `floor`. At
- * least `history` steps must come before the run. Steps that are NAN are skipped: they neither end a run nor count.
- * `room` is scratch space for 2 * n numbers. A pure function. Returns false if there is no such run.
+ * Finds the last run of at least `run` steps that all differ to the same side from the median of the earlier steps.
+ * Each step of the run must differ by more than five times the spread of the earlier steps (the median absolute
+ * deviation, scaled like a standard deviation), by at least 1.25 times the distance within which 95 % of the earlier
+ * steps lie, by at least a quarter of the median, and by at least `floor`. At least `history` steps must precede the
+ * run. Steps that are NAN are skipped: such a step neither ends a run nor belongs to a run. `room` is scratch space for
+ * 2 * n numbers. Returns false if no such run exists. The function is pure.
  */
 bool change_find(const double *values, size_t n, size_t run, size_t history, double floor, double *room,
                  struct change *ret);

@@ -29,7 +29,7 @@ static void unavailable_done(struct unavailable_events *events, struct snapshot 
     *events = (struct unavailable_events){0};
 }
 
-/* Finds the entry of the event with the same reason, in the row of `cpu`. */
+/* Finds the entry with the same event and the same reason whose row is the row of `cpu`. */
 static struct unavailable_event *unavailable_find(const struct unavailable_events *events,
                                                   const struct refusal *refusal, int cpu)
 {
@@ -61,7 +61,9 @@ static int unavailable_append(struct unavailable_events *events, struct intern *
     return 0;
 }
 
-/* Removes `cpu` (-1: "no CPU") from the events in `mask`, which are about to be retried there. */
+/*
+ * Removes `cpu` (-1 for no CPU) from the entries of the events in `mask`, which are about to be retried on that CPU.
+ */
 static void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cpu)
 {
     for (size_t i = 0; i < events->n; i++) {
@@ -105,7 +107,10 @@ struct row *unavailable_event_add_row(const struct unavailable_event *event, con
     return snapshot_add_row(env->snapshot, &target, &counter, 1);
 }
 
-/* Adds (`visible`) or removes the row that shows the event. Returns -ENOMEM on failure. */
+/*
+ * Adds the row that shows an unavailable event if `visible` is true, and removes the row otherwise. Returns -ENOMEM on
+ * failure.
+ */
 static int unavailable_show(struct unavailable_event *event, const struct collector_env *env,
                             const struct row_target *where, bool visible)
 {
@@ -145,11 +150,11 @@ static int unavailable_report(const struct unavailable_event *event, const struc
 /* The counts of a configured group on one target, or the list of its events that no target counts. */
 struct group_counts {
     const char *signature, *name; /* interned in the snapshot */
-    const char *pmu;              /* name of the target's PMU, interned; "" if it has none */
+    const char *pmu;              /* name of the target's PMU, interned; "" for a target without a PMU */
     int cpu;                      /* lowest CPU of the target, or -1 */
     uint32_t n_groups;
-    bool bare;       /* has no rows */
-    bool awaits_cpu; /* a CPU is online but cannot count yet (ENODEV), as while it is coming up */
+    bool bare;       /* the counts have no rows */
+    bool awaits_cpu; /* a CPU is online but still coming up, so that it cannot count yet (ENODEV) */
     struct open_group *groups;
     struct group_rows rows;
     struct unavailable_events unavailable;
@@ -200,7 +205,7 @@ static struct group_counts *group_counts_new(const struct collector_env *env, co
     return counts;
 }
 
-/* Adds an event that is unavailable on `cpu` (-1: on no CPU in particular). Returns -ENOMEM on failure. */
+/* Adds an event that is unavailable on `cpu` (-1 for no CPU in particular). Returns -ENOMEM on failure. */
 static int group_counts_add_unavailable(struct group_counts *counts, const struct collector_env *env,
                                         const struct config_group *group, const struct refusal *refusal, int cpu)
 {
@@ -234,8 +239,8 @@ struct opening {
     struct group_counts *counts;
     const struct collector_env *env;
     const struct target *target;
-    int cpu;                      /* -1: the target has no CPU */
-    struct target_events *events; /* events on `cpu` */
+    int cpu;                      /* -1 if the target has no CPU */
+    struct target_events *events; /* the group's events on `cpu` */
 };
 
 /* --- opening --- */
@@ -270,7 +275,7 @@ static int opening_leave_out_strict(struct opening *opening)
     return r;
 }
 
-/* A group that is opened while paused stays disabled until group_set_pause() enables it. */
+/* A group that is opened during a pause stays disabled until group_set_pause() enables it. */
 static struct group_target opening_target(const struct opening *opening)
 {
     return (struct group_target){.pid = opening->target->pid,
@@ -303,9 +308,9 @@ static int opening_add_group(struct opening *opening, struct partition_group *pa
 }
 
 /*
- * Returns an error that may pass, or 0 if there is none. With such an error the group is left closed and retried as
- * a whole, so that its events stay together. EBUSY does not count: another profiler may hold a counter for long, and
- * the rest of the group is counted without it.
+ * Returns an error of the group that may be temporary, or 0 if the group has no such error. A group with a temporary
+ * error is left closed and retried as a whole, so that its events stay together. EBUSY is not treated as temporary,
+ * because another profiler may hold a counter for long; the rest of the group is counted without the refused event.
  */
 static int passing_error(const struct partition *partition, uint64_t events)
 {
@@ -358,7 +363,7 @@ static int opening_reopen_group(struct opening *opening, struct open_group *grou
     return r;
 }
 
-/* Opens the groups again that were open on this CPU before. */
+/* Reopens the groups that were open on this CPU before. */
 static int opening_reopen_closed(struct opening *opening)
 {
     struct group_counts *counts = opening->counts;
@@ -370,7 +375,7 @@ static int opening_reopen_closed(struct opening *opening)
     return r;
 }
 
-/* Returns whether no event of the group is left to open. A strict group is either open as a whole or closed. */
+/* Returns whether all events of the group are open. A strict group is either completely open or closed. */
 static bool is_complete(const struct config_group *group, uint64_t events)
 {
     uint64_t all = group->n_events < 64 ? event_bit(group->n_events) - 1 : UINT64_MAX;
@@ -379,14 +384,14 @@ static bool is_complete(const struct config_group *group, uint64_t events)
 }
 
 /*
- * Closes the CPU's groups that no longer count, opens closed ones again, and opens the events that have no group yet.
+ * Closes the CPU's groups that no longer count, reopens closed groups, and opens the events that have no group yet.
  */
 static int opening_resume(struct opening *opening)
 {
     const struct config_group *group = opening->events->group;
     struct group_counts *counts = opening->counts;
     bool offline = target_is_offline(opening->target, opening->env->machine, opening->cpu);
-    uint64_t counted = 0, open = 0; /* events that have a group on this CPU, and events whose group is open */
+    uint64_t counted = 0, open = 0; /* masks of the events that have a perf group, and whose group is open */
 
     for (size_t i = 0; i < counts->n_groups; i++) {
         struct open_group *open_group = &counts->groups[i];
@@ -416,8 +421,8 @@ static int opening_resume(struct opening *opening)
 }
 
 /*
- * Closes the groups on CPUs that are offline or in env->went_offline, and opens groups that are closed or stale on the
- * other CPUs. Totals continue. Events that could not be opened before are retried in a perf group of their own. `group`
+ * Closes the groups on CPUs that are offline or in env->went_offline. On the other CPUs, opens groups that are closed
+ * or stale. Totals continue. Events that could not be opened before are retried in a perf group of their own. `group`
  * has the same signature as the group that was opened. Returns -ENOMEM on failure.
  */
 static int group_counts_resume(struct group_counts *counts, const struct collector_env *env,
@@ -438,7 +443,7 @@ static int group_counts_resume(struct group_counts *counts, const struct collect
     return r;
 }
 
-/* Lists the events that no target counts, as unavailable on no particular CPU. */
+/* Lists the events that no target counts, without naming a particular CPU for them. */
 static int group_counts_explain_nowhere(struct group_counts *counts, const struct collector_env *env,
                                         const struct config_group *group, const struct targets *targets)
 {
@@ -458,14 +463,14 @@ static int group_counts_show_unavailable(struct group_counts *counts, const stru
     unavailable_sweep(&counts->unavailable, env->snapshot);
     for (size_t i = 0; i < counts->unavailable.n && r == 0 && !counts->bare; i++) {
         struct unavailable_event *event = &counts->unavailable.items[i];
-        /* An event that is unavailable only on some CPUs of a kind is shown by the row that sums these CPUs. */
+        /* If an event is unavailable only on some CPUs of a kind, the row that sums these CPUs shows it. */
         bool counted = group_rows_have(&counts->rows, event->refusal.event, event->cpu, event->refusal.pmu);
         r = unavailable_show(event, env, &where, !counted);
     }
     return r;
 }
 
-/* Returns whether the counts are of this group on this target, so that a reload keeps them. */
+/* Returns whether the counts belong to this group on this target, so that a reload keeps the counts. */
 static bool group_counts_match(const struct group_counts *counts, const struct config_group *group,
                                const struct target *target)
 {
@@ -502,8 +507,8 @@ void group_counts_close(struct group_counts *counts)
 /* --- reading --- */
 
 /*
- * Reads each open group with one read(2), updates the rows, and adds the states of the rows to *ret. Without rows, it
- * adds one unavailable group. Returns how many groups could be read.
+ * Reads each open group with one read(2), updates the rows, and adds the states of the rows to *ret. For counts without
+ * rows, adds one unavailable group. Returns how many groups could be read.
  */
 static size_t group_counts_read(struct group_counts *counts, struct sys *sys, struct collected *ret)
 {
@@ -523,7 +528,7 @@ static size_t group_counts_read(struct group_counts *counts, struct sys *sys, st
     return readable;
 }
 
-/* Disables or enables the open groups. Returns the first error of ioctl(2); it still tries the other groups. */
+/* Disables or enables the open groups. Returns the first error of ioctl(2); the remaining groups are still tried. */
 static int group_counts_pause(struct group_counts *counts, bool paused)
 {
     int r = 0;
@@ -561,8 +566,8 @@ void group_set_done(struct group_set *set, struct snapshot *snapshot)
 }
 
 /*
- * Removes and returns the counts of this group on this target. Counts are ordered by target, so the next one usually
- * matches.
+ * Removes and returns the counts of this group on this target. Counts are ordered by target, so the next counts usually
+ * match.
  */
 static struct group_counts *take_counts(struct group_set *set, const struct config_group *group,
                                         const struct target *target)
@@ -578,9 +583,9 @@ static struct group_counts *take_counts(struct group_set *set, const struct conf
 }
 
 /*
- * Opens or resumes a group on a target, or lists its events that no target counts if `target` is NULL. Events that
- * cannot be opened do not make it fail. *counts is NULL afterwards if the target has no event of the group. Fails only
- * with -ENOMEM; counts that existed before are then kept.
+ * Opens or resumes a group on a target. If `target` is NULL, lists the events of the group that no target counts. Fails
+ * only with -ENOMEM, and not because of events that cannot be opened; on failure, counts that existed before are kept.
+ * *counts is NULL afterwards if the target has no event of the group.
  */
 static int configure_counts(struct group_counts **counts, const struct collector_env *env,
                             const struct config_group *group, const struct targets *targets,
@@ -597,7 +602,7 @@ static int configure_counts(struct group_counts **counts, const struct collector
     if (!*counts)
         return -ENOMEM;
     r = target ? group_counts_resume(*counts, env, group, target) : 0;
-    /* A cgroup is the only target of its set. Events that no CPU counts are listed in its own rows. */
+    /* A cgroup is the only target of its group set. Events that no CPU counts are shown by rows of the cgroup. */
     if (r == 0 && (!target || target->cgroup))
         r = group_counts_explain_nowhere(*counts, env, group, targets);
     if (r == 0)
@@ -612,7 +617,7 @@ int group_set_configure(struct group_set *set, const struct collector_env *env, 
 {
     size_t on_targets = groups->n * targets->n;
     bool of_cgroup = targets->n > 0 && targets->items[0].cgroup;
-    size_t n = on_targets + (of_cgroup ? 0 : groups->n); /* the last entries belong to no target */
+    size_t n = on_targets + (of_cgroup ? 0 : groups->n); /* the last items are for events that no target counts */
     struct group_counts **items = calloc(n + 1, sizeof(items[0]));
     uint32_t n_counts = 0;
     int r = 0;
@@ -621,7 +626,7 @@ int group_set_configure(struct group_set *set, const struct collector_env *env, 
         return -ENOMEM;
     for (size_t i = 0; i < on_targets; i++)
         items[i] = take_counts(set, &groups->items[i % groups->n], &targets->items[i / groups->n]);
-    /* Counts that do not continue are closed first, to free their descriptors and counters for the new ones. */
+    /* Counts that do not continue are closed first, to free their descriptors and hardware counters for new counts. */
     group_set_done(set, env->snapshot);
     for (size_t i = 0; i < n; i++) {
         struct group_counts *counts = steal(items[i]);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts the configured groups on a list of targets (`collectors/targets.h`). The collectors `cpu` and `pmu` have one
- * group set each; the collector `cgroup` has one for each cgroup (engine perf) or one for all cgroups (engine bpf).
+ * group set each; the `cgroup` collector has one group set for each cgroup (perf engine) or a single group set for all
+ * cgroups (bpf engine).
  *
  * The counts of a configured group on one target consist of the perf groups that were opened on each CPU of the target
- * (`perf/open-group.h`), the rows they are summed into (`collectors/group-rows.h`), and the events that could not be
- * opened. Totals survive a reload and CPU hotplug if the group's signature and target are unchanged.
+ * (`perf/open-group.h`), the rows into which these are summed (`collectors/group-rows.h`), and the events that could
+ * not be opened. Totals survive a reload and CPU hotplug if the group's signature and target are unchanged.
  *
- * Events that no target counts are listed once for each group, behind all targets. A set of one cgroup lists them with
- * that cgroup.
+ * Events that no target counts are listed once for each group, after all targets. In a group set of a single cgroup,
+ * the events that no target counts are listed with the cgroup.
  */
 #ifndef COLLECTORS_GROUP_COUNTS_H
 #define COLLECTORS_GROUP_COUNTS_H
@@ -16,24 +17,27 @@
 #include "collectors/targets.h"
 #include "perf/open-group.h"
 
-/* An event that is not counted on some CPUs, with the reason. Strings are interned in the snapshot. */
+/* An event that is not counted on some CPUs, and the reason. Strings are interned in the snapshot. */
 struct unavailable_event {
     struct refusal refusal;
     const char *text, *metric;
-    int cpu; /* CPU of its row; -1 for one row of all CPUs */
+    int cpu; /* CPU of the row; -1 for one row of all CPUs */
     struct cpuset cpus;
-    bool on_no_cpu;  /* unavailable independently of any CPU */
-    struct row *row; /* NULL if the event is counted on other CPUs in a row of the same name */
+    bool on_no_cpu;  /* the event is unavailable whatever the CPU */
+    struct row *row; /* row of the event, or NULL if a row of the same name counts the event on other CPUs */
 };
 
-/* Adds a row that shows the event. `where` has the group, the cgroup and its names. Returns NULL if memory runs out. */
+/*
+ * Adds a row that shows an unavailable event. `where` has the group, the cgroup and its names. Returns NULL if memory
+ * runs out.
+ */
 struct row *unavailable_event_add_row(const struct unavailable_event *event, const struct collector_env *env,
                                       const struct row_target *where);
 
 struct group_counts;
 /*
- * The open groups and the unavailable events, for callers that render them themselves (`target.bare`). Borrowed until
- * the next configure.
+ * The open groups and the unavailable events, for callers that render counts without rows (`target.bare`). The view is
+ * valid until the next group_set_configure().
  */
 struct group_counts_view {
     struct open_group *groups;
@@ -41,7 +45,7 @@ struct group_counts_view {
     size_t n_groups, n_unavailable;
 };
 struct group_counts_view group_counts_view(const struct group_counts *counts);
-/* Finds the configured group with the signature of `counts`. Returns NULL if `groups` does not contain it. */
+/* Finds the configured group with the signature of `counts`. Returns NULL if `groups` does not contain such a group. */
 const struct config_group *group_counts_find_config(const struct group_counts *counts,
                                                     const struct config_groups *groups);
 
@@ -51,16 +55,16 @@ void group_counts_close(struct group_counts *counts);
 /* Must be zeroed before the first use. */
 struct group_set {
     /*
-     * Ordered by target, then by the order of the configuration; the last ones belong to no target. Groups without
-     * events for a target have no entry.
+     * The counts are ordered by target, then as in the configuration. The last items are for events that no target
+     * counts. A group without events for a target has no item for that target.
      */
     struct group_counts **items;
-    uint32_t n, next; /* `next` is the index after the last counts that a configure kept */
+    uint32_t n, next; /* number of items, and the index after the last item that was kept */
 };
 
 /*
- * Opens each group on each target. Counts that already exist for the same group and target continue. On -ENOMEM
- * everything that could be opened is kept.
+ * Opens each group on each target. Counts that already exist for the same group and target continue. On -ENOMEM the
+ * groups that could be opened stay open.
  */
 int group_set_configure(struct group_set *set, const struct collector_env *env, const struct config_groups *groups,
                         const struct targets *targets);
@@ -68,17 +72,17 @@ int group_set_configure(struct group_set *set, const struct collector_env *env, 
 void group_set_done(struct group_set *set, struct snapshot *snapshot);
 
 /*
- * Reads all counts and updates their rows. Adds the number of groups in each state to *ret, and sets ret->stale if a
- * group is stale because its CPU was offline; the next configure opens it again. Returns how many perf groups could be
- * read.
+ * Reads all counts of the set and updates their rows. Adds the number of groups in each state to *ret, and sets
+ * ret->stale if a group is stale because its CPU was offline. The next group_set_configure() opens a stale group again.
+ * Returns how many perf groups could be read.
  */
 size_t group_set_read(struct group_set *set, struct sys *sys, struct collected *ret);
 /* Returns the number of open descriptors. */
 size_t group_set_descriptors(const struct group_set *set);
 
 /*
- * Implementation of a struct collector whose state is a group set on the heap. group_set_open() consumes `previous`,
- * which may be NULL. The others implement the functions of the same name in struct collector.
+ * Functions for a struct collector whose state is a group set on the heap. group_set_open() consumes `previous`, which
+ * may be NULL. The other functions implement the members of struct collector with the same names.
  */
 int group_set_open(const struct collector_env *env, const struct config_groups *groups, const struct targets *targets,
                    void *previous, struct opened *ret, struct error *error);

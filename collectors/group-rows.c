@@ -13,8 +13,9 @@ void row_sum_init(struct row_sum *sum, size_t n)
 }
 
 /*
- * The row is starved if groups were enabled and none ran, or if the only change is that CPUs went offline. A row that
- * was starved counts again once its groups are idle. Otherwise idle groups leave the state unchanged.
+ * A row is starved if its groups were enabled and none ran, or if the only change is that CPUs went offline. A starved
+ * row returns to the state "counting" once its groups are idle. A row in another state keeps that state while its
+ * groups are idle.
  */
 static enum row_state row_sum_state(const struct row_sum *sum, enum row_state before)
 {
@@ -43,7 +44,7 @@ static void counter_sum_show(const struct counter_sum *sum, struct counter *coun
 void row_sum_show(const struct row_sum *sum, struct row *row)
 {
     row->state = row_sum_state(sum, row->state);
-    /* A multiplexed row may lack the counts of CPUs that could not be read. */
+    /* A multiplexed row has a cause if counts are missing from CPUs that could not be read. */
     bool is_explained = row->state == ROW_STARVED || (row->state == ROW_MULTIPLEXED && sum->error);
     row->cause = is_explained ? open_group_explain(sum->error) : NULL;
     row->enabled_ns = sum->times.enabled;
@@ -98,7 +99,7 @@ void group_rows_done(struct group_rows *rows, struct snapshot *snapshot)
 /* --- placement --- */
 
 /*
- * Returns how many of the perf groups up to `groups[last]` are on the same CPU, which is the ordinal of the last one.
+ * Returns the ordinal of the perf group `groups[last]`: how many of the perf groups up to this one are on the same CPU.
  */
 static unsigned count_groups_on_cpu(const struct open_group *groups, uint32_t last)
 {
@@ -120,11 +121,11 @@ static struct group_row *group_rows_find(const struct group_rows *rows, unsigned
 }
 
 /*
- * Returns the hardware PMU of a perf group, or the PMU of its first event if none counts in hardware (software events,
- * tracepoints).
+ * Returns the hardware PMU of a perf group, or the PMU of its first event if no event counts in hardware (software
+ * events, tracepoints).
  *
- * A summed row may instead have the PMU of the CPU's core in two cases: the rows distinguish kinds of core, or only
- * this CPU lacks the hardware events that other CPUs of its kind have.
+ * If no event counts in hardware, a summed row uses the core PMU of the CPU instead in two cases: the rows distinguish
+ * kinds of core, or this CPU lacks the hardware events that other CPUs of its kind have.
  */
 static const char *part_pmu(const struct group_rows *rows, const struct machine *machine,
                             const struct target_events *events, const struct row_part *part)
@@ -167,8 +168,8 @@ int group_rows_place(struct group_rows *rows, const struct collector_env *env, c
 /* --- creation --- */
 
 /*
- * Returns whether a row of the same name and CPU has another PMU. Labelled with its own PMU, a software event would be
- * the same series in both.
+ * Returns whether another row has the same name and CPU but another PMU. If a software event were labelled with its own
+ * PMU, the event would be the same series in both rows.
  */
 static bool has_sibling(const struct group_rows *rows, const struct group_row *row)
 {
@@ -179,7 +180,7 @@ static bool has_sibling(const struct group_rows *rows, const struct group_row *r
     return false;
 }
 
-/* Returns series.decimals for a scale: counts and nanoseconds are exact, other values are doubles. */
+/* Returns the value of series.decimals for a scale: counts and nanoseconds are exact, other values are doubles. */
 static uint8_t scale_decimals(double scale)
 {
     if (scale == 1.0)
@@ -197,7 +198,10 @@ void row_template_done(struct row_template *template)
     *template = (struct row_template){0};
 }
 
-/* Names the metric perf_COLLECTOR_EVENT[_UNIT]_total. On -ENOMEM the template frees what was allocated. */
+/*
+ * Names the metric perf_COLLECTOR_EVENT[_UNIT]_total. On -ENOMEM, freeing the template also frees the names that were
+ * allocated.
+ */
 static int row_counter_init(struct row_counter *counter, const struct collector_env *env,
                             const struct config_event *event, const struct attr *attr, const char *pmu)
 {
@@ -221,7 +225,10 @@ static int row_counter_init(struct row_counter *counter, const struct collector_
     return counter->metric.name && counter->metric.help ? 0 : -ENOMEM;
 }
 
-/* Returns "cache", then "cache-2", ... The configuration does not accept groups with such names. */
+/*
+ * Returns the name of the group with its ordinal: "cache", then "cache-2", and so on. The configuration rejects groups
+ * with names such as "cache-2".
+ */
 static char *group_row_name(const char *group, unsigned ordinal)
 {
     char *name;
@@ -242,7 +249,7 @@ int row_template_init(struct row_template *template, struct row_counter *counter
                       const struct group_rows *rows, const struct group_row *row, const struct target_events *events,
                       uint64_t mask)
 {
-    /* Counters are labelled with their own PMU, such as "software" in a mixed group, unless that is ambiguous. */
+    /* Counters are labelled with their own PMU, such as "software" in a mixed group, unless that label is ambiguous. */
     bool own_pmus = !rows->spans_kinds && !has_sibling(rows, row);
     int r;
 
@@ -274,7 +281,7 @@ struct row *row_template_make(const struct row_template *template, const struct 
     return snapshot_add_row(env->snapshot, &target, template->counters, template->n);
 }
 
-/* Replaces the row, if any, by one with counters for the events in `mask`. */
+/* Makes a row with counters for the events in `mask`, which replaces the existing row, if any. */
 static int group_row_replace(const struct group_rows *rows, struct group_row *group_row,
                              const struct collector_env *env, const struct target_events *events,
                              const struct target *target, uint64_t mask)
@@ -306,14 +313,14 @@ int group_rows_add(struct group_rows *rows, const struct collector_env *env, con
 
     if (r < 0)
         return r;
-    /* Cgroups come and go. Without _created, Prometheus cannot tell when a series started from 0. */
+    /* Because cgroups come and go, Prometheus needs _created to know when a series started from 0. */
     if (!row->row)
         row->created_ns = target->cgroup ? sys_now(env->sys, CLOCK_REALTIME) : 0;
     row->uneven |= row->row && mask != row->events;
     if (mask & ~row->events)
         r = group_row_replace(rows, row, env, events, target, mask | row->events);
     if (r < 0) {
-        rows->n -= !row->row; /* a row that was just appended is the last one */
+        rows->n -= !row->row; /* removes a row that was just appended */
         return r;
     }
     row->row->uneven = row->uneven;
@@ -329,7 +336,7 @@ static bool is_unreadable(const struct open_group *group)
     return group->activity == GROUP_STARVED || group->activity == GROUP_STALE;
 }
 
-/* The open group has the events of the row, or fewer if its CPU lacks some of them. */
+/* An open group has the events of the row, or fewer if the group's CPU lacks some events. */
 static void row_sum_add_counters(struct row_sum *sum, const struct open_group *group, uint64_t events, bool known)
 {
     size_t k = 0;

@@ -2,12 +2,12 @@
 /*
  * Sums perf groups into the rows that are served: one row for each PMU of a target, or one for each PMU and CPU.
  *
- * A row of a CPU has one open group. A summed row, as of a cgroup, has one or more open groups for each CPU. The
- * engine bpf plans its rows with the same functions, so that both engines serve the same rows.
+ * A row of a CPU has one open group. A summed row, such as the row of a cgroup, has one or more open groups for each
+ * CPU. The bpf engine plans its rows with the same functions, so that both engines serve the same rows.
  *
- * Each open group is scaled by its own ratio before it is added, and the fraction of the scaled count is kept. So a
- * total never decreases, neither when a CPU goes offline (its group stays in the row) nor while some groups are
- * starved.
+ * Each open group is scaled by its own ratio before its counts are added, and the fractional part of the scaled count
+ * is kept. A total therefore never decreases, neither when a CPU goes offline (its group stays in the row) nor while
+ * some groups are starved.
  */
 #ifndef COLLECTORS_GROUP_ROWS_H
 #define COLLECTORS_GROUP_ROWS_H
@@ -19,25 +19,25 @@
 struct counter_sum {
     struct fixed total;
     uint64_t raw;
-    bool known; /* false: it never ran */
+    bool known; /* false if the counter never ran */
 };
 
 struct row_sum {
-    uint32_t activities; /* bit set of enum group_activity: what happened on any CPU since the last reading */
-    int error;           /* -errno of a CPU that could not be read, or 0 */
+    uint32_t activities; /* mask of enum group_activity: activities on all CPUs since the last reading */
+    int error;           /* -errno of a CPU that could not be read; 0 if all could be read */
     struct scale_times times;
-    struct counter_sum counters[GROUP_MEMBERS_MAX]; /* one for each counter of the row */
+    struct counter_sum counters[GROUP_MEMBERS_MAX]; /* one sum for each counter of the row */
 };
 
 /* Zeroes a sum for a row of `n` counters. */
 void row_sum_init(struct row_sum *sum, size_t n);
-/* Adds what happened on a CPU since the last reading. `error` is -errno if it could not be read, else 0. */
+/* Adds the activity of a CPU since the last reading. `error` is -errno if the CPU could not be read, else 0. */
 static inline void row_sum_note(struct row_sum *sum, enum group_activity activity, int error)
 {
     sum->activities |= 1U << activity;
     sum->error = error ? error : sum->error;
 }
-/* Writes the sums to the row and its series. */
+/* Writes the sums to the row and the row's series. */
 void row_sum_show(const struct row_sum *sum, struct row *row);
 
 /* Hides the series of the row until the next row_sum_show(). */
@@ -50,16 +50,16 @@ static inline void row_set_absent(struct row *row, bool absent)
         row_hide(row);
 }
 
-/* A row within its configured group. Ordinal, CPU and PMU identify it. */
+/* A row of a configured group, which is identified by ordinal, CPU and PMU. */
 struct group_row {
     struct row *row;     /* NULL while the row is only planned (`collectors/cgroup/bpf-rows.h`) */
     const char *pmu;     /* name of the row's PMU; owned by the snapshot once the row is made */
-    uint64_t events;     /* mask of the configured group's events that have a counter here, in this order */
-    uint64_t created_ns; /* see struct row_target */
+    uint64_t events;     /* mask of the configured events that have a counter in this row, in this order */
+    uint64_t created_ns; /* CLOCK_REALTIME when the totals started from 0, as in struct row_target */
     uint32_t first;      /* index of the first open group, linked by next_in_row; GROUP_ROW_END if empty */
-    int16_t cpu;         /* -1: the sum of all CPUs */
-    uint8_t ordinal;     /* 1 for the group itself, 2 for "cache-2", ... */
-    bool uneven;         /* see struct row */
+    int16_t cpu;         /* -1 if the row is the sum of all CPUs */
+    uint8_t ordinal;     /* 1 for the row "cache" of the group "cache", 2 for "cache-2", and so on */
+    bool uneven;         /* some events are not counted on all CPUs, as in struct row */
 };
 
 #define GROUP_ROW_END UINT32_MAX
@@ -68,7 +68,7 @@ struct group_rows {
     struct group_row *items;
     uint32_t n;
     bool summed;      /* each row is the sum over all CPUs of a PMU; otherwise each row is of one CPU */
-    bool spans_kinds; /* summed, and the machine has several kinds of core whose counts differ */
+    bool spans_kinds; /* rows are summed, and the machine has several kinds of core whose counts differ */
     bool quiet;       /* rows are up to date, and nothing was counted at the last reading */
 };
 
@@ -79,8 +79,8 @@ void group_rows_init(struct group_rows *rows, const struct machine *machine, con
 void group_rows_done(struct group_rows *rows, struct snapshot *snapshot);
 
 /*
- * Adds `groups[last]`, which was opened on `target`, to its row, and creates the row if necessary. `events` is the
- * result of target_events_find() for the group's CPU. Returns -ENOMEM on failure.
+ * Adds the perf group `groups[last]`, which was opened on `target`, to its row, and creates the row if necessary.
+ * `events` is the result of target_events_find() for the group's CPU. Returns -ENOMEM on failure.
  */
 int group_rows_add(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
                    const struct target *target, struct open_group *groups, uint32_t last);
@@ -88,13 +88,13 @@ int group_rows_add(struct group_rows *rows, const struct collector_env *env, con
 /* The properties of a perf group that determine its row. */
 struct row_part {
     int cpu;
-    unsigned ordinal; /* number among the perf groups into which the configured group was split on this CPU, from 1 */
+    unsigned ordinal; /* number of the perf group, from 1, among the configured group's perf groups on this CPU */
     uint64_t events;
 };
 
 /*
- * Finds or appends the row of a perf group. An appended row has neither a `row` nor events, and its PMU name is
- * borrowed from the machine. For `events`, see group_rows_add(). Returns -ENOMEM on failure.
+ * Finds or appends the row of a perf group. An appended entry has no events, its `row` is NULL, and its PMU name is
+ * borrowed from the machine. `events` is as in group_rows_add(). Returns -ENOMEM on failure.
  */
 int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
                      const struct row_part *part, struct group_row **ret);
@@ -108,26 +108,29 @@ struct row_template {
 };
 
 /*
- * Makes the template of a row with counters for the events in `mask`, whose attrs are in `events`. `counters` is the
- * caller's array of that size. The texts are borrowed from the machine and the configuration. Returns -ENOMEM on
- * failure.
+ * Makes the template of a row with counters for the events in `mask`, whose attrs are in `events`. `counters` is an
+ * array of the caller with one element for each event in `mask`. The template's texts are borrowed from the machine and
+ * the configuration. Returns -ENOMEM on failure.
  */
 int row_template_init(struct row_template *template, struct row_counter *counters, const struct collector_env *env,
                       const struct group_rows *rows, const struct group_row *row, const struct target_events *events,
                       uint64_t mask);
 /* Does not free the `counters` array. */
 void row_template_done(struct row_template *template);
-/* Makes the row. Only the cgroup, names and created_ns of `whose` are used. Returns NULL if memory runs out. */
+/*
+ * Makes a row from the template. Only the cgroup, names and created_ns of `whose` are used. Returns NULL if memory runs
+ * out.
+ */
 struct row *row_template_make(const struct row_template *template, const struct collector_env *env,
                               const struct group_row *row, const struct row_target *whose);
 
-/* Sums the open groups of one row and shows the result. */
+/* Sums the open groups of one row and writes the sums to the row. */
 void group_row_update(const struct group_row *group_row, const struct open_group *groups);
 
-/* Updates all rows with the last reading. `quiet`: nothing was counted since the previous reading. */
+/* Updates all rows with the last reading. `quiet` means that nothing was counted since the previous reading. */
 static inline void group_rows_update(struct group_rows *rows, const struct open_group *groups, bool quiet)
 {
-    /* Skips work for idle cgroups: most of them are idle most of the time. */
+    /* Most cgroups are idle most of the time, so skipping idle rows saves work. */
     if (!quiet || !rows->quiet)
         for (size_t i = 0; i < rows->n; i++)
             group_row_update(&rows->items[i], groups);
@@ -139,9 +142,9 @@ static inline void group_rows_update(struct group_rows *rows, const struct open_
  */
 void group_rows_settle(struct group_rows *rows, const struct open_group *groups);
 
-/* Returns whether a row of `cpu` (-1: a summed row) has a counter for this event on the PMU named `pmu`. */
+/* Returns whether a row of `cpu` (-1 for a summed row) has a counter for this event on the PMU named `pmu`. */
 bool group_rows_have(const struct group_rows *rows, size_t event, int cpu, const char *pmu);
-/* Adds each row that is served to the number of rows in its state. */
+/* Adds the number of served rows in each state to `counts`. */
 void group_rows_count(const struct group_rows *rows, size_t counts[N_ROW_STATES]);
 
 #endif

@@ -91,8 +91,8 @@ static bool are_added_up(const struct history_row *a, const struct history_row *
 }
 
 /*
- * Adds one line to another one of the same total. A step that is unknown in one of them is unknown; absent ones count
- * as 0.
+ * Adds the cells of the line `from` to the line `to`. A step that is unknown in either line becomes unknown; an absent
+ * step counts as 0.
  */
 static void line_add(struct history_line *to, const struct history_line *from, size_t n_steps)
 {
@@ -105,7 +105,7 @@ static void line_add(struct history_line *to, const struct history_line *from, s
         to->row.pmu = NULL;
 }
 
-/* Returns the same value for lines that are added up. */
+/* Returns a hash that is equal for lines that belong to the same sum. */
 static uint32_t hash_line(const struct history_row *row, enum totals_order order)
 {
     uint64_t hash = hash_mix_text(hash_mix_text(hash_mix_text(row->others, row->collector), row->group), row->cgroup);

@@ -2,7 +2,7 @@
 /*
  * The result of reading a history: the recorded rows, each with a cell for every step of a time range.
  *
- * A cell has growth, which can be added: over steps, and over rows of the same total. Derived metrics are ratios of
+ * A cell contains growth, which can be summed over steps and over rows of the same total. Derived metrics are ratios of
  * these sums. All functions are pure, apart from allocating memory.
  */
 #ifndef COLLECTORS_HISTORY_TABLE_H
@@ -10,53 +10,53 @@
 
 #include "collectors/rates.h"
 
-/* A row, as described when it was recorded. The strings are valid as long as the table that contains it. */
+/* A row, as described when it was recorded. The row's strings are valid as long as the table that contains the row. */
 struct history_row {
     const char *collector, *group, *pmu;
     const char *cgroup; /* NULL if the target is not a cgroup */
     int cpu;            /* -1 if the target is not a single CPU */
-    bool others;        /* the sum of cgroups for which a frame had no room */
-    bool uneven;        /* as in struct row */
+    bool others;        /* the row is the sum of the cgroups for which a frame had no room */
+    bool uneven;        /* some events are not counted on all CPUs, as in struct row */
     size_t n_events;
     struct history_event {
         const char *event, *pmu, *unit;
-        uint8_t decimals; /* as in struct series */
+        uint8_t decimals; /* number of decimals, as in struct series */
     } * events;
 };
 
 enum history_state {
     HISTORY_ABSENT,      /* no frame of the step contains the row */
-    HISTORY_COUNTING,    /* it ran whenever it was enabled */
-    HISTORY_MULTIPLEXED, /* it ran during a part of that time: the growth is an estimate */
-    HISTORY_UNKNOWN,     /* its growth is unknown in some frame of the step: the group was starved, paused, or failed */
+    HISTORY_COUNTING,    /* the group ran whenever it was enabled */
+    HISTORY_MULTIPLEXED, /* the group ran during a part of its enabled time, so the growth is an estimate */
+    HISTORY_UNKNOWN,     /* the growth is unknown in some frame: the group was starved, paused or failed */
 };
 
 struct history_cell {
     enum history_state state;
-    uint64_t enabled_ns, running_ns; /* 0 if the growth is not known */
+    uint64_t enabled_ns, running_ns; /* 0 if the row's growth is not known */
     bool has_busy;                   /* the busy time of the row's CPU is known */
-    uint64_t busy_ns, limited_ns;    /* as in struct growth */
+    uint64_t busy_ns, limited_ns;    /* the CPU's busy time and limited time, as in struct growth */
 };
 
 struct history_line {
     struct history_row row;
-    struct history_cell *cells;  /* one for each step */
+    struct history_cell *cells;  /* one cell for each step */
     struct growth_event *values; /* n_events values for each step */
 };
 
 struct history_step {
     uint64_t end_ns;     /* CLOCK_REALTIME */
-    uint64_t covered_ns; /* time that the frames of the step cover; 0: a gap */
-    uint64_t left_out;   /* the most rows for which a frame of the step had no room */
-    uint64_t limited_by; /* bits of enum clock_cause: what limited clock rates in the step */
+    uint64_t covered_ns; /* time that the frames of the step cover; 0 for a gap */
+    uint64_t left_out;   /* maximum number of rows for which a frame of the step had no room */
+    uint64_t limited_by; /* mask of enum clock_cause: what limited clock rates in the step */
 };
 
 struct history_table {
     struct history_step *steps;
     size_t n_steps;
-    struct history_line *lines; /* in the order in which the rows first occur */
+    struct history_line *lines; /* lines, in the order in which their rows first occur */
     size_t n_lines;
-    void *texts; /* owns the strings */
+    void *texts; /* owns all strings of the table */
 };
 
 void history_table_done(struct history_table *table);
@@ -68,34 +68,38 @@ static inline bool history_is_known(const struct history_cell *cell)
 }
 
 /*
- * Adds the growth of a row in a step to a sum over steps or rows. A sum starts as HISTORY_ABSENT. An absent cell adds
- * nothing; an unknown one makes the sum unknown.
+ * Adds the growth of a row in a step to a sum over steps or rows. The state of a sum must start as HISTORY_ABSENT. An
+ * absent cell adds nothing, and an unknown cell makes the sum unknown.
  */
 void history_add(const struct history_row *row, struct history_cell *sum, struct growth_event *sums,
                  const struct history_cell *more, const struct growth_event *values);
-/* Adds the growth of an event to a sum. If it is unknown, the sum becomes unknown. A sum starts as {.known = true}. */
+/*
+ * Adds the growth of an event to a sum. If the growth is unknown, the sum becomes unknown. A sum must start as {.known
+ * = true}.
+ */
 void growth_event_add(struct growth_event *sum, const struct growth_event *more, uint8_t decimals);
 
 /*
- * Sums the steps from `begin` to just before `end` in which the growth of the row is known. *ret_covered_ns is the time
- * that these steps cover. Returns -ENODATA if there are none.
+ * Sums the steps from `begin` (inclusive) to `end` (exclusive) in which the growth of the row is known. *ret_covered_ns
+ * is the total time of these steps. Returns -ENODATA if the growth is known in no step.
  */
 int history_line_sum(const struct history_line *line, const struct history_step *steps, size_t begin, size_t end,
                      struct history_cell *sum, struct growth_event *sums, uint64_t *ret_covered_ns);
 
 /*
- * Adds up the lines of all CPUs of a PMU, or all PMUs of a cgroup, in place: a line that was added to another one is
- * left without events. Returns -ENOMEM on failure.
+ * Adds up the lines of all CPUs of a PMU, or of all PMUs of a cgroup, in place. A line that was added to another line
+ * is left without events. Returns -ENOMEM on failure.
  */
 int history_table_add_up(struct history_table *table, enum totals_order order);
 
-/* Returns the number of issue slots per cycle of a CPU of this PMU; 0: unknown. */
+/* Returns the number of issue slots per cycle of a CPU of this PMU, or 0 if unknown. */
 unsigned history_slots(const struct snapshot *snapshot, const char *pmu);
 /*
- * Returns the derived metrics of a row's events. `snapshot` has the slots of the PMUs. Returns NULL if memory runs out.
+ * Returns the derived metrics of a row's events. The PMU's issue slots are looked up in `snapshot`. Returns NULL if
+ * memory runs out.
  */
 struct metric_set *history_metric_set(const struct history_row *row, const struct snapshot *snapshot);
-/* Returns the value of a metric, computed from sums over `seconds`; NAN if it has none. */
+/* Returns the value of a metric, computed from sums over `seconds`, or NAN if the metric has no value. */
 double history_metric(const struct history_row *row, const struct metric_set *metric_set, size_t metric,
                       const struct history_cell *cell, const struct growth_event *values, double seconds);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The block consists of a head and a ring of records. A record is the description of a row, which has a number, or a
- * frame, which refers to rows by number. A description is written before the first frame that needs it, and is in the
- * ring once. When it is the oldest record and a frame still needs it, it is moved to the end. Descriptions may
- * therefore use only a part of the ring.
+ * The block of memory that holds a history consists of a head and a ring of records. A record is the description of a
+ * row, which has a number, or a frame, which refers to rows by number. A description is written before the first frame
+ * that needs it, and is in the ring only once. A description that is the oldest record while a frame still needs it is
+ * moved to the end of the ring. Descriptions may therefore only use a part of the ring.
  *
- * The head is read once, in history_new(). Afterwards the process uses its own copy of the positions and of the list of
- * descriptions. If somebody else writes to the block, only the content of records can be wrong.
+ * The head of the block is read once, in history_new(). After history_new() the process uses its own copy of the
+ * positions and of the list of descriptions. If somebody else writes to the block, only the content of records can be
+ * wrong.
  */
 #include "collectors/history.h"
 
@@ -19,26 +20,27 @@
 
 struct head {
     uint64_t magic, version, size;
-    uint64_t begin, end; /* positions of the records; they only grow, and are offsets modulo the size of the ring */
+    uint64_t begin, end; /* range of the records; the positions only grow, and are offsets modulo the ring's size */
     uint64_t next_row;
 };
 
 enum record_kind { RECORD_ROW = 1, RECORD_FRAME };
 
 struct record_head {
-    uint32_t size; /* size of the record in bytes, including this head */
+    uint32_t size; /* size of the record including this head, in bytes */
     uint32_t kind;
 };
 
-/* A row whose description is in the ring and still needed. */
+/* A recorded row, whose description is in the ring and still needed. */
 struct known_row {
     uint32_t number;
-    uint32_t size;       /* size of the record that describes it, in bytes */
+    uint32_t size;       /* size of the record that describes the row, in bytes */
     uint32_t hash;       /* hash of the description */
-    bool uneven;         /* `uneven` of the row `row_id` */
+    bool uneven;         /* copy of `uneven` in the row `row_id` */
     uint64_t at;         /* position of the description */
-    uint64_t last_frame; /* position of the last frame that needs it; UINT64_MAX: the frame that is being made */
-    uint64_t row_id;     /* id of the snapshot's row that is recorded under this number; UINT64_MAX: none */
+    uint64_t last_frame; /* position of the last frame that needs the description; UINT64_MAX for the frame that is
+                            being made */
+    uint64_t row_id;     /* id of the snapshot's row that is recorded under this number, or UINT64_MAX */
 };
 
 struct history {
@@ -46,22 +48,30 @@ struct history {
     uint8_t *ring;
     size_t ring_size;
     struct history_settings settings;
-    uint64_t begin, end, next_row; /* copies of the same members of the head */
-    struct known_row *rows;        /* in ascending order of their numbers */
+    uint64_t begin, end, next_row; /* copies of the members of the head */
+    struct known_row *rows;        /* rows in ascending order of their numbers */
     size_t n_rows;
-    size_t described; /* total size of their descriptions, in bytes */
+    size_t described; /* total size of the rows' descriptions, in bytes */
     size_t n_frames;
     struct baseline *baseline;
-    uint64_t last_ns, pauses;         /* CLOCK_MONOTONIC and `pauses` (see struct snapshot) of the baseline */
+    uint64_t last_ns, pauses;         /* CLOCK_MONOTONIC and snapshot.pauses of the baseline */
     struct buffer frame, description; /* scratch space */
 };
 
-/* The fraction of the ring that descriptions may use. A part of it is reserved for rows that are not of cgroups. */
+/*
+ * The fraction of the ring that descriptions may use, and the fraction of that part that is reserved for rows other
+ * than those of cgroups.
+ */
 #define DESCRIPTIONS_SHARE 4
 #define CGROUPS_LEAVE 8
-/* The largest record, as a fraction of the ring: it fits together with all descriptions. */
+/*
+ * The size of the largest record, as a fraction of the ring, so that a record of this size fits into the ring together
+ * with all descriptions.
+ */
 #define RECORD_SHARE 2
-/* A block is only continued if its row numbers are below this, so that new numbers never run out. */
+/*
+ * The history of a block is only continued if its row numbers are below this limit, so that new numbers never run out.
+ */
 #define ROWS_MAX (UINT32_MAX / 2)
 
 /* --- bytes --- */
@@ -80,7 +90,7 @@ static void put_string(struct buffer *to, const char *text)
     buffer_append(to, text, strlen(text) + 1);
 }
 
-/* The unread rest of a record. After an error it is empty and `failed` is set. */
+/* The part of a record that has not been read yet. After an error the unread part is empty and `failed` is set. */
 struct reader {
     const uint8_t *at, *end;
     bool failed;
@@ -133,7 +143,10 @@ static void ring_copy_out(const struct history *history, uint64_t position, void
     memcpy((uint8_t *)data + first, history->ring, size - first);
 }
 
-/* Returns false at the end, and if there cannot be a valid record at this position. */
+/*
+ * Reads the head of the record at a position. Returns false at the end of the ring, and if no valid record can be at
+ * this position.
+ */
 static bool ring_head(const struct history *history, uint64_t position, struct record_head *ret)
 {
     if (position >= history->end || history->end - position < sizeof(*ret))
@@ -142,7 +155,7 @@ static bool ring_head(const struct history *history, uint64_t position, struct r
     return ret->size >= sizeof(*ret) && ret->size <= history->end - position;
 }
 
-/* Copies the record's content to `ret`, which is emptied first. */
+/* Replaces the content of `ret` with the content of a record. */
 static bool ring_content(const struct history *history, uint64_t position, const struct record_head *head,
                          struct buffer *ret)
 {
@@ -165,7 +178,8 @@ static struct reader reader_of(const struct buffer *buffer)
 }
 
 /*
- * The order of writes matters because the file outlives the process: the head must never include a half-written record.
+ * Writes the positions to the head. The order of writes matters because the file outlives the process: the head must
+ * never include a half-written record.
  */
 static void publish(struct history *history)
 {
@@ -200,8 +214,8 @@ static struct known_row *known_at(const struct history *history, uint64_t positi
 }
 
 /*
- * Forgets the rows that no frame in the ring needs. Returns false if the description of a row that is still needed is
- * gone.
+ * Forgets the rows that no frame in the ring needs any more. Returns false if the description of a row is gone although
+ * the description is still needed.
  */
 static bool forget_rows(struct history *history)
 {
@@ -221,7 +235,7 @@ static bool forget_rows(struct history *history)
     return complete;
 }
 
-/* Moves the oldest record to the end. Source and destination may overlap. */
+/* Moves the oldest record to the end of the ring. The record's old and new places may overlap. */
 static void move_oldest(struct history *history, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -231,8 +245,8 @@ static void move_oldest(struct history *history, size_t size)
 }
 
 /*
- * Drops the oldest record. If it is a description that is still needed, it is moved to the end instead. Returns
- * -EBADMSG if the ring was overwritten; it is then emptied.
+ * Drops the oldest record. A description that is still needed is moved to the end instead. Returns -EBADMSG if somebody
+ * has overwritten the ring, which is then emptied.
  */
 static int drop_oldest(struct history *history)
 {
@@ -257,7 +271,7 @@ static int drop_oldest(struct history *history)
     return -EBADMSG;
 }
 
-/* Appends a record and drops the oldest ones to make room for it. Sets *ret_at to its position. */
+/* Appends a record, and drops the oldest records to make room. Sets *ret_at to the position of the new record. */
 static int ring_append(struct history *history, enum record_kind kind, const struct buffer *content, uint64_t *ret_at)
 {
     struct record_head head = {(uint32_t)(sizeof(head) + content->size), kind};
@@ -312,7 +326,7 @@ static uint32_t hash_bytes(const char *data, size_t size)
     return hash_fold(hash_mix_bytes(size, data, size));
 }
 
-/* Returns whether `content`, a description preceded by its number, is that description. */
+/* Returns whether `content`, the number and the description of a row, contains the given description. */
 static bool is_description(const struct buffer *content, const struct buffer *description)
 {
     struct reader reader = reader_of(content);
@@ -322,7 +336,7 @@ static bool is_description(const struct buffer *content, const struct buffer *de
            memcmp(reader.at, description->data, description->size) == 0;
 }
 
-/* Returns the row that history->description describes; NULL if it is not in the ring. */
+/* Returns the row that history->description describes, or NULL if the description is not in the ring. */
 static struct known_row *find_described(struct history *history, uint32_t hash)
 {
     _cleanup_(buffer_done) struct buffer content = {0};
@@ -342,7 +356,9 @@ static uint64_t frames_to_keep(const struct history *history)
     return MAX(history->settings.keep_ns / MAX(history->settings.interval_ns, 1), 1);
 }
 
-/* Drops frames older than `keep` if their rows' descriptions use the room that a new description needs. */
+/*
+ * Drops frames older than `keep` if the descriptions of their rows occupy the room that a new description needs.
+ */
 static int make_room_to_describe(struct history *history, size_t size, bool of_cgroup)
 {
     size_t share = history->ring_size / DESCRIPTIONS_SHARE;
@@ -356,7 +372,7 @@ static int make_room_to_describe(struct history *history, size_t size, bool of_c
     return r < 0 ? r : history->described + size > most ? -ENOSPC : 0;
 }
 
-/* Adds the row that history->description describes, for the frame that is being made. */
+/* Adds the row that history->description describes to the ring, for the frame that is being made. */
 static int add_described(struct history *history, uint32_t hash, bool of_cgroup, struct known_row **ret)
 {
     _cleanup_(buffer_done) struct buffer content = {0};
@@ -384,8 +400,8 @@ static int add_described(struct history *history, uint32_t hash, bool of_cgroup,
 }
 
 /*
- * Finds the number of the row, or adds a description for it, under which a row of the snapshot is recorded. Returns
- * -ENOSPC if there is no room.
+ * Finds the number under which a row of the snapshot is recorded, or adds a description of the row. Returns -ENOSPC if
+ * there is no room for the description.
  */
 static int place(struct history *history, const struct row *row, bool others, struct known_row **ret)
 {
@@ -411,17 +427,17 @@ static int place(struct history *history, const struct row *row, bool others, st
 
 #define STATE_UNKNOWN 0
 #define STATE_KNOWN 1
-#define STATE_PARTIAL 2 /* some events are known; a mask of them follows */
-#define STATE_BUSY 4    /* flag: the busy time of the CPU follows the events */
-#define STATE_LIMITED 8 /* flag: the last number is limited_ns of struct growth, which is 0 without the flag */
+#define STATE_PARTIAL 2 /* flag: only some events are known, and the mask of the known events follows */
+#define STATE_BUSY 4    /* flag: the busy time of the CPU follows after the events */
+#define STATE_LIMITED 8 /* flag: the last number is limited_ns (struct growth), which is otherwise 0 */
 #define STATES 16
 
-/* A row of a frame before it is written. */
+/* A row that may be written to a frame. */
 struct candidate {
     const struct row *row;
     struct growth growth;
     struct growth_event *events;
-    bool inside; /* an ancestor of the cgroup is watched, too, and its growth includes this one */
+    bool inside; /* an ancestor of the cgroup is watched too, whose growth includes this cgroup's growth */
 };
 
 static void put_growth(struct buffer *to, const struct row *row, const struct growth *growth,
@@ -456,7 +472,10 @@ static void put_growth(struct buffer *to, const struct row *row, const struct gr
         put_u64(to, growth->limited_ns);
 }
 
-/* Returns whether the row's enabled time is at most twice the interval. If not, its totals did not start in it. */
+/*
+ * Returns whether the row's enabled time is at most twice the interval. If the enabled time is longer, the totals did
+ * not start in this interval.
+ */
 static bool started_in_interval(const struct history *history, const struct snapshot *snapshot, const struct row *row)
 {
     uint64_t cpus = MAX(cpuset_count(&snapshot->possible), 1);
@@ -464,7 +483,10 @@ static bool started_in_interval(const struct history *history, const struct snap
     return row->enabled_ns / cpus / 2 <= snapshot->monotonic_ns - history->last_ns;
 }
 
-/* The growth of a row that was made after the baseline equals its totals, because they started from 0. */
+/*
+ * Sets the growth of a row that was made after the baseline. The growth equals the row's totals, because they started
+ * from 0.
+ */
 static bool take_new(const struct history *history, const struct snapshot *snapshot, const struct row *row,
                      struct candidate *ret)
 {
@@ -494,7 +516,7 @@ static bool take(const struct history *history, const struct snapshot *snapshot,
            take_new(history, snapshot, row, ret);
 }
 
-/* Orders rows that are not of cgroups first, then the cgroups that have run longest. */
+/* Comparison for qsort(3): puts rows other than those of cgroups first, then the cgroups that have run longest. */
 static int compare_candidates(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
@@ -507,7 +529,7 @@ static int compare_candidates(const void *a, const void *b)
     return (x->row->id > y->row->id) - (x->row->id < y->row->id);
 }
 
-/* Comparing addresses is enough: groups and PMUs are interned. */
+/* Groups and PMUs are interned, so their addresses can be compared. */
 static int compare_targets(const void *a, const void *b)
 {
     const struct row *x = *(const struct row *const *)a, *y = *(const struct row *const *)b;
@@ -518,21 +540,26 @@ static int compare_targets(const void *a, const void *b)
     return order != 0 ? order : (x->pmu > y->pmu) - (x->pmu < y->pmu);
 }
 
-/* Returns whether the sorted rows contain one with the same group and PMU for a cgroup above. Overwrites `path`. */
+/*
+ * Returns whether the sorted rows contain a row with the same group and PMU for a cgroup above this row's cgroup.
+ * Overwrites `path`.
+ */
 static bool has_above(const struct row *const *rows, size_t n, const struct row *row, char *path)
 {
     struct row above = {.cgroup = path, .group = row->group, .pmu = row->pmu};
     char *slash;
 
     while ((slash = strrchr(path, '/')) && !str_equal(path, "/")) {
-        slash[slash == path] = '\0'; /* "/" is above "/a" */
+        slash[slash == path] = '\0'; /* the cgroup above "/a" is "/" */
         if (bsearch(&(const struct row *){&above}, rows, n, sizeof(*rows), compare_targets))
             return true;
     }
     return false;
 }
 
-/* Sets `inside` of each candidate whose cgroup is inside that of another candidate with the same group and PMU. */
+/*
+ * Sets `inside` of each candidate whose cgroup is inside the cgroup of another candidate with the same group and PMU.
+ */
 static int find_inside(struct candidate *candidates, size_t n)
 {
     _cleanup_(freep) const struct row **rows = calloc(n + 1, sizeof(*rows));
@@ -557,9 +584,11 @@ static int find_inside(struct candidate *candidates, size_t n)
     return 0;
 }
 
-/* The sum over cgroups for which there was no room. The rows differ only in their cgroup and CPU. */
+/*
+ * The sum over the rows of cgroups for which there was no room. The rows of a sum differ only in their cgroup and CPU.
+ */
 struct others {
-    const struct row *row; /* the first of these rows */
+    const struct row *row; /* the first row of the sum */
     struct growth growth;
     struct growth_event events[GROUP_MEMBERS_MAX];
 };
@@ -600,18 +629,18 @@ static int others_add(struct others **others, size_t *n, const struct candidate 
 }
 
 /*
- * Returns the size in bytes from which on no more cgroups are added to a frame, so that the ring holds the frames of
- * `keep`.
+ * Returns the size, in bytes, above which no more cgroups are added to a frame, so that the ring holds all frames of
+ * the time `keep`.
  */
 static size_t frame_room(const struct history *history)
 {
     size_t ring = history->ring_size - history->ring_size / DESCRIPTIONS_SHARE;
     size_t room = MIN(ring / frames_to_keep(history), history->ring_size / RECORD_SHARE / 2);
 
-    return room - room / 8; /* leaves room for the head, the last row and the sums of others */
+    return room - room / 8; /* an eighth is left for the head, the last row and the sums of other cgroups */
 }
 
-/* A frame while it is written, with the rows that are in it. */
+/* A frame that is being written, and the rows that are in it. */
 struct draft {
     struct buffer rows;
     uint32_t *numbers;
@@ -643,8 +672,8 @@ static int draft_put(struct history *history, struct draft *draft, const struct 
 }
 
 /*
- * Writes one row if there is room. If not, the row of a cgroup is added to the sum of the others, unless a cgroup above
- * includes its growth.
+ * Writes one row if there is room. If there is no room, the row of a cgroup is added to the sum of the other cgroups,
+ * unless the growth of a cgroup above already includes the row.
  */
 static int draft_add(struct history *history, struct draft *draft, const struct candidate *candidate)
 {
@@ -675,8 +704,8 @@ static int draft_make(struct history *history, struct candidate *candidates, siz
 }
 
 /*
- * Notes, for each row of the draft, the position of this frame: its description is needed while the frame is in the
- * ring.
+ * Stores the position of this frame in each row of the draft, because their descriptions are needed as long as the
+ * frame is in the ring.
  */
 static void settle(struct history *history, const struct draft *draft, uint64_t at)
 {
@@ -753,8 +782,8 @@ int history_record(struct history *history, const struct snapshot *snapshot)
 /* --- decoding --- */
 
 /*
- * Reads the description that follows the row's number. The strings are in its bytes; ret->events has room for
- * GROUP_MEMBERS_MAX.
+ * Reads the description that follows a row's number. The strings of *ret point into the record; ret->events has room
+ * for GROUP_MEMBERS_MAX events.
  */
 static bool read_row(struct reader *from, struct history_row *ret)
 {
@@ -783,7 +812,7 @@ static bool read_row(struct reader *from, struct history_row *ret)
     return !from->failed;
 }
 
-/* Reads the growth that follows the row's number. Returns false if the frame ends before it. */
+/* Reads the growth that follows a row's number. Returns false if the frame ends before the growth does. */
 static bool read_growth(struct reader *from, const struct history_row *row, struct growth *ret,
                         struct growth_event *events)
 {
@@ -848,7 +877,7 @@ struct described {
 struct dictionary {
     struct described *items;
     size_t n;
-    char *texts; /* the bytes of all descriptions, to which the rows' strings point */
+    char *texts; /* the bytes of all descriptions; the strings of the rows point into them */
 };
 
 static void dictionary_done(struct dictionary *dictionary)
@@ -859,7 +888,7 @@ static void dictionary_done(struct dictionary *dictionary)
     free(dictionary->texts);
 }
 
-/* Copies the description to `text`. */
+/* Copies a description to `text`. */
 static int dictionary_add(struct dictionary *dictionary, const struct history *history, const struct known_row *known,
                           uint8_t *text)
 {
@@ -896,7 +925,7 @@ static int dictionary_read(const struct history *history, struct dictionary *ret
     return r;
 }
 
-/* Returns the index of a row; dictionary->n if it has no description. */
+/* Returns the index of a row in the dictionary, or dictionary->n if the row has no description. */
 static size_t dictionary_find(const struct dictionary *dictionary, uint64_t number)
 {
     size_t i = array_search(dictionary->n, k, dictionary->items[k].number < number);
@@ -904,7 +933,10 @@ static size_t dictionary_find(const struct dictionary *dictionary, uint64_t numb
     return i < dictionary->n && dictionary->items[i].number == number ? i : dictionary->n;
 }
 
-/* Visits a row of a frame, by its index in the dictionary. A visitor may return -errno to end the visit. */
+/*
+ * A function that is called for each row of a frame, with the row's index in the dictionary. The function may return
+ * -errno to end the visit.
+ */
 typedef int (*row_visitor)(void *userdata, size_t row, const struct growth *growth, const struct growth_event *events);
 
 static int visit_rows(struct reader *reader, const struct frame *frame, const struct dictionary *dictionary,
@@ -932,7 +964,7 @@ struct adoption {
     uint64_t at; /* position of the frame */
 };
 
-/* No frame is known to need the row until the frames are read. */
+/* Adds a row from its description. Until the frames are read, it is unknown whether any frame needs the row. */
 static int adopt_row(struct history *history, uint64_t at, const struct record_head *head, const struct buffer *content)
 {
     struct reader reader = reader_of(content);
@@ -961,7 +993,7 @@ static int compare_numbers(const void *a, const void *b)
 
 static int sort_rows(struct history *history)
 {
-    if (history->rows) /* qsort() must not be called with NULL */
+    if (history->rows) /* qsort() does not accept NULL */
         qsort(history->rows, history->n_rows, sizeof(history->rows[0]), compare_numbers);
     for (size_t i = 1; i < history->n_rows; i++)
         if (history->rows[i].number == history->rows[i - 1].number)
@@ -988,7 +1020,10 @@ static int adopt_frame(struct adoption *adoption, uint64_t at, const struct buff
     return reader.failed ? -EBADMSG : visit_rows(&reader, &frame, &adoption->dictionary, adopt_reference, adoption);
 }
 
-/* Reads all records of one kind. A frame may come before the description of one of its rows. */
+/*
+ * Reads all records of one kind. Descriptions and frames are read separately, because a frame may precede the
+ * description of one of its rows.
+ */
 static int adopt_records(struct adoption *adoption, enum record_kind kind)
 {
     struct history *history = adoption->history;
@@ -1082,7 +1117,7 @@ struct history *history_free(struct history *history)
 
 #define TABLE_BYTES_MAX ((size_t)64 << 20)
 
-/* A frame of the range. */
+/* A frame in the time range that is read. */
 struct located {
     uint64_t at;
     size_t step;
@@ -1095,7 +1130,7 @@ struct reading {
     struct located *frames;
     size_t n_frames;
     struct dictionary dictionary;
-    uint32_t *lines; /* for each row of the dictionary: the index of its line plus 1; 0 if it has none */
+    uint32_t *lines; /* index of the line, plus 1, of each row of the dictionary; 0 for no line */
     struct history_table *table;
     size_t bytes; /* size of the table in bytes */
     size_t step;  /* step of the frame */
@@ -1113,7 +1148,7 @@ static bool is_in_range(const struct history_range *range, const struct frame *f
     return frame->realtime_ns > range->since_ns && frame->realtime_ns <= range->until_ns;
 }
 
-/* Returns the step of a frame that ends at this time, when all steps have the same length. */
+/* Returns the step of a frame that ends at `end_ns`, if all steps have the same length. */
 static size_t step_of(const struct history_range *range, uint64_t end_ns)
 {
     return (size_t)((end_ns - range->since_ns - 1) / range->step_ns);
@@ -1129,11 +1164,17 @@ static int add_step(struct history_table *table, const struct history_step *step
     return 0;
 }
 
-/* CLOCK_REALTIME and CLOCK_MONOTONIC drift apart by less than 1/GAP_SHARE, and are read less than GAP_NS apart. */
+/*
+ * CLOCK_REALTIME and CLOCK_MONOTONIC are assumed to drift apart by less than 1/GAP_SHARE, and to be read less than
+ * GAP_NS apart.
+ */
 #define GAP_SHARE 100
 #define GAP_NS (50 * NSEC_PER_MSEC)
 
-/* Returns whether time is missing between two frames: the clock was set, the machine slept, or nothing was recorded. */
+/*
+ * Returns whether there is a gap between two frames, because the clock was set, the machine slept, or nothing was
+ * recorded.
+ */
 static bool is_gap(const struct frame *frame, uint64_t last_end_ns)
 {
     uint64_t begin = frame->realtime_ns - MIN(frame->duration_ns, frame->realtime_ns);
@@ -1218,7 +1259,7 @@ static int add_growth(void *userdata, size_t row, const struct growth *growth, c
     return 0;
 }
 
-/* Finds the step of a frame, or makes it if each frame is its own step. */
+/* Finds the step of a frame, or adds a step if every frame is a step of its own. */
 static int find_step(struct reading *reading, const struct frame *frame, size_t *ret)
 {
     struct history_table *table = reading->table;
@@ -1267,7 +1308,7 @@ static int locate_frames(const struct history *history, struct reading *reading)
     return r;
 }
 
-/* If a frame turns out to be overwritten, the rest of it is left out. */
+/* If a frame was overwritten in the meantime, the rest of the frame is left out. */
 static int read_frames(const struct history *history, struct reading *reading)
 {
     _cleanup_(buffer_done) struct buffer content = {0};

@@ -3,19 +3,21 @@
  * The history of the last hour: the growth of every counter from one reading to the next, in memory of fixed size.
  *
  * A frame is the growth between two readings of the registry. Frames are kept in a ring of bytes, and the oldest ones
- * are dropped for new ones. A frame has growth, not rates, and growth can be added, so the rates, ratios and derived
- * metrics of any interval are exact. Unknown growth is left out of a frame and becomes a gap: of a starved group,
- * during a pause, on an offline CPU, or before the first reading.
+ * are dropped to make room for new frames. A frame contains growth rather than rates. Growth can be added up, so the
+ * rates, ratios and derived metrics of any interval are exact. Unknown growth is left out of a frame and becomes a gap.
+ * Growth is unknown if the group is starved, during a pause, on an offline CPU, and before the first reading.
  *
- * A frame may take up the size of the ring divided by the number of frames in `keep`, so that the ring holds `keep`.
- * Rows that are not of cgroups may use more. Then come the cgroups that ran longest in this interval. The growth of the
- * other cgroups is added up for each group and PMU, except for cgroups inside another one, whose growth includes
- * theirs. Such a sum is a row without a cgroup (`others`). Descriptions of rows may use a quarter of the ring, and
- * frames older than `keep` are dropped for them; a row whose description does not fit is left out.
+ * The size of a frame is limited to the size of the ring divided by the number of frames in the time `keep`, so that
+ * the ring can hold all of these frames. Rows other than those of cgroups come first and may exceed this limit. The
+ * next rows are those of the cgroups that ran longest in the interval. The growth of the remaining cgroups is added up
+ * for each group and PMU; a cgroup inside another one is left out, because the outer cgroup's growth includes it. The
+ * sum of the remaining cgroups is a row without a cgroup (`others`). Descriptions of rows may use a quarter of the
+ * ring. Frames older than `keep` are dropped to make room for descriptions, and a row whose description still does not
+ * fit is left out.
  *
- * The block of memory has no pointers, so it can be a file that outlives the process. Its content is not trusted: a
- * block of another version, or one that is not consistent, is emptied, and every later read is checked again. Somebody
- * who can write to the block can falsify numbers and names, but do no other harm.
+ * The block of memory has no pointers, so it can be a file that outlives the process. The content of the block is not
+ * trusted: a block of another version or with inconsistent content is emptied, and every later read is checked again.
+ * Somebody who can write to the block can falsify numbers and names, but do no other harm.
  */
 #ifndef COLLECTORS_HISTORY_H
 #define COLLECTORS_HISTORY_H
@@ -26,51 +28,62 @@ struct history;
 
 struct history_settings {
     uint64_t interval_ns; /* minimum interval between two frames */
-    uint64_t keep_ns;     /* how long frames at that interval should be kept */
+    uint64_t keep_ns;     /* how long frames should be kept if they are recorded at the minimum interval */
 };
 
-/* The smallest block. */
+/* The size of the smallest block, in bytes. */
 #define HISTORY_SIZE_MIN ((size_t)16384)
 
 /*
- * Uses `size` bytes at `block`, which must be aligned to 8 bytes and outlive the history. Continues the history that is
- * in it, unless it has another version or size. Returns -ENOMEM, or -EINVAL if the size is below HISTORY_SIZE_MIN.
+ * Uses `size` bytes at `block`, which must be aligned to 8 bytes and outlive the history. Continues the history in the
+ * block, unless the block has another version or size. Returns -ENOMEM, or -EINVAL if the size is below
+ * HISTORY_SIZE_MIN.
  */
 int history_new(void *block, size_t size, const struct history_settings *settings, struct history **ret);
 struct history *history_free(struct history *history);
 
-/* Returns whether the interval has passed since the last frame, by CLOCK_MONOTONIC; always true for the first one. */
+/*
+ * Returns whether the interval has passed since the last frame, by CLOCK_MONOTONIC. Always returns true before the
+ * first frame.
+ */
 bool history_is_due(const struct history *history, uint64_t monotonic_ns);
 /*
- * Adds a frame: the growth since the reading of the previous call. The first call only remembers the reading. A reading
- * that is not newer than the previous one is ignored. On failure there is a gap: returns -ENOMEM, -ENOSPC if the rows
- * that are not of cgroups have no room, or -EBADMSG if somebody else wrote to the block, which is then emptied.
+ * Adds a frame with the growth since the reading of the previous call. The first call only stores the reading. A
+ * reading that is not newer than the previous one is ignored. On failure the history has a gap. Returns -ENOMEM,
+ * -ENOSPC if there is no room for the rows other than those of cgroups, or -EBADMSG if somebody else wrote to the
+ * block, which is then emptied.
  */
 int history_record(struct history *history, const struct snapshot *snapshot);
 
 struct history_range {
     uint64_t since_ns, until_ns; /* CLOCK_REALTIME; selects the frames that end after `since` and not after `until` */
-    uint64_t step_ns;            /* 0: each frame is a step, and each gap, in the order of recording */
+    uint64_t step_ns; /* length of a step; 0 makes each frame and each gap a step, in the order of recording */
 };
 
-/* More steps than this are refused. */
+/* Maximum number of steps in a table. */
 #define HISTORY_STEPS_MAX 10000
 
 /*
- * Reads the rows that `passes` accepts (NULL: all) for a range of time. Returns -E2BIG for too many steps or for a
- * table of more than 64 MiB, or -ENOMEM. history_table_done() must be called in either case.
+ * Reads the rows that `passes` accepts (NULL: all) for a range of time. Returns -E2BIG if the range has too many steps
+ * or the table would exceed 64 MiB, or -ENOMEM. history_table_done() must be called in either case.
  */
 int history_read(const struct history *history, const struct history_range *range,
                  bool (*passes)(const void *userdata, const struct history_row *row), const void *userdata,
                  struct history_table *ret);
 
-/* Returns when the oldest frame begins and when the last one ends, by CLOCK_REALTIME; both are 0 without a frame. */
+/*
+ * Returns when the oldest frame begins and when the newest frame ends, by CLOCK_REALTIME. Both times are 0 if there is
+ * no frame.
+ */
 void history_span(const struct history *history, uint64_t *ret_begin_ns, uint64_t *ret_end_ns);
 
-/* The histories that are kept: a long one in coarse steps, and a short one of all readings that clients have caused. */
+/*
+ * The histories that are kept: a long history in coarse steps, and a short history of all readings that clients have
+ * caused.
+ */
 struct histories {
     struct history *coarse, *fine;
-    uint64_t interval_ns; /* interval of the coarse one */
+    uint64_t interval_ns; /* recording interval of the coarse history */
 };
 
 #endif

@@ -12,17 +12,17 @@
 struct past_row {
     uint64_t id;
     uint64_t enabled_ns, running_ns, busy_ns, lost_ns;
-    size_t first; /* index of its first counter */
+    size_t first; /* index of the row's first counter */
     size_t n;
     bool busy_known;
-    bool unknown, absent; /* unknown: the group was starved, or its collector had failed */
+    bool unknown, absent; /* `unknown` is set if the group was starved or its collector had failed */
 };
 
 struct baseline {
     uint64_t monotonic_ns, pauses, next_row_id;
-    struct past_row *rows; /* ascending by id, like the rows of a snapshot */
+    struct past_row *rows; /* in ascending order of ids, like the rows of a snapshot */
     size_t n_rows;
-    struct growth_event *counters; /* the values of the counters, and whether they are known */
+    struct growth_event *counters; /* the values of the counters, and whether each value is known */
 };
 
 struct baseline *baseline_free(struct baseline *baseline)
@@ -45,7 +45,9 @@ static size_t snapshot_count_counters(const struct snapshot *snapshot)
     return n;
 }
 
-/* Returns NULL for a row that is not of one CPU, or if the busy time of its CPU is unknown. */
+/*
+ * Returns the busy time of the row's CPU, or NULL if the busy time is unknown or the row is not that of a single CPU.
+ */
 static const struct busy_time *row_busy_time(const struct snapshot *snapshot, const struct row *row)
 {
     return row->cpu >= 0 ? busy_times_find(&snapshot->busy, (unsigned)row->cpu) : NULL;
@@ -125,7 +127,7 @@ double rates_seconds(const struct baseline *baseline, const struct snapshot *sna
     return (double)(snapshot->monotonic_ns - baseline->monotonic_ns) / (double)NSEC_PER_SEC;
 }
 
-/* Growth in the counter's encoding. It is not known if the counter decreased. */
+/* Returns the growth in the counter's encoding. The growth is unknown if the counter decreased. */
 static struct growth_event counter_growth(const struct counter *now, uint64_t then)
 {
     struct growth_event growth = {.value = now->value - then, .known = now->value >= then};
@@ -180,7 +182,10 @@ int baseline_growth(const struct baseline *baseline, const struct snapshot *snap
 
     if (!then || then->absent || then->n != row->n_counters || row->absent || row->state == ROW_UNAVAILABLE)
         return -ENODATA;
-    /* The totals of a starved group stand still and later catch up at once. Neither describes this interval. */
+    /*
+     * The totals of a starved group stand still and later catch up at once, so their growth does not describe this
+     * interval.
+     */
     bool failed = snapshot_row_failed(snapshot, row);
     *ret = (struct growth){
         .known = !then->unknown && !failed && row->state != ROW_STARVED && !was_paused(baseline, snapshot),
@@ -237,7 +242,7 @@ double rates_cpu_utilization(const struct rates *rates)
 
 /* --- totals --- */
 
-static const char no_pmu[] = ""; /* metric sets compare PMUs by address */
+static const char no_pmu[] = ""; /* shared by all metric sets, which compare PMUs by address */
 
 static void total_done(struct total *total)
 {
@@ -259,7 +264,7 @@ void totals_done(struct totals *totals)
     *totals = (struct totals){0};
 }
 
-/* Groups, PMUs, events and units are interned in the snapshot and compared by address. Cgroups are not. */
+/* Groups, PMUs, events and units are interned in the snapshot and compared by address. Cgroups are not interned. */
 static uint32_t hash_block(enum totals_order order, const struct row *row)
 {
     if (order == TOTALS_BY_CGROUP && row->cgroup)
@@ -295,7 +300,7 @@ static bool count_the_same(const struct row *a, const struct row *b)
     return same;
 }
 
-/* The rows belong to the same block. */
+/* Returns whether two rows of the same block are added up in one total. */
 static bool are_added_up(enum totals_order order, const struct row *a, const struct row *b)
 {
     if (order == TOTALS_BY_CPU && a->cpu != b->cpu)
@@ -306,8 +311,8 @@ static bool are_added_up(enum totals_order order, const struct row *a, const str
 }
 
 /*
- * Returns TOTAL_END if there is no total for the row. *ret_first is set to the first total of the row's block in either
- * case.
+ * Returns the index of the row's total, or TOTAL_END if the row has no total yet. In either case, sets *ret_first to
+ * the first total of the row's block.
  */
 static uint32_t totals_find(const struct totals *totals, uint32_t hash, const struct row *row, uint32_t *ret_first)
 {
@@ -325,7 +330,7 @@ static uint32_t totals_find(const struct totals *totals, uint32_t hash, const st
     return TOTAL_END;
 }
 
-/* Appends the new total to its block. */
+/* Appends a new total to its block. */
 static int totals_append(struct totals *totals, uint32_t hash, uint32_t first, const struct row *row)
 {
     uint32_t at = (uint32_t)totals->n;
@@ -343,7 +348,7 @@ static int totals_append(struct totals *totals, uint32_t hash, uint32_t first, c
     return 0;
 }
 
-/* Returns whether both derive the same metrics by the same formulas. */
+/* Returns whether two metric sets have the same metrics by the same formulas. */
 static bool derive_the_same(const struct metric_set *a, const struct metric_set *b)
 {
     bool same = a == b || (a && b && metric_set_count(a) == metric_set_count(b));
@@ -353,7 +358,10 @@ static bool derive_the_same(const struct metric_set *a, const struct metric_set 
     return same;
 }
 
-/* Finds the event or adds it. Looks at `guess` first, which is right unless rows have different events. */
+/*
+ * Finds or adds an event of a total. Looks at the index `guess` first, which is right unless rows have different
+ * events.
+ */
 static int total_find_event(struct total *total, const struct counter *counter, size_t guess, size_t *ret)
 {
     if (guess < total->n_events && is_same_event(total->events[guess].counter, counter)) {
@@ -385,7 +393,7 @@ static int total_add_events(struct total *total, const struct row *row, const st
             continue;
         struct total_event *event = &total->events[at];
         total->rates[at] = rates->events[i] + (event->known++ ? total->rates[at] : 0);
-        event->known_rows = hash_mix(event->known_rows, row->id + 1); /* an ID of 0 would not change it */
+        event->known_rows = hash_mix(event->known_rows, row->id + 1); /* + 1: mixing in 0 would have no effect */
     }
     return 0;
 }
@@ -431,7 +439,10 @@ int totals_add(struct totals *totals, const struct row *row, const struct rates 
     return total_add(&totals->items[found], row, rates);
 }
 
-/* A mixed total sums a cgroup's rows on several PMUs, so only the formulas that hold for any PMU apply to it. */
+/*
+ * Finds or makes the metric set of a mixed total. A mixed total sums a cgroup's rows on several PMUs, so only formulas
+ * that hold for any PMU apply to it.
+ */
 static int totals_derive(struct totals *totals, struct total *total)
 {
     _cleanup_(freep) const char **names = calloc(total->n_events + 1, sizeof(names[0]));
@@ -500,7 +511,7 @@ double total_metric(const struct total *total, size_t metric)
     for (size_t i = 0; i < total->n_events; i++) {
         if (!metric_set_uses_event(total->metric_set, metric, i))
             continue;
-        /* The busy time includes all rows. */
+        /* The busy time of a total includes all rows. */
         if (metric_set_uses_busy_time(total->metric_set, metric) && total->events[i].known != total->n_rows)
             return NAN;
         if (n++ && (total->uneven || total->events[i].known_rows != known_rows))

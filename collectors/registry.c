@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "metrics/own-metrics.h"
 
-/* In the order in which they are served; the index is the bit number. */
+/* The collectors, in the order in which they are served. A collector's index in this table is its bit number. */
 static const struct collector *const collectors[] = {
     &collector_cpu,
     &collector_pmu,
@@ -16,12 +16,12 @@ static const struct collector *const collectors[] = {
 #define N_COLLECTORS ARRAY_SIZE(collectors)
 
 struct slot {
-    void *state; /* NULL while it is disabled or could not be opened */
-    int fd;      /* set by the last open, or -1 */
+    void *state; /* NULL while the collector is disabled or could not be opened */
+    int fd;      /* descriptor that the last open returned, or -1 */
     bool successful;
     bool incomplete;               /* the last open failed in part; the collector continues with what is open */
     uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
-    enum reason_span span;         /* how long the failure that is worth the most retries may last */
+    enum reason_span span;         /* the span that, among all failures, is worth the most frequent retries */
     struct error error;
     struct series *success, *duration;   /* NULL while the collector is disabled */
     struct series *groups[N_ROW_STATES]; /* NULL while the collector is not open, and for a collector without groups */
@@ -36,11 +36,11 @@ struct registry {
     const uint64_t *findings;
     const struct machine *machine;
     const struct config *config;
-    struct cpuset went_offline; /* see struct collector_env */
+    struct cpuset went_offline; /* CPUs that went offline, as in struct collector_env */
     bool stale;
     struct snapshot snapshot;
     struct failures failures;
-    struct series **failed; /* parallel to failures.items */
+    struct series **failed; /* series of the failures in failures.items, at the same index */
     bool outdated;          /* a collector's error changed after `failures` was filled */
     const char *names[N_COLLECTORS + 1];
     struct slot slots[N_COLLECTORS];
@@ -207,7 +207,10 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
 
-/* Returns whether all of the collector's events failed to open. Their own failures then say why it cannot be read. */
+/*
+ * Returns whether all of the collector's events failed to open, so that these failures explain why the collector cannot
+ * be read.
+ */
 static bool registry_lacks_events(const struct registry *registry, size_t i)
 {
     const struct snapshot *snapshot = &registry->snapshot;
@@ -224,7 +227,7 @@ static bool registry_lacks_events(const struct registry *registry, size_t i)
     return n > 0;
 }
 
-/* Adds the failure of a collector that could not be opened or read, or only in part. */
+/* Adds the failure of a collector that could not be opened or read, or could only be opened in part. */
 static int registry_report_collector(struct registry *registry, size_t i)
 {
     const struct slot *slot = &registry->slots[i];
@@ -322,7 +325,10 @@ int registry_retry(struct registry *registry, struct error *error)
     return registry_open(registry, false, error);
 }
 
-/* *end_ns is when the previous collector was finished, and is set to when this one is. */
+/*
+ * *Reads a collector. *end_ns is the time when the previous collector was finished, and is set to the time when this
+ * collector is finished.
+ */
 static void registry_read_collector(struct registry *registry, size_t i, uint64_t now_ns, uint64_t *end_ns)
 {
     uint64_t start_ns = *end_ns;
@@ -332,14 +338,14 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 
     if (slot->state) {
         struct error error;
-        error.message[0] = '\0'; /* the other members are set together with the message */
+        error.message[0] = '\0'; /* the other members are only valid if `message` is not empty */
         snapshot_begin_removals(&registry->snapshot);
         bool successful = collectors[i]->collect(&env, slot->state, &collected, &error) == 0;
         snapshot_end_removals(&registry->snapshot);
         slot->successful = successful && !slot->incomplete;
         registry_set_failed(registry, i, !successful);
         registry->stale |= collected.stale;
-        /* If the last open failed in part, its error is kept. */
+        /* If the last open failed in part, the error from that open is kept. */
         if (!slot->incomplete && !str_equal(error.message, slot->error.message)) {
             slot->error = error;
             registry->outdated = true;
@@ -358,11 +364,11 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
 {
     uint64_t now_ns = sys_now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
     uint64_t realtime_ns = sys_now(registry->sys, CLOCK_REALTIME);
-    bool any = max_age_ns == 0; /* with a maximum age of 0, this is a new reading even if all collectors are disabled */
+    bool any = max_age_ns == 0; /* a maximum age of 0 makes this a new reading even if all collectors are disabled */
 
     /*
-     * In reverse order, so that cpu is read after cgroup: within one reading CPUs have at least what their cgroups
-     * have.
+     * Reads the collectors in reverse order, so that `cpu` is read after `cgroup`. Within one reading, the counts of
+     * CPUs are then never below the counts of the cgroups.
      */
     for (size_t i = N_COLLECTORS; i-- > 0;) {
         struct slot *slot = &registry->slots[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The registry runs the collectors: it opens, reads and times them, reports their success, and owns the snapshot. A
- * collector that fails does not affect the others.
+ * collector that fails does not affect the other collectors.
  *
  * All functions run on the main thread.
  */
@@ -12,50 +12,55 @@
 
 struct registry;
 
-/* Makes a registry with nothing open. `sys` and `reload` must outlive it. Returns -ENOMEM on failure. */
+/* Makes a registry with nothing open. `sys` and `reload` must outlive the registry. Returns -ENOMEM on failure. */
 int registry_new(struct sys *sys, const struct reload_outcome *reload, struct registry **ret);
 struct registry *registry_free(struct registry *registry);
-/* Sets the processes whose cost the collector `self` reports. They must outlive the registry. */
+/* Sets the processes whose cost the `self` collector reports. `children` must outlive the registry. */
 void registry_set_children(struct registry *registry, const struct children *children);
 /* Sets the number of findings of each rule (collectors/findings.h), which must outlive the registry. */
 void registry_set_findings(struct registry *registry, const uint64_t *findings);
-/* Sets what the collector `cgroup` uses besides `sys`. Both may be NULL, and must outlive the registry. */
+/*
+ * Sets the calls that the `cgroup` collector uses besides `sys`. Both arguments may be NULL, and must outlive the
+ * registry.
+ */
 void registry_set_cgroup_sources(struct registry *registry, const struct bpf_calls *bpf,
                                  const struct state_files *state_files);
 
 /*
  * Opens what `config` asks for on `machine`, and closes everything else. Unchanged groups continue to count.
- * `went_offline` may be NULL; it has the meaning of the member of struct collector_env. `machine` and `config` must
- * stay valid until the next call, even if this one fails. A collector that cannot be opened does not make it fail; its
- * success metric reports it. Fails only with -ENOMEM.
+ * `went_offline`, which may be NULL, has the same meaning as in struct collector_env. `machine` and `config` must stay
+ * valid until the next call, even if this call fails. registry_configure() only fails with -ENOMEM. A collector that
+ * cannot be opened is reported by its success metric.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
                        const struct cpuset *went_offline, struct error *error);
 
 /*
- * Returns the span of the failures that are worth the most frequent retries (see enum reason_span). REASON_LASTS means
- * that registry_retry() cannot help.
+ * Returns the span that, among all failures, is worth the most frequent retries (enum reason_span). If the span is
+ * REASON_LASTS, registry_retry() is useless.
  */
 enum reason_span registry_retry_span(const struct registry *registry);
-/* Tries again to open what failed, in those collectors whose failures may have passed. Fails only with -ENOMEM. */
+/*
+ * Retries what failed to open, in the collectors whose failures may have been temporary. Fails only with -ENOMEM.
+ */
 int registry_retry(struct registry *registry, struct error *error);
 
 /*
- * Returns whether a reading since the last registry_configure() found a group that must be opened again;
- * registry_configure() does so.
+ * Returns whether a reading since the last registry_configure() found a group that registry_configure() must open
+ * again.
  */
 bool registry_is_stale(const struct registry *registry);
 
 /*
- * Reads those collectors in `mask` (by bit number) whose last reading is older than both `max_age_ns` and their own
- * min_age_ns. Returns the snapshot, which the registry owns.
+ * Reads the collectors in `mask` (a bit for each collector's number) whose last reading is older than both `max_age_ns`
+ * and their own min_age_ns. Returns the snapshot, which the registry owns.
  */
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);
 
-/* Returns the snapshot as the last readings left it. Valid as long as the registry. */
+/* Returns the snapshot of the last readings, without a new reading. The snapshot is valid as long as the registry. */
 const struct snapshot *registry_snapshot(const struct registry *registry);
 
-/* Forces the next registry_read() to read all collectors, whatever the age of their last reading. */
+/* Makes the next registry_read() read all collectors, regardless of the age of their last readings. */
 void registry_expire(struct registry *registry);
 
 /*
@@ -67,28 +72,29 @@ int registry_pause(struct registry *registry, bool paused);
 bool registry_is_paused(const struct registry *registry);
 
 /*
- * Returns the state of `collector`, for the functions in that collector's header. NULL if it is disabled or could not
- * be opened.
+ * Returns the state of `collector`, for the functions in that collector's header. Returns NULL if the collector is
+ * disabled or could not be opened.
  */
 const void *registry_state(const struct registry *registry, const struct collector *collector);
 
-/* Returns whether the last open or read of `collector` failed, so that its numbers are out of date. */
+/* Returns whether the last attempt to open or read `collector` failed, so that its numbers are out of date. */
 bool registry_has_failed(const struct registry *registry, const struct collector *collector);
 
 /*
  * Returns the descriptor of the n-th collector, which becomes readable when registry_dispatch() has work to do. Returns
- * -1 if it has none, and -ENODEV past the last collector. registry_configure() and registry_retry() may change it.
+ * -1 if the collector has no descriptor, and -ENODEV past the last collector. registry_configure() and registry_retry()
+ * may change the descriptor.
  */
 int registry_fd(const struct registry *registry, size_t n);
 /*
- * Handles the events of the n-th collector's descriptor. On -ENOMEM some are not handled until registry_retry() is
- * called.
+ * Handles the events of the n-th collector's descriptor. On -ENOMEM some events are not handled until registry_retry()
+ * is called.
  */
 int registry_dispatch(struct registry *registry, size_t n);
 
 /*
- * Returns collectors that fail and events that could not be opened. Borrowed until the next configure, retry, dispatch
- * or read.
+ * Returns the failing collectors and the events that could not be opened. The list is borrowed until the next
+ * registry_configure(), registry_retry(), registry_dispatch() or registry_read().
  */
 const struct failures *registry_failures(const struct registry *registry);
 

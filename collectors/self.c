@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `self`: how much CPU, memory and descriptors the daemon takes.
+ * The `self` collector measures how much CPU time and memory and how many descriptors the daemon uses.
  *
- * Series perfcountd_process_*{process="NAME"} give the cost of each other process of the daemon. While that process is
- * not running, only its CPU time is served; it includes all instances that have ended, so it never decreases.
+ * The series perfcountd_process_*{process="NAME"} show the cost of each of the daemon's other processes. While one of
+ * the other processes is not running, only its CPU time is served. The CPU time includes all earlier instances of the
+ * process, so it never decreases.
  *
  * Series such as perfcountd_self_cycles_total count hardware events of the daemon's main thread. An event that cannot
  * be opened has no series, and a starved counter is left out of the scrape.
  *
- * It also serves facts about the whole machine: its name, and the limits of its CPUs' clock rates.
+ * The collector also serves properties of the whole machine: its name, and the limits of its CPUs' clock rates.
  */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -25,15 +26,15 @@
 #include "perf/reason.h"
 #include "perf/user-read.h"
 
-/* The series of one process, in the order of enum own_metric. */
+/* The number of series of one process. */
 #define SELF_CHILD_VALUES (OWN_CHILD_START_TIME - OWN_CHILD_CPU_SECONDS + 1)
 
-/* Has no series if all zero. */
+/* The series of one process, in the order of enum own_metric. A zeroed struct has no series. */
 struct self_child {
     struct series *series[SELF_CHILD_VALUES];
 };
 
-/* The unit of OWN_START_DECIMALS. */
+/* The unit of the start times, whose number of decimals is OWN_START_DECIMALS. */
 #define START_UNIT_NS (NSEC_PER_SEC / 100)
 
 /* --- other processes --- */
@@ -71,8 +72,8 @@ static void self_child_hide(struct self_child *child)
 }
 
 /*
- * The time of a process that hung and was abandoned by child_forget() is missing from `cpu_ns`. The total must not
- * decrease because of that.
+ * The CPU time of a process that hung and was abandoned by child_forget() is missing from `cpu_ns`. The total of the
+ * process must not decrease, although the time of the abandoned instance is missing.
  */
 static void self_child_add_cpu(struct self_child *child, uint64_t cpu_ns)
 {
@@ -104,7 +105,10 @@ static void self_child_collect(struct self_child *child, const struct child *fro
 
 /* --- hardware events --- */
 
-/* Has either `thread_counter`, or `error` with its `pmu` and `message`. The strings are interned in the snapshot. */
+/*
+ * A hardware event of the main thread. An open event has a `thread_counter`; an event that could not be opened has
+ * `error`, `pmu` and `message`. The strings are interned in the snapshot.
+ */
 struct cost_counter {
     struct thread_counter *thread_counter;
     struct scale *scale;
@@ -115,7 +119,7 @@ struct cost_counter {
 
 struct self_cost {
     struct cost_counter counters[N_THREAD_COUNTER_EVENTS];
-    struct series *user_reads, *kernel_counted; /* NULL while no counter is open */
+    struct series *user_reads, *kernel_counted; /* gauges, or NULL while no counter is open */
 };
 
 static const enum own_metric totals[N_THREAD_COUNTER_EVENTS] = {
@@ -173,7 +177,9 @@ static int cost_counter_open(const struct collector_env *env, struct cost_counte
     return counter->scale && counter->series ? 0 : -ENOMEM;
 }
 
-/* The gauges say how the events are counted. They exist only while a counter is open. */
+/*
+ * Adds or removes the gauges that describe how the events are counted. The gauges exist only while a counter is open.
+ */
 static int self_cost_update_gauges(const struct collector_env *env, struct self_cost *cost)
 {
     struct metrics *metrics = &env->snapshot->metrics;
@@ -197,8 +203,8 @@ static int self_cost_update_gauges(const struct collector_env *env, struct self_
 }
 
 /*
- * Takes over `previous`, which may be NULL, with its open counters, and opens the others. An event that cannot be
- * opened does not make it fail. Fails only with -ENOMEM.
+ * Takes over `previous`, which may be NULL, with its open counters, and opens the other counters. Only fails with
+ * -ENOMEM, and not because of an event that cannot be opened.
  */
 static int self_cost_open(const struct collector_env *env, struct self_cost *previous, struct self_cost **ret)
 {
@@ -219,8 +225,9 @@ static int self_cost_open(const struct collector_env *env, struct self_cost *pre
 }
 
 /*
- * Reads in user space and read(2) take the time from clocks that differ by a few nanoseconds. A reading that seems
- * older than the previous one is ignored; the next one includes what it counted.
+ * Reads a counter in user space or by read(2). Times read in user space and times from read(2) come from clocks that
+ * differ by a few nanoseconds. A reading that seems older than the previous reading is ignored; its counts are included
+ * in the next reading.
  */
 static void cost_counter_collect(struct cost_counter *counter, bool *user)
 {
@@ -251,7 +258,7 @@ static void self_cost_collect(struct self_cost *cost)
         series_set(cost->user_reads, user);
 }
 
-/* Disables or enables the open counters, as env->paused says. Returns the first error of ioctl(2). */
+/* Disables the open counters if env->paused is set, and enables them otherwise. Returns the first error of ioctl(2). */
 static int self_cost_pause(const struct collector_env *env, struct self_cost *cost)
 {
     int r = 0;
@@ -292,9 +299,9 @@ static int self_cost_report(const struct self_cost *cost, const struct collector
 /*
  * --- collector ---
  *
- * Serves the metrics that all Prometheus client libraries have (process_*), the build, the configuration and the two
- * parts above. It is read at every scrape: its files stay open, and /proc/self/fd is not listed if the kernel reports
- * its number of entries.
+ * Serves the metrics that all Prometheus client libraries have (process_*), the build, the configuration, the daemon's
+ * other processes and the hardware events. The collector is read at every scrape: its files stay open, and
+ * /proc/self/fd is not listed if the kernel reports the number of entries.
  */
 
 /* The series without a label, in the order of enum own_metric. */
@@ -304,10 +311,10 @@ struct self {
     const struct reload_outcome *reload;
     const struct children *children;
     int stat_fd, fd_directory;
-    uint64_t boot_ns; /* when the machine booted, since the epoch; 0: unknown */
+    uint64_t boot_ns; /* time when the machine booted, since the epoch; 0 if unknown */
     struct series *series[N_VALUES];
     struct series *build, *board;
-    const uint64_t *n_findings; /* NULL if nobody looks for findings */
+    const uint64_t *n_findings; /* NULL if the daemon does not look for findings */
     struct series *findings[N_FINDING_RULES];
     struct series **slots; /* perfcountd_pmu_slots, one for each core PMU */
     size_t n_slots;
@@ -379,8 +386,9 @@ static bool self_cost_counts(const struct self_cost *cost)
 }
 
 /*
- * Returns "armv8_cortex_a55,armv8_cortex_a76", "" without a PMU; NULL on ENOMEM. The caller frees it. Where sysfs hides
- * the PMUs, as in some containers, hardware events still open and have the name of the absent PMU.
+ * Returns the names of the core PMUs, such as "armv8_cortex_a55,armv8_cortex_a76"; "" if there is no PMU, or NULL on
+ * ENOMEM. The caller frees the string. Where sysfs hides the PMUs, as in some containers, hardware events can still be
+ * opened, and are labelled with the name of the absent PMU.
  */
 static char *core_pmus(const struct machine *machine, const struct self_cost *cost)
 {
@@ -392,7 +400,7 @@ static char *core_pmus(const struct machine *machine, const struct self_cost *co
     return buffer_string(&names);
 }
 
-/* Adds no series if a file cannot be read at the moment. Returns -ENOMEM on failure. */
+/* Adds the series with the name of the machine, unless a file currently cannot be read. Returns -ENOMEM on failure. */
 static int self_add_board(const struct collector_env *env, struct self *self)
 {
     _cleanup_(freep) char *pmus = core_pmus(env->machine, self->cost);
@@ -410,7 +418,7 @@ static int self_add_board(const struct collector_env *env, struct self *self)
     return 0;
 }
 
-/* Recording rules divide events that count slots by this series. */
+/* Recording rules divide events that count slots by the series perfcountd_pmu_slots. */
 static int self_add_slots(const struct collector_env *env, struct self *self)
 {
     const struct machine *machine = env->machine;
@@ -430,7 +438,7 @@ static int self_add_slots(const struct collector_env *env, struct self *self)
     return 0;
 }
 
-/* The series are hidden until somebody looks for findings. */
+/* The series of findings are hidden until the daemon has looked for findings. */
 static int self_add_findings(const struct collector_env *env, struct self *self)
 {
     for (enum finding_rule i = 0; i < N_FINDING_RULES; i++) {
@@ -493,7 +501,8 @@ static void self_collect_stat(struct self *self)
 }
 
 /*
- * RLIM_INFINITY is served as 2^64 - 1, as by Prometheus's Go client, whose procfs package parses "unlimited" that way.
+ * RLIM_INFINITY is served as 2^64 - 1, as in Prometheus's Go client, whose procfs package parses "unlimited" to that
+ * number.
  */
 static void self_collect_limits(struct self *self)
 {
@@ -514,7 +523,7 @@ static int self_collect(const struct collector_env *env, void *state, struct col
     if (!self->board && self_add_board(env, self) < 0)
         return error_oom(error);
     cpu_limits_collect(env, &self->limits);
-    if (!self->boot_ns) /* memory or descriptors had run out when it was opened */
+    if (!self->boot_ns) /* retries if memory or descriptors ran out when the collector was opened */
         process_stat_read_boot(&self->boot_ns);
     self_set(self, OWN_CPU_SECONDS, sys_now(env->sys, CLOCK_PROCESS_CPUTIME_ID));
     if (fd_count_open(self->fd_directory, &open_fds) == 0)

@@ -69,13 +69,15 @@ static int counter_init(struct counter *counter, struct snapshot *snapshot, cons
 
 static enum derived_target row_derived_target(const struct row *row)
 {
-    /* Like a cgroup, a command (collectors/task-counts.h) is a set of tasks. */
+    /* A command (collectors/task-counts.h) is a set of tasks, like a cgroup. */
     if (row->cgroup || str_equal(row->collector_name, TASK_COLLECTOR))
         return DERIVED_CGROUP;
     return str_equal(row->collector_name, "pmu") ? DERIVED_PMU : DERIVED_CPU;
 }
 
-/* Returns the metric set for these events, which rows of the same group and PMU share. NULL if memory runs out. */
+/*
+ * Returns the metric set for these events, which all rows of the same group and PMU share, or NULL if memory runs out.
+ */
 static const struct metric_set *snapshot_find_metric_set(struct snapshot *snapshot,
                                                          const struct metric_set_events *events)
 {
@@ -104,7 +106,7 @@ static int row_derive(struct row *row, struct snapshot *snapshot, unsigned slots
     return row->metric_set ? 0 : -ENOMEM;
 }
 
-/* The row, its counters and its path share one allocation, because they are read together. */
+/* A row, its counters and its path share one allocation, because they are read together. */
 static struct row *row_new(struct snapshot *snapshot, const struct row_target *target,
                            const struct row_counter *counters, size_t n)
 {

@@ -16,7 +16,7 @@ void targets_done(struct targets *targets)
     *targets = (struct targets){0};
 }
 
-/* Moves `cpus` into the list. */
+/* Appends a target on `cpus`, and moves `cpus` into it. */
 static int targets_add(struct targets *targets, const struct target *like, struct cpuset *cpus)
 {
     int r = array_grow(&targets->items, targets->n);
@@ -76,7 +76,10 @@ static const struct pmu *named_pmu(const struct machine *machine, const struct e
     return NULL;
 }
 
-/* An event that this machine does not have is an error on each CPU. An event of another CPU's PMU is not. */
+/*
+ * Finds the PMU that counts the event on the CPU. An event that this machine lacks is an error on each CPU, but an
+ * event of another CPU's PMU is not an error.
+ */
 static int find_on_cpu(const struct collector_env *env, const struct event *event, int cpu, const struct pmu **ret,
                        struct error *error)
 {
@@ -106,8 +109,8 @@ static int find_on_pmu(const struct collector_env *env, const struct event *even
 /* --- events on a CPU --- */
 
 /*
- * Returns whether the event is meant for this CPU or PMU, which only a preset restricts. On a CPU it must be in the
- * variant for the CPU's core PMU, and if it is an event by name, the PMU must list it in sysfs.
+ * Returns whether the event is meant for this CPU or PMU; only presets restrict this. On a CPU, a preset's event must
+ * be in the variant for the CPU's core PMU, and an event by name must be listed by the PMU in sysfs.
  */
 static bool is_meant(const struct target_events *events, const struct collector_env *env,
                      const struct config_event *event, int cpu)
@@ -122,7 +125,10 @@ static bool is_meant(const struct target_events *events, const struct collector_
     return (event->variants >> preset_choose(preset, core) & 1) && preset_event_is_listed(&event->event, core);
 }
 
-/* `pmu` counts the event, or is NULL. A missing PMU does not appear later, but a file may become readable. */
+/*
+ * Records that the i-th event is refused. `pmu` is the PMU that counts the event, or NULL. A missing PMU is not
+ * expected to appear later, but a file may become readable.
+ */
 static int refuse(struct target_events *events, const struct collector_env *env, size_t i, const struct pmu *pmu,
                   int error, const char *message)
 {
@@ -156,7 +162,7 @@ static int find_event(struct target_events *events, const struct collector_env *
                     : find_on_cpu(env, event, cpu, &pmu, &error);
     if (r == 0 && !pmu)
         return 0;
-    /* Reuses the attr, so that the files of a tracepoint are read once and not for every CPU. */
+    /* Reuses the attr of another CPU, so that the files of a tracepoint are only read once. */
     if (r == 0 && events->attrs[i].pmu != pmu)
         r = attr_build(env->sys, env->machine, event, pmu, &events->attrs[i], &error);
     if (r == -ENOMEM)
@@ -191,8 +197,8 @@ int target_events_find(struct target_events *events, const struct collector_env 
 /* --- events that the kernel refuses --- */
 
 /*
- * Returns whether the event is silently left out. A preset lists events that PMUs of its kind may have, so this PMU may
- * lack one. The kernel refuses cache events that are marked -1 in its tables with EINVAL.
+ * Returns whether the event is silently left out. A preset lists the events that PMUs of its kind may have, so a PMU
+ * may lack some of these events. Cache events that are marked -1 in the kernel's tables are refused with EINVAL.
  */
 static bool is_left_out(const struct config_group *group, const struct attr *attr, int error)
 {
@@ -242,7 +248,7 @@ bool target_events_explain(const struct target_events *events, const struct mach
 
 /* --- events that no target counts --- */
 
-/* Returns whether the target counts the event now, or reports why it cannot. */
+/* Returns whether the target counts the event now, or reports itself why it cannot count the event. */
 static bool target_has(const struct target *target, const struct collector_env *env, const struct event *event)
 {
     const struct pmu *pmu = NULL;
@@ -271,7 +277,8 @@ int targets_explain_nowhere(const struct targets *targets, const struct collecto
     target_events_init(ret, group, NULL);
     for (size_t i = 0; i < group->n_events; i++) {
         /*
-         * The last variant of a preset decides what is reported, because it is for any PMU, even if no CPU is online.
+         * For a preset, the last variant decides what is reported, because the last variant is meant for any PMU, even
+         * if no CPU is online.
          */
         if (group->preset && !(group->events[i].variants >> (group->preset->n_variants - 1) & 1))
             continue;

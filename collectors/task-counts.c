@@ -9,20 +9,23 @@
 #include "perf/generic-events.h"
 #include "perf/perf-event.h"
 
-/* A perf group. If an event is bound to a CPU, there is one group with the same events for each CPU of the PMU. */
+/*
+ * A perf group of the task. If its events are bound to CPUs, there is one perf group with the same events for each CPU
+ * of the PMU.
+ */
 struct part {
     struct group *group;
     uint64_t events;
-    size_t row; /* index of its row */
+    size_t row; /* index of the part's row */
     unsigned ordinal;
 };
 
 struct task_row {
     struct row *row;
-    const struct pmu *pmu; /* core PMU; NULL for the events that every CPU counts */
+    const struct pmu *pmu; /* core PMU, or NULL for events that every CPU counts */
     uint64_t events;
     unsigned ordinal;
-    uint64_t running_ns; /* at the last reading */
+    uint64_t running_ns; /* running time at the last reading */
     bool always_runs;
 };
 
@@ -31,7 +34,7 @@ struct task_counts {
     pid_t pid;
     bool user_only;
     size_t n_kinds;           /* number of kinds of core */
-    struct cpuset first_cpus; /* one online CPU of each kind of core, and of each other PMU with CPUs of its own */
+    struct cpuset first_cpus; /* one online CPU of each kind of core, and of each further PMU with CPUs of its own */
     struct part *parts;
     size_t n_parts;
     struct task_row *rows;
@@ -59,7 +62,7 @@ static bool may_count_user_only(struct sys *sys, pid_t pid)
     return user >= 0;
 }
 
-/* Returns whether the event only happens in the kernel, so that it counts nothing with exclude_kernel. */
+/* Returns whether the event only happens in the kernel, and so counts nothing with exclude_kernel. */
 static bool is_of_kernel(const struct attr *attr)
 {
     static const uint64_t switches[] = {PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS,
@@ -76,7 +79,7 @@ static bool is_clock(const struct event *event)
     return event->generic && event->generic->clock;
 }
 
-/* Returns whether ":u" is added to the event. An event that has modifiers is left unchanged. */
+/* Returns whether the modifier ":u" is added to the event. An event that already has modifiers is left unchanged. */
 static bool is_narrowed(const struct task_counts *counts, const struct event *event)
 {
     return counts->user_only && !is_clock(event) &&
@@ -127,7 +130,7 @@ static int add_refused(struct task_counts *counts, const struct target_events *e
     return add_failure(counts, events->group, &refusal);
 }
 
-/* Explains why no CPU counts the event for a task. */
+/* Reports why no CPU counts the event for a task. */
 static int explain_nowhere(const struct collector_env *env, const struct config_group *group,
                            const struct config_event *event, struct error *error)
 {
@@ -154,7 +157,7 @@ static int add_nowhere(struct task_counts *counts, const struct config_group *gr
 
 /* --- rows --- */
 
-/* Appends the row for the parts that have this PMU and ordinal. */
+/* Appends a row for the parts that have this PMU and ordinal. */
 static int add_row(struct task_counts *counts, const struct target_events *events, const struct pmu *pmu,
                    unsigned ordinal, uint64_t mask)
 {
@@ -188,7 +191,7 @@ static int add_row(struct task_counts *counts, const struct target_events *event
     return 0;
 }
 
-/* Makes the rows of the parts from `first` on, which all belong to one group and PMU. */
+/* Makes the rows for the parts from index `first` on, which all belong to one group and PMU. */
 static int add_rows(struct task_counts *counts, const struct target_events *events, const struct pmu *pmu, size_t first)
 {
     size_t first_row = counts->n_rows;
@@ -213,7 +216,7 @@ static int add_rows(struct task_counts *counts, const struct target_events *even
 
 /* --- opening --- */
 
-/* Opens the events of `mask` on one CPU, or on all (-1), and adds a part for each group that was opened. */
+/* Opens the events in `mask` on one CPU, or on all CPUs (-1), and adds a part for each perf group that was opened. */
 static int open_on(struct task_counts *counts, const struct target_events *events, uint64_t mask, int cpu)
 {
     const struct group_target target = {.pid = counts->pid, .cpu = cpu, .paused = true, .inherit = true};
@@ -234,7 +237,7 @@ static int open_on(struct task_counts *counts, const struct target_events *event
     return r;
 }
 
-/* Returns whether the kernel would choose another core PMU for the event, unless it is told a CPU. */
+/* Returns whether the kernel would choose another core PMU for the event if no CPU is given. */
 static bool needs_cpu(const struct task_counts *counts, const struct attr *attr)
 {
     const struct perf_event_attr *kernel = &attr->kernel;
@@ -244,7 +247,7 @@ static bool needs_cpu(const struct task_counts *counts, const struct attr *attr)
     return kernel->type == PERF_TYPE_RAW || kernel->config >> PERF_PMU_TYPE_SHIFT != attr->pmu->type;
 }
 
-/* Opens the events of `mask`, which `pmu` counts; if `pmu` is NULL, every CPU counts them. */
+/* Opens the events in `mask`, which are counted by `pmu`. If `pmu` is NULL, the events are counted on every CPU. */
 static int open_on_pmu(struct task_counts *counts, const struct target_events *events, uint64_t mask,
                        const struct pmu *pmu)
 {
@@ -302,8 +305,8 @@ static uint64_t events_of(const struct target_events *events, uint64_t mask, con
 static int open_group(struct task_counts *counts, const struct config_group *group, struct target_events *events)
 {
     const struct machine *machine = counts->env.machine;
-    _cleanup_(freep) bool *done = calloc(machine->n_pmus + 1, sizeof(*done)); /* for each PMU: whether it is done */
-    uint64_t any = 0; /* events that every CPU counts, and events that are open */
+    _cleanup_(freep) bool *done = calloc(machine->n_pmus + 1, sizeof(*done)); /* whether each PMU has been handled */
+    uint64_t any = 0; /* masks of events that every CPU counts, and of events that are open */
     int r = done ? 0 : -ENOMEM;
 
     target_events_init(events, group, NULL);
@@ -330,7 +333,7 @@ static int open_group(struct task_counts *counts, const struct config_group *gro
     return r < 0 ? r : add_nowhere(counts, group, events);
 }
 
-/* Sets first_cpus and n_kinds. */
+/* Finds the kinds of core, and sets first_cpus and n_kinds. */
 static int find_kinds(struct task_counts *counts)
 {
     const struct machine *machine = counts->env.machine;
@@ -349,7 +352,7 @@ static int find_kinds(struct task_counts *counts)
     return r;
 }
 
-/* Called before the first reading, so that growth is known from 0 on. */
+/* Sets the totals of a row to 0 before the first reading, so that the growth up to the first reading is known. */
 static void show_zero(const struct task_row *task_row)
 {
     struct row_sum sum;
@@ -412,7 +415,7 @@ struct task_counts *task_counts_free(struct task_counts *counts)
 /* The unscaled sum of a row's parts. */
 struct raw_row {
     uint64_t enabled, running;
-    uint64_t values[GROUP_MEMBERS_MAX]; /* one for each counter of the row */
+    uint64_t values[GROUP_MEMBERS_MAX]; /* one unscaled value for each counter of the row */
     int error;
 };
 
@@ -425,14 +428,14 @@ static void raw_add(struct raw_row *raw, const struct task_row *row, const struc
     raw->error = r < 0 ? r : raw->error;
     if (r < 0)
         return;
-    /* See open_group_read() for the running time of events that need no hardware counter. */
+    /* For the running time of events that need no hardware counter, see open_group_read(). */
     raw->enabled = MAX(raw->enabled, reading.enabled);
     raw->running += row->always_runs ? reading.enabled : reading.running;
     EVENTS_FOREACH (event, part->events)
         raw->values[event_count(row->events & (event_bit(event) - 1))] += reading.values[k++];
 }
 
-/* How long the task ran, how much of that was counted, and on how many kinds of core its events counted. */
+/* How long the task ran, for how long its events were counted, and on how many kinds of core they were counted. */
 struct task_times {
     uint64_t enabled, running;
     size_t n_kinds;
@@ -469,8 +472,8 @@ static void add_up_kinds(const struct task_counts *counts, struct task_times *ti
 }
 
 /*
- * Returns the estimated time that the task was on the CPUs of a PMU. If nothing is counted on another kind of core,
- * this is the longest running time of its groups, a lower bound.
+ * Returns the estimated time that the task ran on the CPUs of a PMU. If nothing is counted on other kinds of core, the
+ * estimate is the longest running time of the PMU's groups, which is a lower bound.
  */
 static uint64_t time_on(const struct task_counts *counts, const struct pmu *pmu, const struct task_times *times)
 {

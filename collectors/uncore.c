@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `pmu`: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL). A
- * PMU is read on the CPUs of its cpumask. A PMU without a cpumask is read once, on the lowest CPU that is online.
+ * The `pmu` collector: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL). A
+ * PMU is read on the CPUs in its cpumask. A PMU without a cpumask is read once, on the lowest online CPU.
  */
 #include "base/cleanup.h"
 #include "collectors/group-counts.h"
@@ -11,7 +11,7 @@ static int pmu_add_target(struct targets *targets, const struct pmu *pmu, int cp
     return targets_add_cpu(targets, &(struct target){.pmu = pmu, .pid = -1, .moved = moved}, cpu);
 }
 
-/* Finds the CPUs on which the PMU is read now. There are none if all CPUs of its cpumask are offline. */
+/* Finds the CPUs on which the PMU is read now. The result is empty if all CPUs in the PMU's cpumask are offline. */
 static int pmu_find_cpus(const struct machine *machine, const struct pmu *pmu, struct cpuset *ret)
 {
     int r = cpuset_copy(&pmu->cpus, ret);
@@ -27,9 +27,10 @@ static int pmu_find_cpus(const struct machine *machine, const struct pmu *pmu, s
 }
 
 /*
- * Adds a target for each CPU on which the PMU is read now, or one without a CPU, so that it is reported. With `again`,
- * adds the other CPUs as well: the kernel moves the cpumask when a CPU goes offline, and may move it back. The totals
- * of the first CPU then continue. The same holds for the lowest CPU that is online.
+ * Adds a target for each CPU on which the PMU is read now, or, if it is read on no CPU, a target without a CPU, so that
+ * the PMU is reported. With `again`, adds the remaining CPUs as well. When a CPU goes offline, the kernel moves the
+ * cpumask to another CPU, and may move the mask back later; the totals of the first CPU then continue. A PMU without a
+ * cpumask is treated likewise, because the lowest online CPU may change.
  */
 static int pmu_add_targets(const struct machine *machine, const struct pmu *pmu, bool again, struct targets *targets)
 {
@@ -63,7 +64,7 @@ static int pmu_list_targets(const struct machine *machine, bool again, struct ta
 static int pmu_explain_nowhere(const struct collector_env *env, const struct config_group *group,
                                const struct config_event *event, struct error *error)
 {
-    if (group->preset) /* its events are for PMUs that this machine may lack */
+    if (group->preset) /* the events of a preset are for PMUs that this machine may lack */
         return 0;
     int r = attr_check(env->sys, env->machine, &event->event, error);
     return r < 0 ? r : error_set(error, -EINVAL, "this event is counted on each CPU: it belongs to collectors.cpu");

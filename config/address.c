@@ -36,7 +36,7 @@ static int address_parse_port(const char *text, const char *digits, in_port_t *r
 {
     uint64_t port;
 
-    /* Checked here because number_parse_u64() would also accept 0x50. */
+    /* The digits of the port are checked here, because number_parse_u64() would also accept 0x50. */
     if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0')
         return error_set(error, -EINVAL, "\"%s\": \"%s\" is not a port, a number from 0 to 65535", text, digits);
     if (number_parse_u64(digits, &port) < 0 || port > UINT16_MAX)
@@ -45,7 +45,7 @@ static int address_parse_port(const char *text, const char *digits, in_port_t *r
     return 0;
 }
 
-/* Refuses a text without a colon, which is usually a port alone. */
+/* Refuses an address without a colon, because it is usually a bare port. */
 static int address_refuse_portless(const char *text, struct error *error)
 {
     in_port_t port;
@@ -170,19 +170,19 @@ static char *address_format_unix(const struct sockaddr_un *name, socklen_t size)
 {
     size_t length = size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
 
-    if (length && name->sun_path[0] == '\0') /* abstract socket: the name has a length and no final NUL */
+    if (length && name->sun_path[0] == '\0') /* an abstract socket's name starts with a NUL and is not NUL-terminated */
         return text_printf(UNIX_PREFIX "@%.*s", (int)length - 1, name->sun_path + 1);
     return text_printf(UNIX_PREFIX "%.*s", (int)length, name->sun_path);
 }
 
-/* The wildcard address becomes "localhost", because clients cannot connect to a wildcard address. */
+/* In URLs, "localhost" replaces the wildcard address, to which clients cannot connect. */
 static char *address_format_ipv6(const struct sockaddr_in6 *name)
 {
     char host[INET6_ADDRSTRLEN], zone[IF_NAMESIZE + 3] = "", interface[IF_NAMESIZE];
 
     if (IN6_IS_ADDR_UNSPECIFIED(&name->sin6_addr))
         return text_printf("http://localhost:%u/", ntohs(name->sin6_port));
-    if (name->sin6_scope_id) { /* RFC 6874: the "%" is escaped in a URL */
+    if (name->sin6_scope_id) { /* in a URL, the "%" before a zone is escaped (RFC 6874) */
         if (!if_indextoname(name->sin6_scope_id, interface))
             snprintf(interface, sizeof(interface), "%u", name->sin6_scope_id);
         snprintf(zone, sizeof(zone), "%%25%s", interface);

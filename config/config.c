@@ -63,7 +63,7 @@ int config_override(struct config *config, const char *path, const char *value, 
 
     if (!option || !option->type->parse)
         return error_set(error, -EINVAL, "the configuration has no key \"%s\" for a flag", path);
-    /* In the file, the YAML reader checks this. */
+    /* For values from the file, the YAML reader checks this. */
     if (utf8_printable_prefix(value, strlen(value)) != strlen(value))
         return error_set(error, -EINVAL, "the value has a control character or is not UTF-8");
     return option->type->parse(option, value, config, error);
@@ -71,12 +71,15 @@ int config_override(struct config *config, const char *path, const char *value, 
 
 /* --- Events of a flag --- */
 
-/* The groups of the collectors `cpu` or `cgroup`, and of `pmu`, as in the file. */
+/*
+ * The event groups that a flag lists, as JSON with the structure of the configuration file: one array for the collector
+ * `cpu` or `cgroup`, and one for `pmu`.
+ */
 struct flag_groups {
     const struct machine *machine;
     enum config_scope scope;
     json_t *of_cpu, *of_pmu;
-    size_t n_unnamed[2]; /* of each */
+    size_t n_unnamed[2]; /* number of unnamed groups in each array */
 };
 
 static bool is_of_pmu(const struct flag_groups *groups, const struct event *event)
@@ -88,7 +91,7 @@ static bool is_of_pmu(const struct flag_groups *groups, const struct event *even
     return false;
 }
 
-/* Takes over the reference of `group`. Groups without a name are named "events", "events_2", ... */
+/* Takes ownership of the reference to `group`. Unnamed groups get the names "events", "events_2", ... */
 static int add_flag_group(struct flag_groups *groups, bool of_pmu, const char *name, json_t *group)
 {
     char numbered[32];
@@ -106,7 +109,10 @@ static int add_flag_group(struct flag_groups *groups, bool of_pmu, const char *n
     return 0;
 }
 
-/* Events outside of braces: a preset is a group, and the other events form one group for each collector. */
+/*
+ * Adds the events that a flag lists outside of braces: each preset becomes a group of its own, and the other events
+ * form one group for each collector.
+ */
 static int add_flag_events(struct flag_groups *groups, const struct event_list *list)
 {
     json_t *rest[] = {json_array(), json_array()};
@@ -137,7 +143,7 @@ static int add_flag_list(struct flag_groups *groups, const struct event_list *li
                           json_pack("{s:s}", "events", list->text));
 }
 
-/* Returns the configuration of the groups, as a text that config_parse() takes. NULL when out of memory. */
+/* Returns a configuration with these groups, as text for config_parse(). Returns NULL when out of memory. */
 static char *write_flag_groups(const struct flag_groups *groups)
 {
     json_t *root =
@@ -196,7 +202,7 @@ void config_clear_list(struct config *config, const char *path)
 }
 
 /*
- * Returns -EINVAL if the key `path` cannot have this event on any machine. An event that is only missing on this
+ * Returns -EINVAL if the event is not valid for the key `path` on any machine. An event that is only missing on this
  * machine is not an error.
  */
 static int config_check_event(const char *path, const struct event *event, struct sys *sys,
@@ -211,15 +217,18 @@ static int config_check_event(const char *path, const struct event *event, struc
     return 0;
 }
 
-/* The state of a check of all events. Without a list of errors, the first error ends the check. */
+/* The state of a check of all configured events. */
 struct config_check {
     struct sys *sys;
     const struct machine *machine;
     struct error *error;
-    struct error_list *errors; /* NULL: the first error ends the check */
+    struct error_list *errors; /* list of all errors, or NULL if the first error ends the check */
 };
 
-/* Adds the error to the list, if there is one and it has room. Returns 0 to continue, or -EINVAL to end the check. */
+/*
+ * Adds check->error to the list of errors, unless the list is NULL or full. Returns 0 to continue, or -EINVAL to end
+ * the check.
+ */
 static int config_check_keep(const struct config_check *check)
 {
     return check->errors && error_list_add(check->errors, check->error) == 0 ? 0 : -EINVAL;
@@ -244,7 +253,7 @@ static int config_check_groups(const struct config_check *check, const char *pat
     return r;
 }
 
-/* Checks sampler.event. Its position in the file is not stored, so the message names the key. */
+/* Checks sampler.event, and names this key in the error message, because its position in the file is not stored. */
 static int config_check_sampled(const char *text, struct sys *sys, const struct machine *machine, struct error *error)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -333,7 +342,7 @@ static int groups_each_event(const struct config_groups *groups, visit_event vis
     return r;
 }
 
-/* Visits the events of a text. Loading has checked that the text can be parsed. */
+/* Calls visit() for each event in the text, which was found to be valid when the configuration was loaded. */
 static int sampled_each_event(const char *text, visit_event visit, void *userdata)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -374,7 +383,7 @@ const char *config_format_error(const char *file, const struct error *error, cha
     return text;
 }
 
-/* Returns the object at the key before the first dot of `path`, which is created if necessary. Borrowed. */
+/* Returns the JSON object at the key before the first dot of `path`, and creates the object if necessary. Borrowed. */
 static json_t *json_inner_map(json_t *map, const char *path)
 {
     _cleanup_(freep) char *key = strndup(path, strcspn(path, "."));
@@ -385,7 +394,7 @@ static json_t *json_inner_map(json_t *map, const char *path)
     return inner;
 }
 
-/* Puts the value at a path with dots, and takes over its reference. */
+/* Stores the value at a dotted path, and takes ownership of the reference to the value. */
 static int json_put(json_t *map, const char *path, json_t *value)
 {
     const char *dot;
@@ -424,8 +433,8 @@ static const yaml_node_t *node_of_key(const yaml_node_t *const *nodes, const cha
 }
 
 /*
- * A rate in the terms of the event, as in "cycles/period=100000/", replaces the defaults of sampler.period and
- * sampler.frequency. A different rate in the file is an error.
+ * A sampling rate among the terms of the event, as in "cycles/period=100000/", replaces the defaults of sampler.period
+ * and sampler.frequency. If the file sets a different rate with one of these keys, that is an error.
  */
 static int sampler_take_rate_of_event(const struct document *document, const yaml_node_t *frequency,
                                       const yaml_node_t *period, struct config_sampler *sampler, struct error *error)
@@ -446,7 +455,7 @@ static int sampler_take_rate_of_event(const struct document *document, const yam
     return 0;
 }
 
-/* The kernel samples either by a frequency or by a period. A period replaces the default of the frequency. */
+/* The kernel samples at either a frequency or a period, so a configured period replaces the default frequency. */
 static int sampler_check_frequency(const struct document *document, const yaml_node_t **nodes, struct config *config,
                                    struct error *error)
 {
@@ -499,8 +508,8 @@ static int config_read_document(const struct document *document, struct config *
     if (r == 0 && !document->errors)
         r = config_set_defaults(config, nodes, error);
     /*
-     * If errors are collected, bad values were replaced by their defaults, which may contradict other values. In that
-     * case the keys are not checked against each other.
+     * If errors were collected, the keys are not checked against each other, because the defaults that replaced invalid
+     * values may contradict other values.
      */
     if (r == 0)
         r = document_keep(document, sampler_check_frequency(document, nodes, config, error), error);
@@ -511,9 +520,9 @@ static int config_read_document(const struct document *document, struct config *
 }
 
 /*
- * Makes the struct into which the file is read. Normally defaults are set after reading, for absent keys. If errors are
- * collected, defaults are set before reading, because reading continues after a bad value and the default is then used
- * in its place.
+ * Allocates the struct config into which the file is read. Normally, the defaults of absent keys are set after reading.
+ * If errors are collected, all defaults are set before reading, because reading continues after an invalid value, in
+ * whose place the default is used.
  */
 static int config_begin(bool with_defaults, struct config **ret, struct error *error)
 {
@@ -524,8 +533,8 @@ static int config_begin(bool with_defaults, struct config **ret, struct error *e
 }
 
 /*
- * If `errors` is not NULL, wrong values are added to it and reading continues. Otherwise the first wrong value is the
- * result.
+ * If `errors` is not NULL, reading continues after an invalid value, and the error is added to `errors`. If `errors` is
+ * NULL, the first error is returned.
  */
 static int config_parse_all(const char *text, size_t size, struct error_list *errors, struct config **ret,
                             struct error *error)
@@ -601,7 +610,7 @@ char *config_directory_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Paths in the file are relative to its directory. Joins them to it. */
+/* Joins relative paths in the configuration file to the directory of that file. */
 static int config_join_paths(const char *file, struct config *config, struct error *error)
 {
     _cleanup_(freep) char *directory = config_directory_of(file);

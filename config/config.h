@@ -5,8 +5,8 @@
  * Values of perfcountd.yaml replace the built-in defaults, and flags replace values of the file. A struct config is
  * immutable once the flags are applied. config/keys.h is the table of its keys.
  *
- * Relative paths in a configuration file are relative to the directory of that file; the functions for this at the end
- * also serve config/web-config.h.
+ * Relative paths in a configuration file are relative to the directory of that file. The functions at the end of this
+ * header resolve these paths, for this module and for config/web-config.h.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -19,19 +19,22 @@
 #include "config/values.h"
 #include "perf/attr.h"
 
-/* The largest configuration file that is read, in bytes. */
+/* Maximum size of the configuration file in bytes. */
 #define CONFIG_FILE_MAX (1024 * 1024)
 
-/* Returns the built-in defaults. The caller frees them with config_free(). -ENOMEM with a message. */
+/*
+ * Returns the built-in defaults. The caller frees the defaults with config_free(). On failure returns -ENOMEM with a
+ * message.
+ */
 int config_default(struct config **ret, struct error *error);
 /*
- * Reads and parses `path`, which `opener` opens (base/file.h). Returns -EINVAL for bad content, with line and column in
- * `error`; errors of open(2) and read(2); -EFBIG above CONFIG_FILE_MAX. The message does not contain the file and the
- * position: config_format_error() puts them before it.
+ * Reads and parses `path`, which is opened through `opener` (base/file.h). Returns -EINVAL for invalid content, with
+ * line and column in `error`; -EFBIG for a file larger than CONFIG_FILE_MAX; errors from open(2) and read(2). The error
+ * message does not contain the file name and the position, which config_format_error() puts before the message.
  *
- * `errors` (may be NULL) collects all errors, for a person who wants to fix them at once: it gets the error of each bad
- * value with its position, and the configuration has the remaining values. Then the function fails only if the file
- * cannot be read or is not YAML, or if memory or `errors` is exhausted.
+ * `errors`, which may be NULL, collects the errors of all invalid values with their positions, so that a user can fix
+ * all values at once. If `errors` is not NULL, *ret gets the valid values, and the function fails only if the file
+ * cannot be read or is not YAML, if memory runs out, or if `errors` is full.
  */
 int config_load(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
                 struct error *error);
@@ -41,36 +44,40 @@ struct config *config_free(struct config *config);
 DEFINE_CLEANUP(struct config *, config_free);
 
 /*
- * Checks the events against a machine. Returns -EINVAL for a bare name that no PMU has, with the nearest names, and for
- * an event of collectors.pmu that no machine can have on a system-wide PMU (cycles, a tracepoint). The error has the
- * position in the file; for sampler.event, whose position is not kept, the message names the key instead. A PMU, term
- * or tracepoint that is only missing on this machine is not an error: it is reported at run time, and the other events
- * are served.
+ * Checks the configured events against a machine. Returns -EINVAL, with the most similar names, for a bare event name
+ * that no PMU has. Returns -EINVAL for an event of collectors.pmu that no system-wide PMU can have on any machine, such
+ * as cycles or a tracepoint. The error has the event's position in the file, except for sampler.event, whose position
+ * is not kept: there, the message names the key. A PMU, term or tracepoint that is only missing on this machine is not
+ * an error here; the missing event is reported at run time, and the other events are served.
  */
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);
-/* Like config_check_events(), but checks all events and adds the errors to `errors` until it is full. */
+/* Like config_check_events(), but checks all events and adds the errors to `errors` until that list is full. */
 void config_check_all_events(const struct config *config, struct sys *sys, const struct machine *machine,
                              struct error_list *errors);
 
 /*
  * Calls visit() for each event of the configuration: the events of all groups, of sampler.event and of
- * sampler.tracepoints. `samples` is true if the sampler may open the event. Stops when visit() returns nonzero, and
- * returns that value. Returns -ENOMEM on failure of its own.
+ * sampler.tracepoints. The argument `samples` of visit() tells whether the sampler may open the event. Stops when
+ * visit() returns nonzero, and returns that value. Returns -ENOMEM when out of memory.
  */
 int config_each_event(const struct config *config,
                       int (*visit)(void *userdata, const struct event *event, bool samples), void *userdata);
 
-/* The lowest trust with which a client may reload and pause, and with which it may have samples. */
+/*
+ * The lowest level of trust at which a client may reload and pause the daemon, and the lowest level at which a client
+ * may get samples.
+ */
 enum trust config_trust_to_operate(const struct config *config);
 enum trust config_trust_to_sample(const struct config *config);
 
-/* The number of cgroups that an engine may count. `engine` is not ENGINE_AUTO. */
+/* The number of cgroups that an engine may count. `engine` must not be ENGINE_AUTO. */
 uint64_t config_max_cgroups(const struct config *config, enum config_engine engine);
 
 /*
  * Returns whether the configuration has a deprecated key, which a later version will refuse. `warning`, which may be
- * NULL, gets the key's position and what to write instead, for config_format_error().
+ * NULL, gets the position of the deprecated key, and a message that says what to write instead; config_format_error()
+ * formats both.
  */
 bool config_has_deprecated_key(const struct config *config, struct error *warning);
 
@@ -81,48 +88,51 @@ bool config_has_deprecated_key(const struct config *config, struct error *warnin
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);
 
 /*
- * Sets the key `path` ("web.telemetry_path") from the text of a flag. A value for a list, such as web.listen, is
- * appended. Returns -EINVAL after the same checks as in the file; the sentence about a bad value names neither the key
- * nor the flag.
+ * Sets the key `path` ("web.telemetry_path") from the text of a flag. If the key is a list, such as web.listen, the
+ * value is appended to the list. The value is checked like a value in the file, and -EINVAL is returned if it is
+ * invalid; the error message names neither the key nor the flag.
  */
 int config_override(struct config *config, const char *path, const char *value, struct error *error);
-/* What config_set_events() sets the events for: the machine, cgroups, or a command. */
+/* What config_set_events() configures events for: the machine, cgroups, or a command. */
 enum config_scope { SCOPE_MACHINE, SCOPE_CGROUPS, SCOPE_COMMAND };
 /*
- * Replaces all groups of the collectors by the events of a flag, as in "cycles,instructions:u", "{a,b}" or the name of
- * a preset. Events of the machine go to the collector `cpu`, or to `pmu` if their PMU is system-wide; events of cgroups
- * go to `cgroup`; events of a command go to `cpu`. The other collectors are disabled. Returns -EINVAL with a message,
- * which has no position; -ENOMEM.
+ * Replaces all groups of the collectors by the events that a flag lists, such as "cycles,instructions:u", "{a,b}" or
+ * the name of a preset. Events for the machine go to the collector `cpu`, or to `pmu` if their PMU is system-wide;
+ * events for cgroups go to `cgroup`; events for a command go to `cpu`. Collectors that get no events are disabled.
+ * Returns -EINVAL, with a message but without a position, or -ENOMEM.
  */
 int config_set_events(struct config *config, const char *text, const struct machine *machine, enum config_scope scope,
                       struct error *error);
-/* Empties a list. Called before the first flag that sets the list, because flags append. */
+/* Empties a list. Must be called before the first flag that sets the list, because flags append to the list. */
 void config_clear_list(struct config *config, const char *path);
 
 /*
- * Returns the configuration as /api/v1/config shows it. config_parse() reads the document as the same configuration.
- * The caller owns it. NULL when out of memory.
+ * Returns the JSON document that /api/v1/config shows. Parsing this document with config_parse() gives an equal
+ * configuration. The caller owns the document. Returns NULL when out of memory.
  */
 json_t *config_json(const struct config *config);
 
-/* Why a reload refuses an empty file: an editor may be about to write it. */
+/* The error message of a reload that finds an empty file, which an editor may be about to write. */
 #define CONFIG_BLANK "the file is empty, perhaps because it is being written; write {} for a file that sets nothing"
 
 /* What a failed reload adds to its error. */
 #define CONFIG_KEPT "the previous configuration stays in effect"
 
 /*
- * Reads the whole file into a NUL-terminated text, which the caller frees. Errors are those of config_load(), with a
- * sentence.
+ * Reads the whole file into a NUL-terminated text, which the caller frees. Returns the same errors as config_load(),
+ * with a message.
  */
 int config_read_file(const struct file_opener *opener, const char *path, char **ret_text, size_t *ret_size,
                      struct error *error);
 
-/* Returns the directory part of `path`, or "." if it has none. The caller frees it. NULL when out of memory. */
+/*
+ * Returns the directory part of `path`, or "." if `path` has none. The caller frees the result. Returns NULL when out
+ * of memory.
+ */
 char *config_directory_of(const char *path);
 /*
  * Returns `path` below `directory`, or a copy of `path` if it is absolute or the directory is "." or "". The caller
- * frees it. NULL when out of memory.
+ * frees the result. Returns NULL when out of memory.
  */
 char *config_join_path(const char *directory, const char *path);
 

@@ -12,7 +12,7 @@
 
 /* --- Events --- */
 
-/* An item of the list `events` that is a map, as written in the file. */
+/* The texts of a map in the list `events`, as written in the file. */
 struct event_text {
     char *event, *name, *help;
 };
@@ -80,8 +80,8 @@ static void events_done(const struct option *option, void *base)
 }
 
 /*
- * Converts error->offset, a byte of the node's text, to a position in the file. Returns `r` for -ENOMEM, otherwise
- * -EINVAL.
+ * Converts error->offset, a byte offset in the node's text, to a position in the file. Returns -ENOMEM if `r` is
+ * -ENOMEM, otherwise -EINVAL.
  */
 static int event_fail_in_text(const struct document *document, const yaml_node_t *n, int r, struct error *error)
 {
@@ -107,7 +107,7 @@ static int events_too_many(const struct document *document, const yaml_node_t *n
     return document_error(document, n, error, "more than %d events in a group", CONFIG_EVENTS_MAX);
 }
 
-/* Reads a text with one or several groups: "{cycles,instructions}:k". */
+/* Reads a text with one or several event groups, such as "{cycles,instructions}:k". */
 static int events_read_text(const struct document *document, const yaml_node_t *n, struct config_group *group,
                             struct error *error)
 {
@@ -134,7 +134,7 @@ static int event_read_text(const struct document *document, const yaml_node_t *n
     return 0;
 }
 
-/* Reads an item such as {event: "r11", name: cpu_cycles_raw, help: "..."}. */
+/* Reads a map in the list `events`, such as {event: "r11", name: cpu_cycles_raw, help: "..."}. */
 static int event_read_map(const struct document *document, const yaml_node_t *n, struct config_event *event,
                           struct error *error)
 {
@@ -199,8 +199,9 @@ static int events_read_list(const struct document *document, const yaml_node_t *
 }
 
 /*
- * The metrics that every group has for its own times, with the suffixes of OpenMetrics. The names without the unit are
- * reserved too, because an event of a clock gets the unit appended to its name.
+ * Reserved metric names: every group exports its enabled and running time under these names, here with the suffixes of
+ * OpenMetrics. The names without the unit are reserved as well, because the unit is appended to the name of an event
+ * that counts time.
  */
 static const char *const reserved_metrics[] = {
     "group_enabled", "group_enabled_seconds", "group_enabled_seconds_created", "group_enabled_seconds_total",
@@ -208,8 +209,8 @@ static const char *const reserved_metrics[] = {
 };
 
 /*
- * Whether `metric` is `to` with a unit appended, such as "read_bytes" and "read": event_unit_suffix() may append the
- * unit to the latter.
+ * Returns whether `metric` is the name `to` plus a unit that event_unit_suffix() may append, such as "read_bytes" for
+ * "read".
  */
 static bool adds_unit(const char *metric, const char *to)
 {
@@ -218,7 +219,10 @@ static bool adds_unit(const char *metric, const char *to)
     return str_starts(metric, to) && metric[size] == '_' && unit_is_base(metric + size + 1);
 }
 
-/* Whether both events become the same series. On different PMUs the label `pmu` distinguishes them. */
+/*
+ * Returns whether two events would be exported as the same series. The series of events on different PMUs differ in the
+ * label `pmu`.
+ */
 static bool events_share_series(const struct event *a, const struct event *b)
 {
     if (!str_equal(a->metric, b->metric) && !adds_unit(a->metric, b->metric) && !adds_unit(b->metric, a->metric))
@@ -260,8 +264,8 @@ static int events_check_metrics(const struct config_group *group, struct error *
 }
 
 /*
- * Moves the events of `list`, which is one group of the text at node `n`, to `group`. Returns -EINVAL with the position
- * of a refused event.
+ * Moves the events of `list`, which is one group of the text at node `n`, into `group`. If an event is refused, returns
+ * -EINVAL with the position of that event.
  */
 static int events_take_list(const struct document *document, const yaml_node_t *n, struct event_list *list,
                             struct config_group *group, struct error *error)
@@ -337,8 +341,8 @@ const struct option_type option_events = {"events", events_read, NULL, events_js
 /* --- Presets --- */
 
 /*
- * Marks the event as a member of variant number `variant` of the preset. An event that no earlier variant has is moved
- * from *event into the group.
+ * Marks the event as a member of variant number `variant` of the preset. An event that is in no earlier variant is
+ * moved from *event into the group.
  */
 static int events_put_variant(struct config_group *group, struct event *event, size_t variant)
 {
@@ -356,7 +360,7 @@ static int events_put_variant(struct config_group *group, struct event *event, s
     return 0;
 }
 
-/* Parsing can only fail for lack of memory, because a unit test parses every text of the table. */
+/* A unit test parses every text in the table of presets, so parsing can only fail for lack of memory. */
 static int events_add_variant(struct config_group *group, const struct preset *preset, size_t variant)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -473,9 +477,9 @@ static void groups_done(const struct option *option, void *base)
 }
 
 /*
- * Returns the group's signature: a text with everything that determines the group's series and what they count. A
- * reload keeps the totals of groups with equal signatures. The text has a line for each event, which is unambiguous
- * because the parts contain no control characters.
+ * Returns the group's signature: a text with everything that determines the group's series and what the series count. A
+ * reload keeps the totals of groups with equal signatures. A signature has one line for each event, and is unambiguous,
+ * because names, events and HELP texts contain no control characters.
  */
 static char *group_signature(const struct config_group *group)
 {
@@ -545,8 +549,9 @@ static int groups_add(const struct document *document, const yaml_node_t *n, str
 }
 
 /*
- * Sets the name of the i-th group of a text: the name before its braces, otherwise the key "name" of the map. If the
- * text has several groups, the number of the group is appended to the latter: "core-1", "core-2".
+ * Sets the name of the i-th group of a text: the name before the group's braces, otherwise the value of the map's key
+ * "name". If the text has several groups, the number of the group is appended to the value of "name": "core-1",
+ * "core-2".
  */
 static int group_take_name(struct config_group *group, const char *of_map, size_t i, struct event_groups *written,
                            struct error *error)
@@ -570,7 +575,10 @@ static int group_take_name(struct config_group *group, const char *of_map, size_
     return group->name ? 0 : error_oom(error);
 }
 
-/* Whether every group of the text has a name before its braces, so that the key "name" would have no effect. */
+/*
+ * Returns whether every group of the text has a name before its braces, so that the map's key "name" would have no
+ * effect.
+ */
 static bool all_have_names(const struct event_groups *written)
 {
     for (size_t i = 0; i < written->n; i++)
@@ -580,8 +588,8 @@ static bool all_have_names(const struct event_groups *written)
 }
 
 /*
- * Adds the groups of the text "events". They share the other keys of the map. `n` is the node of the item in the list
- * of groups.
+ * Adds the groups of the key "events", if its value is a text. The other keys of the map apply to all these groups. `n`
+ * is the node of this item of the list `groups`.
  */
 static int groups_add_written(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
                               struct config_groups *groups, struct config_group *read, struct error *error)
@@ -610,7 +618,7 @@ static int groups_add_written(const struct document *document, const yaml_node_t
     return r;
 }
 
-/* Adds the group of a preset or of a list of events. `of_system`: the key is collectors.pmu.groups. */
+/* Adds the group of a preset or of a list of events. `of_system` is true for the key collectors.pmu.groups. */
 static int groups_add_read(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
                            bool of_system, struct config_groups *groups, struct config_group *group,
                            struct error *error)
@@ -621,7 +629,10 @@ static int groups_add_read(const struct document *document, const yaml_node_t *n
         r = group_check_preset(document, nodes[GROUP_OPTION_PRESET], group->preset, of_system, error);
     if (r < 0)
         return r;
-    /* A group's position is that of its name, because error messages about groups concern their names. */
+    /*
+     * The position of a group's name is stored as the group's position, because error messages about groups concern
+     * their names.
+     */
     const yaml_node_t *name = nodes[nodes[GROUP_OPTION_NAME] ? GROUP_OPTION_NAME : GROUP_OPTION_PRESET];
     document_position(document, name, &group->line, &group->column);
     group->strict |= group->preset && group->preset->strict;
@@ -631,8 +642,8 @@ static int groups_add_read(const struct document *document, const yaml_node_t *n
 }
 
 /*
- * Adds the groups of an item of the list: a single group, or all groups of a text. `of_system`: the key is
- * collectors.pmu.groups.
+ * Adds the groups of one item of the list `groups`: a single group, or all groups of a text. `of_system` is true for
+ * the key collectors.pmu.groups.
  */
 static int groups_read_item(const struct document *document, const yaml_node_t *n, bool of_system,
                             struct config_groups *groups, struct error *error)
@@ -662,7 +673,7 @@ static int groups_read_item(const struct document *document, const yaml_node_t *
 
 /*
  * If a group is split into several kernel groups, the labels of the further parts are NAME-2, NAME-3... Returns the
- * size of NAME in such a label, or 0 for another name.
+ * size of NAME in a label of the form NAME-N, or 0 for another label.
  */
 static size_t group_split_base(const char *name, uint64_t *ret_part)
 {
@@ -688,7 +699,10 @@ static int groups_check_same_name(const struct config_group *earlier, const stru
     return group_fail_at(group->line, group->column, error);
 }
 
-/* Returns -EINVAL if `group` has the label of a possible part of `other`. A group of n events has at most n parts. */
+/*
+ * Returns -EINVAL if the name of `group` equals the label that a part of `other` would have if `other` were split. A
+ * group of n events has at most n parts.
+ */
 static int groups_check_split(const struct config_group *other, const struct config_group *group, struct error *error)
 {
     uint64_t part;
@@ -715,7 +729,7 @@ static int groups_check_names(const struct config_groups *groups, struct error *
     return 0;
 }
 
-/* Orders by metric, then by position in the file. */
+/* Comparison for qsort(3): orders events by metric name, then by position in the file. */
 static int compare_metrics(const void *a, const void *b)
 {
     const struct config_event *one = *(const struct config_event *const *)a,
@@ -729,7 +743,7 @@ static int compare_metrics(const void *a, const void *b)
     return order;
 }
 
-/* Checks that a metric has the same HELP in all groups. */
+/* Checks that each metric has the same HELP text in all groups. */
 static int groups_check_help(const struct config_groups *groups, struct error *error)
 {
     _cleanup_(freep) const struct config_event **events = NULL;
@@ -755,10 +769,10 @@ static int groups_check_help(const struct config_groups *groups, struct error *e
     return 0;
 }
 
-/* Suffixes of a counter's samples in OpenMetrics. */
+/* Suffixes that OpenMetrics appends to the names of a counter's samples. */
 static const char *const sample_suffixes[] = {"_total", "_created"};
 
-/* Whether `name` is the name of a sample of `event`. The name of a clock's sample includes the unit. */
+/* Returns whether `event` is exported under the sample name `name`. For clocks, the sample name includes the unit. */
 static bool is_name_of_sample(const char *name, const struct event *event)
 {
     const char *unit = event->generic && event->generic->clock ? "_seconds" : "";
@@ -791,8 +805,8 @@ static int groups_check_sample(const struct config_groups *groups, const struct 
 }
 
 /*
- * Checks that no family has the name of another family's sample: a strict parser of OpenMetrics would refuse the whole
- * scrape.
+ * Checks that no metric family has the name of another family's sample, because strict OpenMetrics parsers refuse the
+ * whole scrape in that case.
  */
 static int groups_check_samples(const struct config_groups *groups, struct error *error)
 {
@@ -820,7 +834,7 @@ static int groups_read_items(const struct document *document, const yaml_node_t 
     return document_settle(document, 0, before);
 }
 
-/* The checks that compare groups with each other. Each reports at most one error. */
+/* The checks that compare groups with each other; each check reports at most one error. */
 static int groups_check(const struct document *document, const struct config_groups *groups, struct error *error)
 {
     static int (*const checks[])(const struct config_groups *groups, struct error *error) = {
@@ -852,7 +866,7 @@ static int groups_read(const struct option *option, const struct document *docum
     config_groups_done(option_member(option, base));
     *(struct config_groups *)option_member(option, base) = groups;
     groups = (struct config_groups){0};
-    /* Groups with errors are left out, so that the other groups can still be checked. */
+    /* Groups with errors have been left out of `groups`, so that the other groups can still be checked. */
     return document_settle(document, 0, before);
 }
 

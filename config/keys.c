@@ -46,8 +46,8 @@ static const struct option_choice max_cgroups[] = {
 #define SLICES_AND_SERVICES "/*.slice, /system.slice/*.service, /system.slice/*.slice/*.service"
 /*
  * The places where runtimes create the cgroups of containers and virtual machines, without the slices of pods above
- * them and without the cgroups inside them. The patterns are specific, because each directory that may contain a match
- * is watched.
+ * them and without the cgroups inside them. These patterns are narrow, because every directory that may contain a
+ * matching cgroup is watched.
  */
 #define CONTAINERS                                                                                                     \
     "/system.slice/docker-*.scope, /system.slice/nerdctl-*.scope, /system.slice/cri-containerd-*.scope,"               \

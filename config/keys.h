@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of the keys of perfcountd.yaml, one row each. The loader, the flags, check-config, /api/v1/config, --help
- * and the check of the manual page all use this table; no other code lists the keys.
+ * The table of the keys of perfcountd.yaml, one row each. The configuration loader, the flags, check-config,
+ * /api/v1/config, --help and the test of the manual page all use this table; no other code lists the keys.
  */
 #ifndef CONFIG_KEYS_H
 #define CONFIG_KEYS_H
@@ -9,15 +9,15 @@
 #include "config/schema.h"
 #include "config/values.h"
 
-extern const struct option_table config_options; /* of struct config */
+extern const struct option_table config_options; /* the rows set members of struct config */
 
 struct config;
 
-/* "auto", "perf" or "bpf". */
+/* Returns the name that the configuration file uses for the engine: "auto", "perf" or "bpf". */
 const char *config_engine_name(enum config_engine engine);
 
 /*
- * Sets the default of each key that the file does not have. `nodes` is the result of option_table_read() for
+ * Sets each key that is absent from the file to its default. `nodes` is the result of option_table_read() for
  * config_options, or NULL to set all defaults. Returns -ENOMEM on failure.
  */
 int config_set_defaults(struct config *config, const yaml_node_t *const *nodes, struct error *error);

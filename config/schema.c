@@ -16,7 +16,7 @@
 
 /* --- Tables --- */
 
-/* Size of a buffer for one key of a path; longer than any key. */
+/* Buffer size for one component of a dotted path; larger than any key of the tables. */
 #define KEY_MAX 32
 
 struct table_reading {
@@ -26,7 +26,10 @@ struct table_reading {
     const yaml_node_t **nodes;
 };
 
-/* Gets the key of the row's path after `prefix` ("web."). Returns false for a row without the prefix. */
+/*
+ * Gets the component that follows `prefix`, such as "web.", in the row's path. Returns false for a row whose path does
+ * not begin with the prefix.
+ */
 static bool row_key(const struct option *row, const char *prefix, char key[KEY_MAX])
 {
     if (!str_starts(row->path, prefix))
@@ -63,7 +66,7 @@ static const char *path_end_of_key(const char *path, const char *key)
     return NULL;
 }
 
-/* Lists the places where the table has the key. Usually the key was indented wrongly. */
+/* Lists the paths at which the table has a key of this name, because an unknown key is often just indented wrongly. */
 static void table_append_paths(struct buffer *text, const struct option_table *table, const char *key)
 {
     const char *last = "";
@@ -78,7 +81,7 @@ static void table_append_paths(struct buffer *text, const struct option_table *t
     }
 }
 
-/* Adds a hint if a key of the outermost map belongs to another file. */
+/* Adds a hint if the unknown key is at the top level and belongs to another file. */
 static void table_append_other(struct buffer *text, const struct option_table *table, const char *prefix,
                                const char *key)
 {
@@ -91,7 +94,10 @@ static void table_append_other(struct buffer *text, const struct option_table *t
         }
 }
 
-/* Fails with the place where the key belongs, or else the nearest keys, or else all keys of this map. */
+/*
+ * Reports an unknown key. The message suggests the place where the key belongs, or else the keys with the most similar
+ * names, or else lists all keys of this map.
+ */
 static int table_unknown_key(const struct table_reading *reading, const char *prefix, const yaml_node_t *n,
                              struct error *error)
 {
@@ -141,7 +147,7 @@ static int table_read_pair(const struct table_reading *reading, const char *pref
     size_t prefix_size = strlen(prefix), name_size = strlen(name), size = prefix_size + name_size;
     char *path = NULL;
 
-    /* A path such as "web.listen" is not a key. */
+    /* A dotted path such as "web.listen" is not accepted as a key. */
     for (size_t i = 0; i < table->n && !strchr(name, '.'); i++) {
         const struct option *row = &table->rows[i];
         if (strncmp(row->path, prefix, prefix_size) != 0 || strncmp(row->path + prefix_size, name, name_size) != 0 ||
@@ -164,7 +170,7 @@ static int table_read_pair(const struct table_reading *reading, const char *pref
     return table_unknown_key(reading, prefix, key, error);
 }
 
-/* The recursion is as deep as the table, however deep or circular the document is. */
+/* The table bounds the depth of the recursion, even if the document is nested deeper or has cycles. */
 static int table_read_map(const struct table_reading *reading, const char *prefix, const yaml_node_t *map,
                           struct error *error)
 {
@@ -201,7 +207,7 @@ int option_table_read(const struct option_table *table, const struct document *d
 
 /* --- Types --- */
 
-/* Default maximum of the items of a list. */
+/* Default for the maximum number of items in a list. */
 #define LIST_MAX 64
 
 int option_expected(const struct option *option, const struct document *document, const yaml_node_t *n,
@@ -264,7 +270,7 @@ static json_t *bool_json(const struct option *option, const void *base)
 const struct option_type option_bool = {"true or false", bool_read, bool_parse, bool_json, option_done_nothing};
 const struct option_type option_deprecated_bool = {"true or false", bool_read, bool_parse, NULL, option_done_nothing};
 
-/* Returns NULL if the text is not a choice. */
+/* Returns the choice with this word, or NULL if there is none. */
 static const struct option_choice *choice_find(const struct option *option, const char *text)
 {
     const struct option_choice *choice = option->choices;
@@ -274,7 +280,7 @@ static const struct option_choice *choice_find(const struct option *option, cons
     return choice && choice->word ? choice : NULL;
 }
 
-/* Returns NULL if no choice has the value. */
+/* Returns the word of the choice with this value, or NULL if there is none. */
 static const char *choice_word(const struct option *option, uint64_t value)
 {
     const struct option_choice *choice = option->choices;
@@ -478,7 +484,7 @@ static int number_parse(const struct option *option, const char *text, void *bas
     return option_set_number(option, text, r, value, expected, base, error);
 }
 
-/* Refuses a number in quotes, which is a string in YAML. The words that the option accepts may be quoted. */
+/* Refuses a quoted number, which is a string in YAML. The words that the option accepts may be quoted. */
 static int number_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                        struct error *error)
 {
@@ -547,7 +553,7 @@ int option_check_address(const char *text, struct error *error)
     return address_parse(text, &address, error);
 }
 
-/* Path prefixes that other pages use. */
+/* Path prefixes of the daemon's other pages. */
 static const char *const taken_prefixes[] = {"/api/", "/-/", "/debug/", "/page/"};
 
 /* The characters of a path that need no percent-encoding (RFC 3986, section 3.3). */
@@ -566,7 +572,10 @@ int option_check_telemetry_path(const char *text, struct error *error)
     if (text[usual])
         return error_set(error, -EINVAL, "\"%s\" has a character that the path of a URL cannot have: \"%.*s\"", text,
                          (int)utf8_character(text + usual, strlen(text + usual)), text + usual);
-    /* Clients resolve these components before they send a request, so such a path could never be requested. */
+    /*
+     * Clients resolve "." and ".." before they send a request, so a path with these components could never be
+     * requested.
+     */
     if (strstr(text, "//") || strstr(text, "/./") || strstr(text, "/../") || str_equal(strrchr(text, '/'), "/.") ||
         str_equal(strrchr(text, '/'), "/.."))
         return error_set(error, -EINVAL, "\"%s\" contains an empty path component, \".\" or \"..\"", text);
@@ -628,7 +637,10 @@ static int refuse_key(const char *key, struct error *error)
     return error_set(error, -EINVAL, "\"%s\" is not a kind of name; known are %s", key, known);
 }
 
-/* Sets the error for a text that is not a pattern: it neither is a path nor starts with a kind of name and "=". */
+/*
+ * Sets the error message for a text that is not a cgroup pattern: it neither is a path nor begins with a kind of name
+ * and "=".
+ */
 static int refuse_pattern(const char *text, struct error *error)
 {
     size_t size = strcspn(text, "=");
@@ -641,7 +653,7 @@ static int refuse_pattern(const char *text, struct error *error)
     return key ? refuse_key(key, error) : error_oom(error);
 }
 
-/* Refuses patterns that cannot match any cgroup, because they must be mistakes. */
+/* Refuses patterns that cannot match any cgroup, since such patterns must be mistakes. */
 int option_check_pattern(const char *text, struct error *error)
 {
     enum name_kind kind;
@@ -685,7 +697,7 @@ int option_check_tracepoint(const char *text, struct error *error)
     return r;
 }
 
-/* The kernel accepts no other sizes of ring buffers. */
+/* The kernel only accepts ring buffers whose number of data pages is a power of two. */
 int option_check_power_of_two(const char *text, struct error *error)
 {
     uint64_t value = 0;

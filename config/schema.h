@@ -2,8 +2,9 @@
 /*
  * The schema of a YAML file: a table with the path, type, range, default and help of each key in one row.
  *
- * option_table_read() reads a YAML map into a struct by such a table. The module also has the types that more than one
- * key uses, and the checks of their texts. config/event-groups.h and config/web-keys.h add types of their own.
+ * option_table_read() reads a YAML map into a struct, as described by an option table. This module also has the option
+ * types that more than one key uses, and functions that check the texts of values. config/event-groups.h and
+ * config/web-keys.h add more option types.
  */
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H
@@ -15,26 +16,28 @@
 
 struct option;
 
-/* A word that is accepted as a value, and the enumerator or number for which it stands. */
+/* A word that is accepted as a value, and the enumerator or number that the word stands for. */
 struct option_choice {
     const char *word;
     unsigned value;
 };
 
 /*
- * The functions for values of one type. `base` is the struct whose member the option sets. A function that sets the
- * member frees its earlier value; on failure the member is untouched.
+ * The functions that handle values of one option type. `base` is the struct whose member the option sets. A function
+ * that sets the member frees the member's previous value, or leaves the member untouched on failure.
  */
 struct option_type {
-    const char *name; /* for error messages: "a duration" */
-    /* Reads a value of the file. Returns -EINVAL with its position, or -ENOMEM. */
+    const char *name; /* how error messages name the type, such as "a duration" */
+    /* Reads a value from the file. Returns -EINVAL with the value's position, or -ENOMEM. */
     int (*read)(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                 struct error *error);
-    /* Parses the text of a flag; a list grows by one item. NULL for a type that flags do not set. */
+    /*
+     * Parses the text of a flag, and appends the value if the option is a list. NULL for a type that flags cannot set.
+     */
     int (*parse)(const struct option *option, const char *text, void *base, struct error *error);
     /*
-     * Returns the value as it is written in the file, or NULL when out of memory. The pointer is NULL for a type that
-     * is not shown.
+     * Returns the value in the form that the file uses, or NULL when out of memory. The function pointer is NULL for
+     * types whose values are not shown.
      */
     json_t *(*json)(const struct option *option, const void *base);
     void (*done)(const struct option *option, void *base);
@@ -43,21 +46,21 @@ struct option_type {
 struct option {
     const char *path; /* "web.min_interval" */
     const struct option_type *type;
-    size_t offset;       /* of the member */
-    size_t count_offset; /* for a list: of the member with the number of items */
+    size_t offset;       /* offset of the member that the option sets */
+    size_t count_offset; /* offset of the member with the number of items, for a list */
     /*
-     * Limits of a number, or of a duration in nanoseconds. For a list, limits of the number of items; a `max` of 0
+     * Limits of a number, of a duration in nanoseconds, or of the number of items in a list. For a list, a `max` of 0
      * means 64.
      */
     uint64_t min, max;
-    /* The words of an enum, or the words that are accepted instead of a number. The last word is NULL. */
+    /* The words of an enum, or the words that are accepted in place of a number. A NULL word ends the array. */
     const struct option_choice *choices;
-    /* Checks a text, a number or an item of a list. May be NULL. */
+    /* Checks a text, a number or an item of a list; may be NULL. */
     int (*check)(const char *text, struct error *error);
-    bool extends;             /* in a list, the item "default" means all items of the default */
-    const char *range;        /* description for messages and --help */
+    bool extends;             /* the item "default" in a list stands for all items of the default list */
+    const char *range;        /* description of the accepted values, for messages and --help */
     const char *default_yaml; /* NULL for a key without a default */
-    const char *help;         /* a sentence without its full stop */
+    const char *help;         /* description of the key: one sentence without a full stop */
 };
 
 struct option_table {
@@ -65,59 +68,65 @@ struct option_table {
     size_t n;
     bool null_is_absent;              /* a key without a value counts as absent */
     const struct option_table *other; /* table of a file that is easily mistaken for this one; may be NULL */
-    const char *other_hint;           /* hint for keys that belong to that file */
+    const char *other_hint;           /* hint in error messages about keys that belong to `other` */
 };
 
-/* Returns the row of a key, or NULL if the table does not have the key. */
+/* Returns the row of the key at `path`, or NULL if the table does not have this key. */
 const struct option *option_table_find(const struct option_table *table, const char *path);
 /*
- * Reads each key of `map` into its member of `base`. A dot in a path means a nested map; if a nested map is absent or
- * null, its members are not changed. Returns -EINVAL, with the nearest names, for an unknown key. `ret_nodes`, which
- * may be NULL, has an element for each row of the table and gets the nodes of the values; the elements of absent keys
- * stay as they are, so the caller zeroes them first.
+ * Reads each key of `map` into its member of `base`. A dot in a row's path means a nested map; if a nested map is
+ * absent or null, the members that its keys set are not changed. Returns -EINVAL, with the most similar names, for an
+ * unknown key. `ret_nodes`, which may be NULL, has one element for each row of the table, and gets the nodes of the
+ * values; the elements of absent keys are not changed, so the caller must zero `ret_nodes` first.
  */
 int option_table_read(const struct option_table *table, const struct document *document, const yaml_node_t *map,
                       void *base, const yaml_node_t **ret_nodes, struct error *error);
 
 extern const struct option_type option_bool;            /* bool */
-extern const struct option_type option_deprecated_bool; /* bool; read but not shown */
-extern const struct option_type option_choice;          /* an enum, by option->choices */
-extern const struct option_type option_text;            /* char *; NULL if the key is absent */
+extern const struct option_type option_deprecated_bool; /* bool; read, but never shown */
+extern const struct option_type option_choice;          /* an enum, with its words in option->choices */
+extern const struct option_type option_text;            /* char *, or NULL if the key is absent */
 extern const struct option_type option_text_list;       /* char **, with the number of items at count_offset */
 extern const struct option_type option_number;          /* uint64_t */
 extern const struct option_type option_duration;        /* uint64_t, nanoseconds */
 extern const struct option_type option_size;            /* uint64_t, bytes */
 
-/* Returns the member that the option sets. This function and the next ones are helpers for option types. */
+/*
+ * Returns the address of the member that the option sets. This function and the next functions are helpers for option
+ * types.
+ */
 static inline void *option_member(const struct option *option, const void *base)
 {
     return (char *)base + option->offset;
 }
-/* `done` for values that hold no memory, and for texts. */
+/* Implementations of the function `done` of struct option_type, for values that own no memory and for texts. */
 void option_done_nothing(const struct option *option, void *base);
 void option_done_text(const struct option *option, void *base);
-/* Sets "KEY: expected EXPECTED, found ..." with the position of `n`, and returns -EINVAL. */
+/* Sets the error message to "KEY: expected EXPECTED, found ..." with the position of `n`, and returns -EINVAL. */
 int option_expected(const struct option *option, const struct document *document, const yaml_node_t *n,
                     const char *expected, struct error *error);
 /*
  * Stores a number that was parsed from `text` with the result `r`. Returns -EINVAL with a message if the number is out
- * of range, fails the option's check, or could not be parsed, in which case the sentence says that `expected` was
- * expected.
+ * of range, fails the option's check, or could not be parsed. If the number could not be parsed, the message names
+ * `expected` as the expected value.
  */
 int option_set_number(const struct option *option, const char *text, int r, uint64_t value, const char *expected,
                       void *base, struct error *error);
-/* Reads a text node with the type's `parse`, and adds the position and the key to its error. */
+/*
+ * Reads a text node with the option type's function `parse`, and adds the position and the key to the error of that
+ * function.
+ */
 int option_read_text(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                      struct error *error);
 
-/* Checks for the text of one value. They return 0, -EINVAL with a message, or -ENOMEM. */
+/* Functions that check the text of one value, and return 0, -EINVAL with a message, or -ENOMEM. */
 int option_check_not_empty(const char *text, struct error *error);
 int option_check_address(const char *text, struct error *error); /* config/address.h */
 int option_check_telemetry_path(const char *text, struct error *error);
-int option_check_host(const char *text, struct error *error);    /* a name as in the header "Host", without a port */
-int option_check_cpus(const char *text, struct error *error);    /* "all" or a list */
-int option_check_pattern(const char *text, struct error *error); /* of paths or names of cgroups */
-int option_check_sampled_event(const char *text, struct error *error); /* "auto" or a group */
+int option_check_host(const char *text, struct error *error);          /* a host name without a port */
+int option_check_cpus(const char *text, struct error *error);          /* "all" or a list of CPUs */
+int option_check_pattern(const char *text, struct error *error);       /* a pattern for paths or names of cgroups */
+int option_check_sampled_event(const char *text, struct error *error); /* "auto" or one group of events */
 int option_check_tracepoint(const char *text, struct error *error);
 int option_check_power_of_two(const char *text, struct error *error);
 

@@ -11,8 +11,8 @@ static bool has_line_break(const yaml_node_t *n)
 }
 
 /*
- * Error messages quote keys, so a key must not contain a secret. Without the space that YAML requires after the colon,
- * "alice:secret" is a single key; and if name and hash are swapped, the hash is the key.
+ * Error messages quote keys, so keys that look like secrets are refused here. In "alice:secret", which lacks the space
+ * that YAML requires after the colon, the whole text is the key; if name and hash are swapped, the hash is the key.
  */
 static int web_check_key(const struct document *document, const yaml_node_t *key, struct error *error)
 {
@@ -62,7 +62,10 @@ static int web_check_map(const struct document *document, const yaml_node_t *map
     return r;
 }
 
-/* Checks that no key is a secret, before any message quotes the text, and that only PEM has line breaks. */
+/*
+ * Checks that no key looks like a secret and that only PEM texts have line breaks. Must be called before any error
+ * message quotes the text.
+ */
 static int web_check_texts(const struct document *document, struct error *error)
 {
     const yaml_node_t *item;
@@ -91,7 +94,7 @@ static bool row_is_given(const struct web_reading *reading, int row)
     return n && !(n->type == YAML_SCALAR_NODE && n->data.scalar.value[0] == '\0');
 }
 
-/* Returns the first row from `begin` to `end` - 1 whose key is given, or -1. */
+/* Returns the first row, from `begin` to `end` - 1, whose key has a value in the file, or -1 if none has. */
 static int first_given(const struct web_reading *reading, int begin, int end)
 {
     for (int row = begin; row < end; row++)
@@ -100,14 +103,14 @@ static int first_given(const struct web_reading *reading, int begin, int end)
     return -1;
 }
 
-/* Sets an error with the key and the position of the row's value, and returns -EINVAL. */
+/* Sets an error message with the row's key and the position of the key's value, and returns -EINVAL. */
 static int web_fail_at(const struct web_reading *reading, int row, const char *sentence)
 {
     return document_error(reading->document, reading->nodes[row], reading->error, "%s: %s", web_options.rows[row].path,
                           sentence);
 }
 
-/* Pairs of keys for the same value: one takes the text itself, the other the name of a file. */
+/* Pairs of keys for the same value: one key takes the text itself, and the other key the name of a file. */
 static const struct {
     int text, file;
     const char *sentence;
@@ -117,7 +120,7 @@ static const struct {
     {WEB_CLIENT_CA, WEB_CLIENT_CA_FILE, "client_ca_file is given as well: leave one of them out"},
 };
 
-/* Returns the row of `either[i]` that is given, or -1. */
+/* Returns the row of the key of the pair `either[i]` that has a value in the file, or -1 if neither has. */
 static int given_of(const struct web_reading *reading, size_t i)
 {
     return row_is_given(reading, either[i].text)   ? either[i].text
@@ -158,7 +161,7 @@ static int web_check_client_auth(const struct web_reading *reading, const struct
     return 0;
 }
 
-/* A section whose values are all blank does not enable TLS. */
+/* A section tls_server_config whose values are all blank does not enable TLS. */
 static int web_check_tls(const struct web_reading *reading, struct web_tls *tls)
 {
     if (first_given(reading, 0, WEB_TLS_OPTIONS) < 0)
@@ -194,8 +197,8 @@ static int web_read_document(const struct document *document, struct web_config 
     if (r == 0)
         r = option_table_read(&web_options, document, root, config, reading.nodes, error);
     /*
-     * If errors are collected, bad values were replaced by their defaults, which may contradict other values. In that
-     * case the keys are not checked against each other.
+     * If errors were collected, the keys are not checked against each other, because the defaults that replaced invalid
+     * values may contradict other values.
      */
     if (r == 0)
         r = document_keep(document, web_check_tls(&reading, &config->tls), error);
@@ -223,8 +226,8 @@ static int web_join_paths(const char *directory, struct web_tls *tls, struct err
 }
 
 /*
- * If `errors` is not NULL, errors of values are added to it and reading continues. Otherwise the first error is
- * returned.
+ * If `errors` is not NULL, reading continues after an invalid value, and the error is added to `errors`. If `errors` is
+ * NULL, the first error is returned.
  */
 static int web_config_parse_all(const char *text, size_t size, const char *directory, struct error_list *errors,
                                 struct web_config **ret, struct error *error)

@@ -9,14 +9,14 @@
 /* --- bcrypt --- */
 
 /*
- * The variants of bcrypt that libcrypt supports (crypt(5)). Go accepts any letter or none, but no program writes other
- * variants.
+ * The variants of bcrypt that libcrypt supports (crypt(5)). Go's bcrypt accepts any letter or none, but no program
+ * writes other variants.
  */
 #define VARIANTS "abxy"
 #define ALPHABET "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #define COST_MIN 4
 #define COST_MAX 31
-/* Characters after the last "$": 22 of the salt, 31 of the hash. */
+/* Number of characters after the last "$": 22 of the salt and 31 of the hash. */
 #define DIGEST_SIZE 53
 
 #define HOW_TO "; \"htpasswd -nBC 10 NAME\" asks for the password and prints NAME:HASH"
@@ -49,7 +49,7 @@ static int bcrypt_check_digest(const char *text, struct error *error)
     return 0;
 }
 
-/* Whether the text looks like a hash of another kind: "$6$...$", "$apr1$...$", "{SHA}...". */
+/* Returns whether the text looks like a hash of another kind: "$6$...$", "$apr1$...$", "{SHA}...". */
 static bool bcrypt_is_other_hash(const char *text)
 {
     return (text[0] == '$' && strchr(text + 1, '$')) || (text[0] == '{' && strchr(text, '}'));
@@ -87,7 +87,7 @@ static int optional_text_parse(const struct option *option, const char *text, vo
 const struct option_type option_optional_text = {"a text", option_read_text, optional_text_parse, NULL,
                                                  option_done_text};
 
-/* Refuses the name of a file, which is a common mistake. PEM may have comments before its first block. */
+/* Refuses a text without a PEM block, because it is usually a file name. Comments may precede the first PEM block. */
 static int pem_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
     if (text[0] && !strstr(text, "-----BEGIN "))
@@ -99,7 +99,7 @@ static int pem_parse(const struct option *option, const char *text, void *base, 
 
 const struct option_type option_pem = {"PEM in several lines", option_read_text, pem_parse, NULL, option_done_text};
 
-/* Words besides true and false that the exporters accept, because they read YAML 1.1. */
+/* Besides true and false, Prometheus exporters accept these words, because the exporters read YAML 1.1. */
 static const char *const yes_words[] = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"};
 static const char *const no_words[] = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"};
 
@@ -123,14 +123,17 @@ static int yaml11_bool_read(const struct option *option, const struct document *
 
 const struct option_type option_yaml11_bool = {"true or false", yaml11_bool_read, NULL, NULL, option_done_nothing};
 
-/* Parses one number with its unit, `size` bytes. Go accepts the micro sign, U+00B5 or U+03BC, besides "u". */
+/*
+ * Parses a number and its unit, which together have `size` bytes. For microseconds Go accepts "us", and also U+00B5 or
+ * U+03BC instead of the "u".
+ */
 static int go_duration_part_parse(const char *text, size_t size, uint64_t *ret)
 {
     char part[64];
     size_t number = strspn(text, "0123456789.");
     bool micro = str_starts(text + number, "\xc2\xb5") || str_starts(text + number, "\xce\xbc");
 
-    if (number == 0 || size >= sizeof(part) || text[size - 1] == 'd') /* Go has no days */
+    if (number == 0 || size >= sizeof(part) || text[size - 1] == 'd') /* Go's durations have no unit for days */
         return -EINVAL;
     if (micro)
         snprintf(part, sizeof(part), "%.*su%.*s", (int)number, text, (int)(size - number - 2), text + number + 2);
@@ -139,7 +142,7 @@ static int go_duration_part_parse(const char *text, size_t size, uint64_t *ret)
     return number_parse_duration(part, ret);
 }
 
-/* Parses the sum of several parts, such as 1m30s. A bare number is a number of nanoseconds. */
+/* Parses a duration that consists of several parts, such as 1m30s. A number without a unit is in nanoseconds. */
 static int go_duration_parse_ns(const char *text, uint64_t *ret)
 {
     uint64_t total = 0, ns;
@@ -174,9 +177,9 @@ const struct option_type option_go_duration = {"a duration", option_read_text, g
 
 /* --- Users and headers --- */
 
-/* Reading compares each key with all earlier ones, so the number of users is limited. */
+/* The number of users is limited, because the YAML reader compares each key of a map with all earlier keys. */
 #define USERS_MAX 4096
-/* The name is quoted in error messages, so its size is limited. */
+/* Error messages quote user names, so the size of a user name is limited. */
 #define USER_NAME_MAX 255
 
 static int user_read(const struct document *document, const yaml_node_t *key, const yaml_node_t *value,
@@ -245,7 +248,7 @@ static void users_done(const struct option *option, void *base)
 
 const struct option_type option_users = {"a map of names to bcrypt hashes", users_read, NULL, NULL, users_done};
 
-/* The headers that can be set, and their values if only some are allowed. */
+/* The response headers that can be configured, and their allowed values; NULL allows any value. */
 static const struct {
     const char *name, *values[2], *range;
 } headers[] = {
@@ -361,7 +364,7 @@ static const struct option_choice client_auths[] = {
     {"NoClientCert", CLIENT_AUTH_NONE},
     {"RequestClientCert", CLIENT_AUTH_REQUEST},
     {"RequireAnyClientCert", CLIENT_AUTH_REQUIRE_ANY},
-    {"RequireClientCert", CLIENT_AUTH_REQUIRE_ANY}, /* the name of the value in the first versions of the exporters */
+    {"RequireClientCert", CLIENT_AUTH_REQUIRE_ANY}, /* the old name of RequireAnyClientCert in early exporters */
     {"VerifyClientCertIfGiven", CLIENT_AUTH_VERIFY_IF_GIVEN},
     {"RequireAndVerifyClientCert", CLIENT_AUTH_REQUIRE_AND_VERIFY},
     {"", CLIENT_AUTH_NONE},
@@ -376,7 +379,7 @@ static const struct option_choice tls_versions[] = {
     {NULL, 0},
 };
 
-/* The names of crypto/tls.CipherSuites() since Go 1.17, without 3DES. */
+/* The cipher suites that Go's crypto/tls.CipherSuites() returns since Go 1.17, without 3DES. */
 static const char *const cipher_suites[] = {
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -397,7 +400,7 @@ static const char *const cipher_suites[] = {
     "TLS_RSA_WITH_AES_256_CBC_SHA",
 };
 
-/* The names of crypto/tls.InsecureCipherSuites(), which the exporters refuse. */
+/* The cipher suites that Go's crypto/tls.InsecureCipherSuites() returns; Prometheus exporters refuse them. */
 static const char *const weak_cipher_suites[] = {
     "TLS_RSA_WITH_RC4_128_SHA",
     "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
@@ -448,7 +451,7 @@ static int check_path(const char *text, struct error *error)
 
 #define MEMBER(type_of, member) .type = &option_##type_of, .offset = offsetof(struct web_config, member)
 #define LIST(member) MEMBER(text_list, member.items), .count_offset = offsetof(struct web_config, member.n)
-/* Limit of the items of a list of names or paths, of which a fleet may have many. */
+/* Maximum number of items in a list of names or paths; a large fleet may need many. */
 #define MANY 1024
 
 static const struct option web_rows[WEB_OPTIONS] = {

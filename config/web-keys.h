@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of the web configuration, one row each, and the types that only these keys have. Values of these types are
- * never shown, because some are secrets.
+ * The table of the keys of the web configuration, one row each, and the option types that only these keys have. Values
+ * of these types are never shown, because some of the values are secrets.
  */
 #ifndef CONFIG_WEB_KEYS_H
 #define CONFIG_WEB_KEYS_H
@@ -10,17 +10,17 @@
 #include "config/schema.h"
 
 /*
- * Checks the form of a bcrypt hash: "$2y$10$" and 53 characters. Returns -EINVAL if the text is not a hash, is a hash
- * of another kind, or is damaged. The sentence never quotes the text. Pure.
+ * Checks the form of a bcrypt hash, such as "$2y$10$" followed by 53 characters. Returns -EINVAL if the text is not a
+ * hash, is a hash of another kind, or is damaged. The error message never quotes the hash. Pure.
  */
 int bcrypt_check(const char *text, struct error *error);
 
-extern const struct option_type option_optional_text; /* char *; NULL for "" */
-extern const struct option_type option_pem;           /* char *; NULL for ""; may have several lines */
-extern const struct option_type option_yaml11_bool;   /* bool, with the words of YAML 1.1: yes, off... */
-extern const struct option_type option_go_duration;   /* uint64_t, ns, as Go's time.ParseDuration() */
-extern const struct option_type option_headers;       /* of struct web_config */
-extern const struct option_type option_users;         /* of struct web_config */
+extern const struct option_type option_optional_text; /* char *, or NULL for "" */
+extern const struct option_type option_pem;           /* char *, or NULL for ""; the text may have several lines */
+extern const struct option_type option_yaml11_bool; /* bool; also accepts the words of YAML 1.1, such as yes and off */
+extern const struct option_type option_go_duration; /* uint64_t, nanoseconds; a duration in Go's syntax */
+extern const struct option_type option_headers;     /* sets `headers` of a struct web_config */
+extern const struct option_type option_users;       /* sets `users` of a struct web_config */
 
 /* Indices into web_options. The keys of tls_server_config come first. */
 enum {
@@ -47,6 +47,6 @@ enum {
     WEB_OPTIONS,
 };
 
-extern const struct option_table web_options; /* of struct web_config */
+extern const struct option_table web_options; /* the rows set members of struct web_config */
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of the web configuration. config/web-config.h loads them. */
+/* The values of the web configuration, which config/web-config.h loads from a file. */
 #ifndef CONFIG_WEB_VALUES_H
 #define CONFIG_WEB_VALUES_H
 
 #include "base/util.h"
 
-/* crypto/tls.ClientAuthType of Go, whose names the file uses. */
+/* The values of Go's crypto/tls.ClientAuthType; the web configuration file uses Go's names for these values. */
 enum client_auth {
     CLIENT_AUTH_NONE,
     CLIENT_AUTH_REQUEST,
@@ -23,15 +23,15 @@ struct text_list {
 
 struct web_tls {
     bool enabled; /* tls_server_config has a certificate */
-    /* Paths, already joined to the directory of the file, or PEM texts. NULL if not given. */
+    /* Paths, already joined to the directory of the file, and PEM texts. A member is NULL if its key is absent. */
     char *cert_file, *key_file, *client_ca_file;
     char *cert, *key, *client_ca;
-    enum client_auth client_auth; /* without client_ca, the CAs of the system verify clients, as in Go */
+    enum client_auth client_auth; /* as in Go, the system's CAs are trusted if client_ca is absent */
     struct text_list client_allowed_sans;
-    enum tls_version min_version, max_version; /* by default TLS 1.2 and 1.3 */
-    struct text_list cipher_suites;            /* Go's names, including those of TLS 1.3; empty: the defaults */
-    bool prefer_server_cipher_suites;          /* the order above precedes the client's; true by default */
-    struct text_list curve_preferences;        /* Go's names: CurveP256, X25519...; empty: the defaults */
+    enum tls_version min_version, max_version; /* TLS 1.2 and 1.3 by default */
+    struct text_list cipher_suites;     /* Go's names, including TLS 1.3 suites; an empty list means the defaults */
+    bool prefer_server_cipher_suites;   /* the server's order of preference wins over the client's; true by default */
+    struct text_list curve_preferences; /* Go's names, such as CurveP256 and X25519; an empty list means the defaults */
 };
 
 struct web_header {
@@ -39,11 +39,11 @@ struct web_header {
 };
 
 struct web_user {
-    char *name, *hash; /* bcrypt: $2a$, $2b$, $2x$ or $2y$, a cost of 4 to 31, and 53 characters */
+    char *name, *hash; /* bcrypt hash: $2a$, $2b$, $2x$ or $2y$, a cost of 4 to 31, and 53 characters */
 };
 
 struct web_config {
-    char *file; /* its path */
+    char *file; /* path of the web configuration file */
     bool blank; /* the file is empty */
     struct web_tls tls;
     struct web_header *headers;
@@ -52,8 +52,8 @@ struct web_config {
     size_t n_users;
     struct text_list auth_excluded_paths; /* URL paths that need no password */
     uint64_t rate_interval_ns;            /* mean time between two requests; 0: no limit */
-    uint64_t rate_burst;                  /* requests that may come at once; at least 1 if there is a limit */
-    bool http2; /* the file allows it explicitly; http/security.c warns, as only HTTP/1.1 is served */
+    uint64_t rate_burst;                  /* number of requests accepted at once; at least 1 if there is a limit */
+    bool http2; /* the file enables http2; http/security.c then warns that only HTTP/1.1 is served */
 };
 
 #endif

@@ -6,23 +6,23 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* Maximum number of bytes of a value that an error message quotes. */
+/* Error messages quote at most this many bytes of a value. */
 #define QUOTE_MAX 60
 /*
- * Both limits are far above the needs of a configuration. They bound the running time of libyaml, which grows with the
- * square of the depth and of the number of anchors.
+ * Limits on the nesting depth and on the number of anchors, both far above the needs of a configuration. The limits are
+ * needed because libyaml's running time grows with the square of each of the two numbers.
  */
 #define DEPTH_MAX 32
 #define ANCHORS_MAX 256
 
-/* The core schema (YAML 1.2, section 10.3.2). */
+/* Words with a special meaning in YAML's core schema (YAML 1.2, section 10.3.2). */
 static const char *const null_words[] = {"", "~", "null", "Null", "NULL"};
 static const char *const true_words[] = {"true", "True", "TRUE"};
 static const char *const false_words[] = {"false", "False", "FALSE"};
 
 #define IS_ONE_OF(text, words) str_is_one_of(text, words, ARRAY_SIZE(words))
 
-/* Whether the text would be another type than a string without its quotes. */
+/* Returns whether the text, if unquoted, would be a null or a boolean rather than a string. */
 static bool is_word(const char *text)
 {
     return IS_ONE_OF(text, null_words) || IS_ONE_OF(text, true_words) || IS_ONE_OF(text, false_words);
@@ -37,7 +37,7 @@ static size_t count_characters(const char *text, size_t size)
     return n;
 }
 
-/* Sets the error's position from a byte offset in a text that has not been parsed. */
+/* Sets the error's position from a byte offset in a text that has not been parsed yet. */
 static void error_set_byte_position(const char *text, size_t offset, struct error *error)
 {
     size_t line = 1, start = 0;
@@ -62,8 +62,8 @@ static int text_check_utf8(const char *text, size_t size, struct error *error)
 }
 
 /*
- * Whether there is a tab at the mark, whose line and column are from 0: libyaml only says that "a character" is out of
- * place.
+ * Returns whether there is a tab at the mark, whose line and column count from 0. libyaml only reports that "a
+ * character" is out of place, so this module looks for tabs itself.
  */
 static bool is_tab(const char *text, size_t size, const yaml_mark_t *mark)
 {
@@ -113,7 +113,10 @@ static int open_parser(const char *text, size_t size, yaml_parser_t *ret, struct
     return 0;
 }
 
-/* Counts during the first pass: the current depth, the documents and the anchors. */
+/*
+ * State of the first pass over the text: the current nesting depth, and the numbers of documents and anchors seen so
+ * far.
+ */
 struct extent {
     int depth;
     unsigned documents, anchors;
@@ -167,7 +170,10 @@ static int text_check_syntax(const char *text, size_t size, struct error *error)
     return r;
 }
 
-/* Refuses control characters, which an escape in a quoted text can produce. Line breaks are allowed only in PEM. */
+/*
+ * Refuses control characters, which escapes in quoted texts can produce. Line breaks are allowed in documents with
+ * secrets, which may contain PEM.
+ */
 static int document_check_scalar(const struct document *document, const yaml_node_t *n, struct error *error)
 {
     const char *text = (const char *)n->data.scalar.value;
@@ -183,7 +189,7 @@ static int document_check_scalar(const struct document *document, const yaml_nod
                           (unsigned char)text[printable]);
 }
 
-/* Returns the tag that libyaml gives to a node without a tag in the text. */
+/* Returns the tag that libyaml assigns to nodes of this type that have no tag in the text. */
 static const char *default_tag(const yaml_node_t *n)
 {
     return n->type == YAML_SCALAR_NODE     ? YAML_DEFAULT_SCALAR_TAG
@@ -203,7 +209,7 @@ static int document_check_nodes(const struct document *document, struct error *e
     return 0;
 }
 
-/* Parses the text twice: first as events, to check the limits, then as a tree. */
+/* Parses the text twice: first into events, to check the limits, then into a tree. */
 static int document_parse_as(const char *text, size_t size, struct document like, struct document *ret,
                              struct error *error)
 {
@@ -271,7 +277,10 @@ void document_position_at(const struct document *document, const yaml_node_t *n,
         return;
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, quote = n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? 0 : 1;
-    /* If the lengths differ, the text has escapes, and an offset in it does not give the column. */
+    /*
+     * If the node's source is longer than its text, the source has escapes, and the column cannot be computed from the
+     * offset.
+     */
     if (n->end_mark.column - n->start_mark.column != count_characters(text, size) + 2 * quote)
         return;
     *ret_column += (unsigned)(quote + count_characters(text, MIN(offset, size)));
@@ -309,7 +318,7 @@ int document_settle(const struct document *document, int r, size_t before)
     return r == 0 && document_count_errors(document) > before ? -ECANCELED : r;
 }
 
-/* The kind of a value, in words that do not reveal the value. */
+/* Returns the kind of a value in words that do not reveal the value, since the value may be a secret. */
 static const char *node_kind(const yaml_node_t *n)
 {
     bool value;
@@ -330,16 +339,19 @@ int document_expected(const struct document *document, const yaml_node_t *n, con
     if (document->secret || n->type != YAML_SCALAR_NODE)
         return document_error(document, n, error, "expected %s, found %s", expected, node_kind(n));
     if (node_bool(n, &value))
-        return document_error(document, n, error, "expected %s, found the truth value %s", expected,
+        return document_error(document, n, error, "expected %s, found the boolean %s", expected,
                               (const char *)n->data.scalar.value);
     int shown = (int)MIN(strlen(text), (size_t)QUOTE_MAX);
-    while ((text[shown] & 0xc0) == 0x80) /* do not cut within a character */
+    while ((text[shown] & 0xc0) == 0x80) /* do not cut a UTF-8 character in two */
         shown--;
     return document_error(document, n, error, "expected %s, found \"%.*s\"%s%s", expected, shown, text,
                           text[shown] ? "..." : "", is_word(text) ? " in quotes" : "");
 }
 
-/* Returns the text of a scalar without quotes, where words such as null have their meaning. NULL for other nodes. */
+/*
+ * Returns the text of an unquoted scalar, in which words such as null have their special meaning, or NULL for any other
+ * node.
+ */
 static const char *node_plain_text(const yaml_node_t *n)
 {
     if (n->type != YAML_SCALAR_NODE || n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)

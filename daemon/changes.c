@@ -12,7 +12,7 @@
 
 /* --- troubles --- */
 
-/* The kind of each trouble's message. N_LOG_KINDS: a warning without a kind. */
+/* Kinds of the messages that report troubles. N_LOG_KINDS stands for a warning without a kind. */
 static const enum log_kind kinds_of_troubles[N_TROUBLES] = {
     [TROUBLE_CPUS_UNREAD] = LOG_KIND_CHANGES_UNHEARD,
     [TROUBLE_RESCAN_FAILED] = LOG_KIND_CPUS_LOST,
@@ -52,20 +52,20 @@ bool troubles_need_retry(const struct troubles *troubles)
 
 /* --- CPU hotplug --- */
 
-/* Minimum time between two requested checks. */
+/* Minimum time between two requested checks of the online CPUs. */
 #define CHECK_INTERVAL_USEC 1000000
 
 struct hotplug {
     int fd;
     sd_event_source *io, *timer;
-    uint64_t next_usec; /* earliest time of the next requested check, CLOCK_MONOTONIC */
+    uint64_t next_usec; /* earliest time (CLOCK_MONOTONIC) of the next requested check */
     void (*on_change)(void *userdata, const struct cpuset *went_offline);
     void *userdata;
 };
 
 /*
- * Receives all messages that are waiting. Adds the CPUs that went offline to `went_offline`, and all possible CPUs if
- * messages were lost. Returns whether any CPU came or went.
+ * Receives all messages that are waiting in the socket. Adds the CPUs that went offline to `went_offline`, or all CPUs
+ * if messages were lost. Returns whether any CPU came online or went offline.
  */
 static bool hotplug_receive(int fd, struct cpuset *went_offline)
 {
@@ -163,7 +163,7 @@ struct watch {
     sd_event_source *source;
 };
 
-/* Larger than the number of collectors. */
+/* Maximum number of watched descriptors; larger than the number of collectors. */
 #define WATCHES_MAX 16
 
 struct watches {
@@ -171,7 +171,7 @@ struct watches {
     struct registry *registry;
     void (*on_change)(void *userdata, int error);
     void *userdata;
-    struct watch items[WATCHES_MAX]; /* one per collector that has a descriptor */
+    struct watch items[WATCHES_MAX]; /* array of watches, one for each descriptor of a collector */
     size_t n;
 };
 
@@ -237,14 +237,14 @@ int watches_update(struct watches *watches, struct registry *registry)
 
 #define WAIT_MIN_S 1
 #define WAIT_MAX_S 60
-/* Lets a retry share a wake-up of the process with other timers. */
+/* Maximum delay of a retry, which lets the retry share a wakeup of the process with other timers. */
 #define ACCURACY_USEC 100000
 
 struct retry {
     sd_event_source *timer;
     void (*on_due)(void *userdata);
     void *userdata;
-    unsigned wait_s; /* the wait of the last retry in seconds; 0 before the first retry */
+    unsigned wait_s; /* how long the last retry waited, in seconds; 0 before the first retry */
     bool scheduled;
 };
 
@@ -317,14 +317,14 @@ int retry_want(struct retry *retry, enum reason_span span)
 
 /* --- log of failures --- */
 
-/* One pass over the current failures: if it succeeds, `now` replaces `before`. */
+/* One pass over the current failures. If the whole list of failures could be made, `now` replaces `before`. */
 struct update {
     const struct registry *registry;
     const struct failure_log *before;
     struct failure_log now;
 };
 
-/* The kind of message for each reason of a failure. Failures with other reasons are about events. */
+/* Kinds of the messages that report failures, by the failure's reason. Failures with other reasons concern events. */
 static const struct {
     const char *reason;
     enum log_kind kind;
@@ -350,7 +350,10 @@ void failure_log_done(struct failure_log *failure_log)
     *failure_log = (struct failure_log){0};
 }
 
-/* Adds the sentence to update->now. Returns 1 if update->before does not have it, 0 if it does; -ENOMEM. */
+/*
+ * Adds the sentence to update->now. Returns 0 if update->before has the sentence as well, 1 if the sentence is new, or
+ * -ENOMEM.
+ */
 static int update_add(struct update *update, const char *sentence)
 {
     struct failure_log *now = &update->now;

@@ -11,7 +11,7 @@
 
 /* --- listening --- */
 
-/* Whether flags or the configuration set other addresses than the default. */
+/* Returns whether flags or the configuration set addresses other than the default. */
 static bool has_chosen_addresses(const struct config_web *web)
 {
     struct config *builtin;
@@ -48,8 +48,8 @@ static struct server_limits server_limits_of(const struct config_limits *limits,
 }
 
 /*
- * Passes the settings of `config` to the server, with at most as many connections as the budget has descriptors for
- * clients. Warns once if the configured addresses are ignored. Returns the errors of server_configure().
+ * Passes the settings of `config` to the server, but limits connections to the number of descriptors that the budget
+ * has for clients. Warns once if the configured addresses are ignored. Returns the errors from server_configure().
  */
 static int configure_server(void *userdata, const struct config *config, struct error *error)
 {
@@ -71,7 +71,7 @@ static int configure_server(void *userdata, const struct config *config, struct 
 }
 
 /*
- * Passes the sockets of the service manager, if any, to the server. Returns the errors of sockets_take() and
+ * Passes the service manager's sockets, if any, to the server. Returns the errors from sockets_take() and
  * server_adopt().
  */
 static int adopt_sockets(struct daemon *daemon, struct error *error)
@@ -87,7 +87,7 @@ static int adopt_sockets(struct daemon *daemon, struct error *error)
     if (r < 0)
         return r;
     daemon->handed_over = true;
-    sockets.n = 0; /* the server owns them now */
+    sockets.n = 0; /* the server owns the sockets now */
     return 0;
 }
 
@@ -117,7 +117,10 @@ struct service_pause daemon_paused(struct daemon *daemon)
     };
 }
 
-/* Sends the state for `systemctl status`. `notify` is notify_ready() or notify_status(). */
+/*
+ * Sends the daemon's state to the service manager, for `systemctl status`. `notify` is notify_ready() or
+ * notify_status().
+ */
 static void report_state(struct daemon *daemon, void (*notify)(const char *status))
 {
     struct summary_state state = {
@@ -133,7 +136,7 @@ static void report_state(struct daemon *daemon, void (*notify)(const char *statu
     notify(status);
 }
 
-/* Logs one line that describes what is counted: at start and after a reload. */
+/* Logs one line that describes what is counted. Called at startup and after a reload. */
 static void log_counting(const struct daemon *daemon)
 {
     char text[1024];
@@ -150,8 +153,8 @@ void daemon_follow_failures(struct daemon *daemon)
 }
 
 /*
- * Schedules a retry for groups that could not be opened and descriptors that could not be watched, if the reason may
- * pass.
+ * Schedules a retry for groups that could not be opened and descriptors that could not be watched, if the cause may be
+ * temporary.
  */
 static void schedule_retry(struct daemon *daemon)
 {
@@ -172,8 +175,8 @@ static void watch_collectors(struct daemon *daemon)
 }
 
 /*
- * Must be called after each registry_configure(): watches the collectors' descriptors, logs and reports what is
- * unavailable, and restarts the schedule of retries.
+ * Must be called after each registry_configure(). Watches the collectors' descriptors, logs and reports what is
+ * unavailable, and restarts retries from the shortest wait.
  */
 static void follow_collectors(struct daemon *daemon)
 {
@@ -201,7 +204,9 @@ void daemon_count(struct daemon *daemon)
 
 /* --- shutdown --- */
 
-/* How long clients have to read the rest of their responses, and how often the daemon checks whether they have. */
+/*
+ * How long clients may take to read the rest of their responses, and how often the daemon checks whether they are done.
+ */
 #define DRAIN_USEC (1 * USEC_PER_SEC)
 #define STEP_USEC 20000
 
@@ -243,7 +248,7 @@ int daemon_end(struct daemon *daemon, int status)
 
 /* --- changes --- */
 
-/* Ends the daemon, so that the service manager restarts it with a new opener. */
+/* Ends the daemon after the opener was lost, so that the service manager restarts it with a new opener. */
 static void end_without_opener(struct daemon *daemon, const char *end)
 {
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
@@ -256,8 +261,8 @@ static void end_without_opener(struct daemon *daemon, const char *end)
 }
 
 /*
- * Called when the opener has ended, and when a late opener has answered again. In the second case a retry may succeed,
- * so the waits start again from the shortest.
+ * Called when the opener has exited, and when a late opener has answered again. A retry may succeed after a late
+ * answer, so retries restart from the shortest wait.
  */
 static void on_opener_changed(void *userdata)
 {
@@ -271,7 +276,7 @@ static void on_opener_changed(void *userdata)
     }
     privsep_describe_end(daemon->privsep, end, sizeof(end));
     /*
-     * Forces a new reading: the BPF program that counts cgroups has ended with the opener, and its last counts would be
+     * Forces a new reading: the BPF program that counts cgroups has ended with the opener, but its last counts would be
      * served until they are too old.
      */
     registry_expire(daemon->session.registry);
@@ -289,8 +294,9 @@ static void on_opener_changed(void *userdata)
 }
 
 /*
- * The kernel's memory for new cgroups is charged to this process's cgroup too, so the limit is computed again. If there
- * was no limit, it is only looked up after rows came or went, or after -ENOMEM.
+ * Computes the memory limit again, because the kernel's memory for new cgroups is also charged to the cgroup of this
+ * process. If the memory of this process was not limited, the limit is only looked up after rows have been added or
+ * removed, or after -ENOMEM.
  */
 static void limit_memory(struct daemon *daemon, int error)
 {
@@ -301,7 +307,10 @@ static void limit_memory(struct daemon *daemon, int error)
     daemon->limited_size = size;
 }
 
-/* `error` is the result of registry_dispatch(). The next retry handles the changes that could not be followed. */
+/*
+ * `error` is the result of registry_dispatch(). After an error, the next retry handles the changes that could not be
+ * followed.
+ */
 static void on_collector_changed(void *userdata, int error)
 {
     struct daemon *daemon = userdata;
@@ -329,7 +338,7 @@ static void follow_cpus(struct daemon *daemon)
     int r = rescan(daemon);
     const struct machine *machine = daemon->session.machine;
 
-    if (machine != before) /* the machine was replaced, even on -ENOMEM, which has freed `before` */
+    if (machine != before) /* rescan() has replaced the machine, perhaps even on -ENOMEM, and freed `before` */
         sampler_cpus_changed(daemon->sampler, machine, &daemon->unhandled_cpus);
     if (r < 0) {
         schedule_retry(daemon);
@@ -342,7 +351,10 @@ static void follow_cpus(struct daemon *daemon)
     follow_collectors(daemon);
 }
 
-/* Whether other CPUs are online than session->machine has. Logs once if they cannot be read. */
+/*
+ * Returns whether the set of online CPUs differs from that in session->machine. Logs once if the online CPUs cannot be
+ * read.
+ */
 static bool cpus_differ(struct daemon *daemon)
 {
     int r = machine_is_outdated(&daemon->session.sys, daemon->session.machine);
@@ -387,7 +399,10 @@ static void on_retry(void *userdata)
 
 /* --- pause --- */
 
-/* Disables or enables all groups and rings. Tries all of them, and returns the -errno of the first one that failed. */
+/*
+ * Disables or enables all groups of counters and all rings of samples. Goes on after a failure, and returns -errno of
+ * the first group or ring that failed.
+ */
 static int set_paused(struct daemon *daemon, bool paused)
 {
     int r = registry_pause(daemon->session.registry, paused);
@@ -449,7 +464,10 @@ static void warn_of_deprecated(const struct daemon *daemon)
                   config_format_error(config->file, &warning, sentence, sizeof(sentence)));
 }
 
-/* Must be called after the configuration was loaded: passes it to the sampler and warns of deprecated keys. */
+/*
+ * Passes the configuration to the sampler and warns of deprecated keys. Must be called after the configuration was
+ * loaded.
+ */
 static void apply_config(struct daemon *daemon)
 {
     const struct config *config = daemon->session.config;
@@ -494,7 +512,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
 
 #define ACCURACY_USEC 10000
 
-/* How often the recorder looks for findings. */
+/* How often findings are made while the history is recorded. */
 #define FINDINGS_INTERVAL_NS (60 * NSEC_PER_SEC)
 
 static const struct snapshot *read_all(void *userdata)
@@ -507,7 +525,7 @@ static const struct snapshot *read_all(void *userdata)
 
 /* --- findings --- */
 
-/* Fills `sentences`, which has room for two. Returns their number. */
+/* Stores at most two sentences in `sentences`, and returns the number of sentences. */
 static size_t list_troubles(const struct daemon *daemon, const char **sentences)
 {
     size_t n = 0;
@@ -568,7 +586,7 @@ int daemon_watch(struct daemon *daemon)
         r = privsep_watch(daemon->privsep, event, on_opener_changed, daemon);
     if (r >= 0)
         r = retry_new(event, on_retry, daemon, &daemon->retry);
-    if (r >= 0) /* the pause also ends on time if the machine is suspended */
+    if (r >= 0) /* CLOCK_BOOTTIME: the pause ends on time even if the machine is suspended */
         r = timer_init(event, CLOCK_BOOTTIME, ACCURACY_USEC, on_pause_end, daemon, &daemon->pause);
     if (r >= 0)
         r = sampler_new(&daemon->session.sys, event, &daemon->symboliser, &daemon->session.bpf, &daemon->sampler);
@@ -595,7 +613,9 @@ void daemon_done(struct daemon *daemon)
     daemon->pause = sd_event_source_disable_unref(daemon->pause);
     daemon->retry = retry_free(daemon->retry);
     cpuset_done(&daemon->unhandled_cpus);
-    /* Before session_done(), because the reader of state files exits only when the opener has closed its socket. */
+    /*
+     * Must precede session_done(), because the reader of state files exits only when the opener has closed its socket.
+     */
     daemon->privsep = privsep_free(daemon->privsep);
     session_done(&daemon->session);
     failure_log_done(&daemon->failure_log);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The running daemon: everything it holds, and how it follows changes of CPUs, cgroups, the opener and the
- * configuration. daemon/run.c starts and ends it. Single-threaded: all functions run in the event loop's thread.
+ * The state of the running daemon, and the functions that follow changes of CPUs, cgroups, the opener and the
+ * configuration. daemon/run.c starts and ends the daemon. All functions in this file run in the event loop's thread.
  *
  * A pause disables all groups and rings for some seconds, so that other programs can use the PMUs; counting resumes by
  * itself.
@@ -9,8 +9,8 @@
  * A shutdown ends the streams of samples, gives clients up to one second to read the rest of their responses, and then
  * ends the event loop.
  *
- * The server listens on the sockets that the service manager handed over; if there are none, on the addresses of the
- * flags and the configuration.
+ * The server listens on the sockets that the service manager passed or, without such sockets, on the addresses from the
+ * flags or the configuration.
  */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
@@ -30,7 +30,7 @@
 
 enum daemon_state {
     DAEMON_STARTING,
-    DAEMON_COUNTING, /* a first reading was taken */
+    DAEMON_COUNTING, /* counters have been read for the first time */
     DAEMON_ENDING,
 };
 
@@ -40,72 +40,78 @@ struct daemon {
     struct troubles troubles;
     struct session session;
     struct privsep *privsep;
-    struct service service; /* filled in by serving_init() */
+    struct service service; /* callbacks for the server, set by serving_init() */
     struct server *server;
     sd_event *event;
     struct hotplug *hotplug;
     uint64_t cpus_checked_ns;     /* CLOCK_MONOTONIC */
-    struct cpuset unhandled_cpus; /* CPUs that went offline, and whose groups have not been reopened yet */
+    struct cpuset unhandled_cpus; /* CPUs that went offline and whose groups have not been reopened yet */
     struct retry *retry;
     struct watches *watches;
-    bool is_limited;     /* result of memory_limit_apply(): the cgroup of this process limits its memory */
-    size_t limited_size; /* metrics.text_size of the snapshot when `is_limited` was set */
+    bool is_limited;     /* the cgroup of this process limits its memory, according to memory_limit_apply() */
+    size_t limited_size; /* value of snapshot.metrics.text_size when `is_limited` was set */
     struct failure_log failure_log;
-    sd_event_source *pause; /* fires at the end of a pause */
+    sd_event_source *pause; /* timer that fires at the end of a pause */
     struct sampler *sampler;
     struct recorder *recorder;
     struct findings findings;
-    uint64_t found_ns; /* CLOCK_MONOTONIC when `findings` were made; 0: never */
+    uint64_t found_ns; /* time (CLOCK_MONOTONIC) when `findings` were made; 0 if never */
     struct child symboliser;
-    sd_event_source *drain;     /* while DAEMON_ENDING: checks whether clients have read their responses */
-    unsigned drain_steps;       /* number of checks left before the event loop ends anyway */
-    bool streaming;             /* while DAEMON_ENDING: some streams of samples have not ended */
-    int status;                 /* exit status */
-    bool handed_over;           /* the sockets came from the service manager */
-    bool addresses_ignored;     /* it was logged that the configured addresses are ignored */
-    size_t n_reported_failures; /* number of failures that was last sent to the service manager */
-    char reload_error[512];     /* "" if the last reload succeeded */
+    sd_event_source *drain; /* timer that checks, in state DAEMON_ENDING, whether clients have read their responses */
+    unsigned drain_steps;   /* number of such checks left before the event loop ends in any case */
+    bool streaming;         /* some streams of samples have not ended yet (only in state DAEMON_ENDING) */
+    int status;             /* exit status */
+    bool handed_over;       /* the listening sockets came from the service manager */
+    bool addresses_ignored; /* the warning that the configured addresses are ignored was logged */
+    size_t n_reported_failures; /* number of failures that was last reported to the service manager */
+    char reload_error[512];     /* error from the last reload, or "" if the last reload succeeded */
     uint64_t started_realtime_ns;
-    uint64_t boot_ns; /* when the machine booted, since the epoch; 0: unknown */
+    uint64_t boot_ns; /* time when the machine booted, since the epoch; 0 if unknown */
 };
 
 /*
- * Creates the event loop and what it calls (timers, watches, the sampler), for the loaded configuration. Returns -errno
- * on failure; call daemon_done() in either case.
+ * Creates the event loop and everything that runs in it (timers, watches, the sampler), for the loaded configuration.
+ * Returns -errno on failure; call daemon_done() in either case.
  */
 int daemon_watch(struct daemon *daemon);
-/* Creates the server and opens its sockets. Returns the errors of sockets_take() and of http/server.h. */
+/*
+ * Creates the server and opens its sockets. Returns the errors from sockets_take() and from the functions in
+ * http/server.h.
+ */
 int daemon_listen(struct daemon *daemon, struct error *error);
-/* Begins to follow what session_open() has opened, and tells the service manager and the log. */
+/*
+ * Begins to follow changes of the groups and cgroups that session_open() has opened, and reports to the service manager
+ * and the log.
+ */
 void daemon_count(struct daemon *daemon);
 void daemon_done(struct daemon *daemon);
 
 /*
- * Must be called when the list of failures may have changed: logs the new ones and updates the status in the service
- * manager.
+ * Logs new failures and updates the status in the service manager. Must be called when the list of failures may have
+ * changed.
  */
 void daemon_follow_failures(struct daemon *daemon);
 /* Returns the path of the configuration file, as a field for log_event(). */
 struct log_field daemon_config_field(const struct daemon *daemon);
 
 /*
- * Loads the configuration again. Returns -errno with a sentence; the old configuration then stays in use, unless memory
- * ran out while groups were opened (session_reload()). -ESHUTDOWN after daemon_end().
+ * Loads the configuration again. Returns -errno with a message on failure; the previous configuration then stays in
+ * effect, unless memory ran out while groups were opened (session_reload()). Returns -ESHUTDOWN after daemon_end().
  */
 int daemon_reload(struct daemon *daemon, struct error *error);
 /*
- * Ends the event loop with `status`: at once if no client waits for anything, and on a second call; otherwise after at
- * most one second. Returns the errors of sd_event_exit(3).
+ * Ends the event loop with `status`: at once if no client is waiting for a response or if called a second time;
+ * otherwise after at most one second. Returns the errors from sd_event_exit(3).
  */
 int daemon_end(struct daemon *daemon, int status);
 /*
- * Returns findings that are at most max_age_ns old. They are borrowed until the next call, and empty before the first
- * reading. Returns NULL if memory runs out. session.n_findings has the number of findings of each rule.
+ * Returns findings that are at most max_age_ns old, or NULL if memory runs out. The findings are borrowed until the
+ * next call, and empty before the first reading. session.n_findings counts the findings by rule.
  */
 const struct findings *daemon_findings(struct daemon *daemon, uint64_t max_age_ns);
 /*
- * Implements `pause` of struct service: pauses for `seconds` from now, which replaces an earlier pause; 0 resumes
- * counting.
+ * Implements `pause` of struct service. Pauses counting for `seconds` from now, even if a longer pause has begun
+ * before; 0 resumes counting.
  */
 int daemon_pause(struct daemon *daemon, unsigned seconds, struct error *error);
 struct service_pause daemon_paused(struct daemon *daemon);

@@ -8,9 +8,9 @@
 #include "symbols/symboliser.h"
 
 /*
- * Descriptors for the symboliser and its finders (symbols/symboliser.h): six sockets while they are started, plus two
- * more sockets or two pidfds; two files that wait to be read (the kernel's symbols and the vdso); and pidfds of
- * abandoned processes, which can exceed SYMBOLISER_ABANDONED by one because a chain has two processes.
+ * Descriptors for the symboliser and its finders (symbols/symboliser.h): six sockets while these processes are started,
+ * plus two more sockets or two pidfds; two files that wait to be read (the kernel's symbols and the vdso); and pidfds
+ * of abandoned processes, which can outnumber SYMBOLISER_ABANDONED by one because a chain has two processes.
  */
 #define SYMBOLISER_FDS (8 + 2 + SYMBOLISER_ABANDONED + 1)
 
@@ -70,19 +70,19 @@ static const struct {
     unsigned each;
     uint64_t (*times)(const struct fd_budget_terms *terms);
 } needs[] = {
-    {1, inherited},     /* standard streams, sockets of the service manager, anything else the parent left open */
+    {1, inherited},     /* standard streams, sockets of the service manager, descriptors that the parent left open */
     {4, when_serving},  /* the event loop: epoll, signalfd, a timerfd for each of two clocks */
     {1, with_watchdog}, /* the event loop's timerfd for the watchdog */
     {1, with_journal},  /* socket to the journal */
-    {2, with_opener},   /* socket to the opener, its /proc/PID/stat; what the opener sends later counts as counters */
+    {2, with_opener},   /* the opener's socket and /proc/PID/stat; descriptors sent by the opener count as counters */
     {6, with_reader},   /* the reader: two sockets, /proc/PID/stat, pidfd; the timer of its requests; an epoll */
     {1, when_serving},  /* uevents */
     {6, with_cgroups},  /* root of the hierarchy; inotify of the tree, of vacant cgroups, of links of Kubernetes, of
                            systemd's units; an epoll */
     {2, with_self},     /* /proc/self/stat, /proc/self/fd */
-    {2, listeners},     /* socket, libmicrohttpd's epoll */
-    {2, listeners},     /* a reload opens the new set before it closes the old one */
-    {3, always}, /* for a short time: a file and its directory, a probed event, the service manager, a refused client */
+    {2, listeners},     /* a listening socket and libmicrohttpd's epoll */
+    {2, listeners},     /* once more, because a reload opens new listeners before it closes the old listeners */
+    {3, always}, /* used briefly: a file and its directory, a probed event, the service manager, a refused client */
 };
 
 static uint64_t minus(uint64_t a, uint64_t b)
@@ -99,7 +99,7 @@ static uint64_t daemon_needs(const struct fd_budget_terms *terms)
     return n;
 }
 
-/* `rest` is the limit minus the daemon's needs. */
+/* Returns the clients' share of the descriptors. `rest` is the limit minus the daemon's own needs. */
 static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest)
 {
     uint64_t connections = terms->config->web.limits.connections;
@@ -108,16 +108,19 @@ static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest
     return terms->serves ? MIN(MAX(most, FD_BUDGET_CLIENTS_MIN), connections) : 0;
 }
 
-/* The sampler's descriptors other than rings: the symboliser's, and a cgroup directory per client. */
+/*
+ * Returns the number of descriptors that the sampler needs besides rings: for the symboliser, and for a cgroup
+ * directory of each client.
+ */
 static uint64_t sampler_overhead(const struct config_sampler *config)
 {
     return SYMBOLISER_FDS + config->max_clients;
 }
 
 /*
- * Returns the sampler's share: its overhead, a ring for each CPU and client, and the rings of hindsight. It gets at
- * most half of `rest`, which the daemon and its clients leave, and no descriptor that counters hold. Returns 0 if that
- * is too little for one client.
+ * Returns the sampler's share of the descriptors: its overhead, a ring for each CPU and client, and the rings of
+ * hindsight. The sampler gets at most half of `rest`, which is what the daemon and its clients leave, and no
+ * descriptors that counters hold. Returns 0 if the share would be too small for one client.
  */
 static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
 {

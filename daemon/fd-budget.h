@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How RLIMIT_NOFILE is divided, before any counter is opened: the daemon's own needs come first, then its clients, then
- * the sampler; counters get the rest.
+ * Divides RLIMIT_NOFILE, before any counter is opened. The daemon's own needs come first, then its clients, then the
+ * sampler; counters get what is left.
  *
  * The daemon's needs are the sum of a table in daemon/fd-budget.c. Clients get web.limits.connections descriptors, but
- * at most a quarter of the limit and half of what the daemon leaves, and at least FD_BUDGET_CLIENTS_MIN. Pure.
+ * at most a quarter of the limit and at most half of what the daemon leaves, and at least FD_BUDGET_CLIENTS_MIN. Pure.
  */
 #ifndef DAEMON_FD_BUDGET_H
 #define DAEMON_FD_BUDGET_H
@@ -12,33 +12,44 @@
 #include "config/config.h"
 #include "perf/sys.h"
 
-/* The daemon does not start with fewer clients: one scrapes, and one investigates a problem. */
+/*
+ * The daemon does not start without descriptors for this many clients: one client that scrapes, and one that
+ * investigates a problem.
+ */
 #define FD_BUDGET_CLIENTS_MIN 2
-/* The daemon does not start with fewer free descriptors, because it could not even find out why it fails. */
+/*
+ * The daemon does not start without this many free descriptors, because with fewer the daemon could not even find out
+ * why it fails.
+ */
 #define FD_BUDGET_START_MIN 8
 
-/* The inputs of a budget. All numbers count descriptors unless the comment says otherwise. */
+/*
+ * The inputs from which a budget is computed. All numbers are numbers of descriptors unless a comment tells otherwise.
+ */
 struct fd_budget_terms {
     const struct config *config;
-    uint64_t limit;              /* the soft RLIMIT_NOFILE */
-    uint64_t inherited;          /* open when the process started: standard streams, sockets of the service manager */
-    uint64_t handed_over;        /* how many of these are sockets to listen on */
-    uint64_t counting, sampling; /* descriptors held by counters and by rings now: a new budget cannot take them back */
+    uint64_t limit;     /* the soft limit RLIMIT_NOFILE */
+    uint64_t inherited; /* descriptors that were open at the start: standard streams, sockets of the service manager */
+    uint64_t handed_over;        /* number of listening sockets among the inherited descriptors */
+    uint64_t counting, sampling; /* descriptors that counters and rings hold now; a new budget cannot take them back */
     unsigned cpus;               /* number of possible CPUs */
-    bool serves;                 /* true for the daemon and for `plan`; other commands have no clients */
+    bool serves;                 /* this process has clients, or is `plan`, which describes the daemon */
     bool has_opener, has_reader, has_watchdog, has_journal;
 };
 
 /*
- * Numbers of descriptors. The shares `daemon`, `clients`, `sampler` and `limits.counting` add up to `limit`, unless
- * counters still hold more from an earlier budget.
+ * Numbers of descriptors, by user. The shares `daemon`, `clients`, `sampler` and `limits.counting` add up to `limit`,
+ * unless counters still hold more from an earlier budget.
  */
 struct fd_budget {
     uint64_t limit, daemon, clients, sampler;
-    struct descriptor_limits limits; /* struct sys enforces them; `sampling` is the part of `sampler` for rings */
+    struct descriptor_limits limits; /* limits for struct sys, where `sampling` is the part of `sampler` for rings */
 };
 
-/* Returns -EMFILE with a sentence if the limit is too low to serve a client; never if `serves` is false. */
+/*
+ * Computes the budget of descriptors. Returns -EMFILE with a message if the limit is too low to serve a client, but
+ * never if `serves` is false.
+ */
 int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, struct error *error);
 
 #endif

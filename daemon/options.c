@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "symbols/symboliser.h"
 
-#define OPTIONS_LIVE UINT64_MAX /* value of `count` for `top` without --count: draw on the terminal */
+#define OPTIONS_LIVE UINT64_MAX /* value of `count` if `top` draws on the terminal until it is quit (no --count) */
 
 /* --- command line --- */
 
@@ -18,7 +18,7 @@
 
 static const struct {
     const char *name, *argument;
-    const char *help; /* NULL: an internal command, which is not listed */
+    const char *help; /* description, or NULL for an internal command, which the help does not list */
     const char *example;
 } commands[] = {
     [COMMAND_RUN] = {"run", "", "serve in the foreground (the default)",
@@ -48,7 +48,7 @@ static const struct {
 };
 
 enum flag_id {
-    FLAG_CONFIG_FILE = 256, /* above all character codes, as getopt_long(3) requires */
+    FLAG_CONFIG_FILE = 256, /* larger than any character, because short flags are represented by characters */
     FLAG_LISTEN,
     FLAG_TELEMETRY_PATH,
     FLAG_WEB_CONFIG_FILE,
@@ -92,8 +92,8 @@ enum flag_id {
 
 /*
  * A new flag needs a row here and a case in apply_flag(), apply_count_flag() or apply_switch(). A flag whose help
- * differs between commands has a row for each. Rows with `of_daemon` are accepted by all commands, as in other
- * exporters, and listed for the commands in `commands`.
+ * differs between commands has several rows. Flags whose row has `of_daemon` set are accepted by all commands, as in
+ * other exporters, but are only listed in the help of the commands in `commands`.
  */
 static const struct {
     const char *name; /* name of the flag, with its dashes */
@@ -139,14 +139,14 @@ static const struct {
     {"--all-cpus", NULL, "count the whole machine while the command runs, not only the command; also -a", FLAG_ALL_CPUS,
      IN(COMMAND_STAT), false},
     {"--per-cpu", NULL, "count each CPU separately", FLAG_PER_CPU, IN(COMMAND_STAT), false},
-    {"--cgroup", "PATTERN", "only cgroups that match, such as *.service or container=web*; repeatable", FLAG_CGROUP,
+    {"--cgroup", "PATTERN", "only matching cgroups, such as *.service or container=web*; repeatable", FLAG_CGROUP,
      IN(COMMAND_STAT), false},
-    {"--cgroup", "PATTERN", "only cgroups that match, such as *.service or container=web*", FLAG_CGROUP,
-     IN(COMMAND_TOP), false},
+    {"--cgroup", "PATTERN", "only matching cgroups, such as *.service or container=web*", FLAG_CGROUP, IN(COMMAND_TOP),
+     false},
     {"--cgroup", "PATTERN", "only processes in a cgroup, such as nginx.service or container=web", FLAG_CGROUP,
      IN(COMMAND_RECORD), false},
     {"--pid", "PID", "only this process and what it starts", FLAG_PID, IN(COMMAND_RECORD), false},
-    {"--cpu", "LIST", "only these CPUs, as 0-3,8", FLAG_CPU, IN(COMMAND_RECORD), false},
+    {"--cpu", "LIST", "only these CPUs, such as 0-3,8", FLAG_CPU, IN(COMMAND_RECORD), false},
     {"--event", "EVENT", "what to sample, such as cycles:u, or off-cpu (default: sampler.event of the configuration)",
      FLAG_EVENT, IN(COMMAND_RECORD), false},
     {"--frequency", "HZ", "samples a second on each CPU (default: sampler.frequency of the configuration)",
@@ -199,7 +199,9 @@ bool options_of_command(const struct options *options)
 
 #define HELP_WIDTH 80
 
-/* Prints the text, wrapped at blanks. Lines begin at column `indent`, which the first line has already reached. */
+/*
+ * Prints the text, and breaks lines at blanks. Lines begin at column `indent`, where the cursor already is.
+ */
 static void print_wrapped(FILE *file, const char *text, size_t indent)
 {
     size_t width = HELP_WIDTH - indent;
@@ -227,7 +229,7 @@ static void print_commands(FILE *file)
         }
 }
 
-/* Formats the flag with its argument, as "--flag=ARGUMENT". */
+/* Formats the flag with the name of its argument, as "--flag=ARGUMENT". */
 static size_t format_flag(size_t i, char *text, size_t size)
 {
     const char *argument = flags[i].argument;
@@ -301,7 +303,7 @@ static int bad_value(struct error *error, const char *flag, const char *value, c
     return error_set(error, -EINVAL, "%s: expected %s, found \"%s\"", flag, expected, value);
 }
 
-/* For flags that may be repeated. */
+/* Appends the value of a flag that may be repeated. */
 static int add_value(char ***values, size_t *n, char *value, struct error *error)
 {
     if (array_grow(values, *n) < 0)
@@ -347,7 +349,7 @@ static int apply_switch(struct options *options, enum flag_id id)
     return 0;
 }
 
-/* Adds the events of one flag --event; `stat` accepts several. */
+/* Adds the events from one --event flag, of which `stat` accepts several. */
 static int add_events(struct options *options, const char *value, struct error *error)
 {
     char *joined = NULL;
@@ -362,7 +364,7 @@ static int add_events(struct options *options, const char *value, struct error *
     return 0;
 }
 
-/* Stores the arguments unchecked; sampler/record-options.h checks them. */
+/* Stores the arguments of flags unchecked; sampler/record-options.c checks them later. */
 static int apply_record_flag(struct options *options, enum flag_id id, const char *value)
 {
     if (id == FLAG_PID)
@@ -456,8 +458,8 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
 }
 
 /*
- * Refuses the abbreviations that getopt_long(3) accepts: other exporters do not have them, and a new flag could make
- * one ambiguous.
+ * Refuses the abbreviated flags that getopt_long(3) accepts: other exporters have no abbreviations, and a new flag
+ * could make an abbreviation ambiguous.
  */
 static int check_spelling(const char *argument, size_t i, enum command command, struct error *error)
 {
@@ -468,7 +470,7 @@ static int check_spelling(const char *argument, size_t i, enum command command, 
     return 0;
 }
 
-/* Returns the row for `command`, because getopt_long(3) finds the first row with the name. */
+/* Returns the row that describes the flag for `command`; getopt_long(3) only finds the flag's first row. */
 static size_t row_of_command(size_t i, enum command command)
 {
     for (size_t k = i; k < ARRAY_SIZE(flags); k++)
@@ -486,7 +488,7 @@ static size_t row_of_flag(enum flag_id id)
     return i;
 }
 
-/* Returns the flag for which "-o" and other letters stand; FLAG_WORKLOAD if there is none. */
+/* Returns the flag that a letter such as "-o" stands for, or FLAG_WORKLOAD for an unknown letter. */
 static enum flag_id flag_of_letter(int letter)
 {
     static const struct {
@@ -506,7 +508,7 @@ static bool runs_commands(enum command command)
     return command == COMMAND_STAT || command == COMMAND_RECORD;
 }
 
-/* Pairs of flags that exclude each other. `second` may be FLAG_WORKLOAD, a command to run. */
+/* Pairs of flags that exclude each other. `second` may be FLAG_WORKLOAD, which stands for a command to run. */
 static const struct {
     enum flag_id first, second;
 } exclusions[] = {
@@ -604,8 +606,8 @@ static int unexpected_argument(const struct options *options, const char *word, 
 }
 
 /*
- * The commands `help` and `version` do what the flags of these names do. `help COMMAND` shows the help of COMMAND,
- * which is `word`.
+ * Handles the commands `help` and `version`, which are the same as the flags of these names. `help COMMAND` shows the
+ * help of COMMAND, which is passed as `word`.
  */
 static int apply_command_word(struct options *options, const char *word, int *rest, struct error *error)
 {
@@ -636,7 +638,7 @@ static char **copy_arguments(int argc, char *const *argv)
     return copy;
 }
 
-/* Adds which help to read. The flags of `run` are in the help of all commands. */
+/* Appends a reference to the help of the command. The flags of `run` are in the general help. */
 static void refer_to_help(enum command command, struct error *error)
 {
     bool own = command != COMMAND_RUN && command != COMMAND_HELP && commands[command].help;
@@ -724,7 +726,7 @@ int command_end_output(FILE *file, const char *name, int status)
     if (fflush(file) == 0 && !failed)
         return status;
     clearerr(file);
-    if (errno == 0) { /* an earlier write failed; another fails for the same reason */
+    if (errno == 0) { /* the error of an earlier write is not known; another write fails for the same reason */
         fputc('\n', file);
         fflush(file);
         clearerr(file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line: its commands and flags, in the convention of Prometheus exporters (--web.listen-address,
- * --log.level).
+ * The commands and flags of the command line, which follow the conventions of Prometheus exporters
+ * (--web.listen-address, --log.level).
  *
  * Each command_NAME() runs a command and returns the exit status: 0, 1 for a failure at run time, or 2 for bad usage or
  * a bad configuration.
@@ -36,43 +36,46 @@ enum command {
 };
 
 struct options {
-    char **arguments;     /* a copy of argv, which program_set_name() overwrites; the strings below are in it */
-    enum command command; /* with COMMAND_HELP and COMMAND_VERSION, the bool below is set too */
+    char **arguments;     /* a copy of argv, which contains the strings below (program_set_name() overwrites argv) */
+    enum command command; /* for COMMAND_HELP and COMMAND_VERSION, `help` or `version` is set as well */
     bool help, version;
-    const char *config_file; /* NULL: the default file, if it exists */
-    char **listen;           /* own array of strings from `arguments` */
+    const char *config_file; /* path of the configuration file, or NULL for the default path */
+    char **listen;           /* array of addresses, which are strings in `arguments` */
     size_t n_listen;
-    const char *telemetry_path;  /* NULL: not given */
-    const char *web_config_file; /* NULL: not given */
+    const char *telemetry_path;  /* value of the flag, or NULL */
+    const char *web_config_file; /* value of the flag, or NULL */
     enum log_level log_level;
     enum log_format log_format;
     bool no_opener;
     bool sampler; /* --sampler.enabled */
     bool profiles, password, undo;
-    const char *setup_listen; /* NULL: not given */
+    const char *setup_listen; /* listening address for the socket unit, or NULL */
     bool json;
     uint64_t interval_ns, count;
-    uint64_t last_ns; /* 0: count now */
+    uint64_t last_ns; /* length of the past interval to report; 0 to count from now on */
     bool per_cpu, all_cpus;
-    char **cgroups; /* patterns; own array of strings from `arguments` */
+    char **cgroups; /* array of patterns, which are strings in `arguments` */
     size_t n_cgroups;
-    const char *sort, *order, *limit, *output, *url; /* NULL: not given; `order` is "asc" or "desc" */
-    /* Arguments of `record` and `stat`, not checked yet; NULL: not given. */
+    const char *sort, *order, *limit, *output, *url; /* values of the flags (`order` is "asc" or "desc"), or NULL */
+    /* Unchecked arguments of the flags of `record` and `stat`, or NULL for a flag that was not given. */
     const char *pid, *cpu, *event, *frequency, *threshold, *state, *seconds;
-    char *joined;    /* owned text of `event`, if --event of `stat` is repeated */
-    char **workload; /* what follows "--", NULL-terminated; NULL: no command to run */
+    char *joined;    /* owned text that `event` points to, if --event is repeated */
+    char **workload; /* command to run (the arguments after "--"), NULL-terminated, or NULL */
 };
 
-/* Returns -EINVAL with a sentence, which refers to --help; prints nothing. */
+/* Parses the command line. Returns -EINVAL with a message that refers to --help; prints nothing. */
 int options_parse(int argc, char *const *argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
 /*
- * The first returns whether flags of `stat` select cgroups, the second whether it counts only a command instead of the
- * machine.
+ * options_of_cgroups() returns whether the flags of `stat` select cgroups. options_of_command() returns whether `stat`
+ * only counts a command instead of the whole machine.
  */
 bool options_of_cgroups(const struct options *options);
 bool options_of_command(const struct options *options);
-/* Prints the help of one command with its flags, or, for COMMAND_HELP, all commands and the flags of `run`. */
+/*
+ * Prints the help of one command with its flags or, for COMMAND_HELP, the general help, which lists all commands and
+ * the flags of `run`.
+ */
 void options_print_help(FILE *file, enum command command);
 
 int command_run(const struct options *options);
@@ -87,17 +90,22 @@ int command_setup(const struct options *options);
 int command_stat(const struct options *options);
 int command_top(const struct options *options);
 
-/* Prints the error as one line on standard error. Returns `status`. */
+/* Prints the error as one line to standard error. Returns `status`. */
 int command_fail(int status, const struct error *error);
-/* The same for an error that names the parameter "NAME" of a request, which is printed as --PREFIXNAME. */
+/*
+ * Like command_fail(), for an error that names the parameter "NAME" of a request, which is printed as --PREFIXNAME.
+ */
 int command_fail_flag(int status, const char *prefix, const struct error *error);
 int command_fail_memory(void);
 /*
- * Flushes what a command has printed. Returns `status`, or EXIT_FAILURE with a sentence if it could not be written,
- * which is reported once. main() does so for standard output.
+ * Flushes the output of a command. If the output could not be written, prints the error, once, and returns
+ * EXIT_FAILURE; otherwise returns `status`. main() calls command_end_output() for standard output.
  */
 int command_end_output(FILE *file, const char *name, int status);
-/* Prints the document with indentation and releases it; NULL means out of memory. Returns the exit status. */
+/*
+ * Prints the JSON document, which is NULL when out of memory, with indentation and releases it. Returns the exit
+ * status.
+ */
 int command_print_json(json_t *document);
 void command_sleep(uint64_t ns);
 

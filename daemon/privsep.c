@@ -17,9 +17,9 @@
 #define REAP_MAX_USEC USEC_PER_SEC
 
 struct privsep {
-    struct opener *opener;      /* NULL: this process has no opener */
-    struct name_reader *reader; /* NULL: there is no reader of state files */
-    struct user user;           /* the user that this process becomes in privsep_drop() */
+    struct opener *opener;      /* the opener, or NULL if this process has no opener */
+    struct name_reader *reader; /* the reader of state files, or NULL */
+    struct user user;           /* the user that this process switches to in privsep_drop() */
     sd_event_source *source, *reaper, *reader_source;
     int reader_pidfd;
     uint64_t reap_usec; /* wait before the next attempt to reap the opener */
@@ -99,8 +99,7 @@ struct privsep *privsep_free(struct privsep *privsep)
 }
 
 /*
- * Retries to reap the opener, because a killed opener may end much later if it hangs in the kernel or is being
- * debugged.
+ * Tries again to reap the opener: a killed opener may exit much later if it hangs in the kernel or is being debugged.
  */
 static int privsep_on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
 {
@@ -164,13 +163,16 @@ static int privsep_watch_reader(struct privsep *privsep, sd_event *event)
     if (!privsep->reader || privsep->reader->child.pid <= 0)
         return 0;
     privsep->reader_pidfd = (int)syscall(SYS_pidfd_open, privsep->reader->child.pid, 0);
-    if (privsep->reader_pidfd < 0) /* a container's seccomp filter may forbid it; then the reader's end is not logged */
+    if (privsep->reader_pidfd < 0) /* a container's seccomp filter forbids pidfds, so the reader's exit is not logged */
         return 0;
     return sd_event_add_io(event, &privsep->reader_source, privsep->reader_pidfd, EPOLLIN, privsep_on_reader_end,
                            privsep);
 }
 
-/* Each request waits for its own reply, so only a late reply or the end of the opener arrives here. */
+/*
+ * Watches the opener's socket. Each request waits for its own reply, so the socket only becomes readable in the event
+ * loop for a late reply or when the opener has exited.
+ */
 int privsep_watch(struct privsep *privsep, sd_event *event, void (*on_change)(void *userdata), void *userdata)
 {
     int r = privsep_watch_reader(privsep, event);

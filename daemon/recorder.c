@@ -10,21 +10,21 @@
 #include "base/timer.h"
 #include "systemd/service-manager.h"
 
-/* The fine history, of the readings that clients cause, gets a quarter of the memory. */
+/* The fine history, which contains the readings caused by clients, gets a quarter of the memory. */
 #define FINE_SHARE 4
 #define FINE_INTERVAL_NS NSEC_PER_SEC
 #define FINE_KEEP_NS (300 * NSEC_PER_SEC)
 
-/* The length of an interval is recorded, so it need not be exact. */
+/* Maximum delay of a recorded reading. Intervals need not be exact, because the length of each interval is recorded. */
 #define ACCURACY_USEC 50000
 
 struct recorder {
     const struct snapshot *(*read)(void *userdata);
     void *userdata;
     sd_event_source *timer;
-    struct config_history settings; /* settings with which the block was made */
-    void *block;                    /* NULL: nothing is recorded */
-    int adopted;                    /* descriptor of the file of an earlier process; -1: none */
+    struct config_history settings; /* settings with which `block` was made */
+    void *block;                    /* memory of the histories, or NULL if nothing is recorded */
+    int adopted;                    /* descriptor of a file from an earlier process; -1 without such a file */
     struct histories histories;
 };
 
@@ -40,8 +40,7 @@ static void stop(struct recorder *recorder)
 }
 
 /*
- * An error while recording leaves a gap. The reading also goes to the history of clients' readings, so that both have
- * the same times.
+ * Records a reading in both the coarse and the fine history. A failure leaves a gap in the history.
  */
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
@@ -94,7 +93,7 @@ void recorder_adopt(struct recorder *recorder, int fd)
 
 /*
  * Returns whether the file has this size and is sealed against a change of its size. Without the seal, another holder
- * of the descriptor could truncate it, and this process would get SIGBUS.
+ * of the descriptor could truncate the file, and this process would get SIGBUS.
  */
 static bool is_usable(int fd, size_t size)
 {
@@ -103,7 +102,9 @@ static bool is_usable(int fd, size_t size)
     return fstat(fd, &st) == 0 && (uint64_t)st.st_size == size && (fcntl(fd, F_GET_SEALS) & SEALS) == SEALS;
 }
 
-/* Opens memory that can outlive this process. Returns -1 if the kernel does not support that. */
+/*
+ * Creates a memory file that can outlive this process. Returns -1 if the kernel does not support sealed memory files.
+ */
 static int make_file(size_t size)
 {
     _cleanup_(closep) int fd = memfd_create("perfcountd-history", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -113,7 +114,10 @@ static int make_file(size_t size)
     return steal_fd(&fd);
 }
 
-/* Uses a file only with a service manager, because nothing else would keep the file. */
+/*
+ * Maps the histories' memory. The memory is only a file if there is a service manager, because nothing else would keep
+ * the file.
+ */
 static void *map_block(struct recorder *recorder, size_t size)
 {
     _cleanup_(closep) int fd = steal_fd(&recorder->adopted);

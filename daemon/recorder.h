@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records the counts in two histories: one reading in each interval, and, for five minutes, all readings that clients
- * cause, at most one a second.
+ * Records the counts in two histories. The coarse history has a reading for each interval. The fine history has the
+ * readings that clients caused in the last five minutes, at most one reading a second.
  */
 #ifndef DAEMON_RECORDER_H
 #define DAEMON_RECORDER_H
@@ -13,26 +13,29 @@
 
 struct recorder;
 
-/* `read` reads all collectors now. Returns -ENOMEM or an error of sd_event_add_time(3). */
+/*
+ * Creates a recorder, which calls `read` to read all collectors. Returns -ENOMEM or an error from sd_event_add_time(3).
+ */
 int recorder_new(sd_event *event, const struct snapshot *(*read)(void *userdata), void *userdata,
                  struct recorder **ret);
 struct recorder *recorder_free(struct recorder *recorder);
 
 /*
- * Continues what an earlier process has recorded in this file, once recorder_configure() begins with the same size.
- * Takes ownership of the descriptor; -1 if there is none.
+ * Passes a file in which an earlier process has recorded; recorder_configure() continues the file if the size is the
+ * same. Takes ownership of the descriptor `fd`, which is -1 without such a file.
  */
 void recorder_adopt(struct recorder *recorder, int fd);
 
 /*
- * Starts, continues or stops recording. The record is lost if the settings differ from the previous ones. The service
- * manager keeps the record while the service is restarted. On failure, returns -ENOMEM and records nothing.
+ * Starts, continues or stops recording. The recorded history is lost if the settings differ from the previous settings.
+ * The service manager keeps the history while the service is restarted. Returns -ENOMEM on failure, and then records
+ * nothing.
  */
 int recorder_configure(struct recorder *recorder, const struct config_history *settings);
-/* Records a reading of all collectors that a client has caused. */
+/* Records a reading of all collectors that was caused by a client. */
 void recorder_take(struct recorder *recorder, const struct snapshot *snapshot);
 
-/* NULL while nothing is recorded. */
+/* Returns the histories, or NULL if nothing is recorded. */
 const struct histories *recorder_histories(const struct recorder *recorder);
 
 #endif

@@ -17,15 +17,15 @@
 
 /* --- struct service --- */
 
-/* A reading this long after the last check of the online CPUs requests another check, in case an uevent was lost. */
+/* A reading this long after the last check of the online CPUs requests another check, in case a uevent was lost. */
 #define CPU_CHECK_NS (60 * NSEC_PER_SEC)
-/* Maximum age of the findings that a client asks for, and of their number, perfcountd_finding. */
+/* Maximum age of the findings that a client gets (FINDINGS_AGE_NS), and of the metric perfcountd_finding. */
 #define FINDINGS_AGE_NS (10 * NSEC_PER_SEC)
 #define FINDINGS_MAX_AGE_NS (90 * NSEC_PER_SEC)
 
 /*
  * The memory limit is computed again before a reply is rendered from metrics whose text is larger than this many bytes.
- * JSON is twice as large.
+ * As JSON, a reply is twice as large.
  */
 #define LARGE_REPLY (128 * 1024)
 
@@ -217,8 +217,8 @@ static int watch_signals(struct daemon *daemon)
 }
 
 /*
- * Also sends the sentence to `systemctl status`: the journal cannot tell the unit of a process that has ended by the
- * time the journal looks it up.
+ * Logs why the daemon does not start, and shows the sentence in `systemctl status` as well: the journal may fail to
+ * find the unit of a process that exits right after its message.
  */
 static int fail(enum log_kind kind, const struct log_field *field, const char *sentence, int status)
 {
@@ -240,7 +240,7 @@ static int fail_config(const struct daemon *daemon, const char *sentence)
 }
 
 /*
- * Starts the opener. This is the first stage, because the opener is a fork of this process and inherits every open
+ * Starts the opener. The opener must be started in the first stage, because a fork of this process inherits every open
  * descriptor.
  */
 static int split_off(struct daemon *daemon)
@@ -274,7 +274,7 @@ static int load(struct daemon *daemon)
     return EXIT_SUCCESS;
 }
 
-/* The usual causes are limits of memory, open files or inotify(7) instances. */
+/* Reports that the event loop failed, usually because of a limit on memory, open files or inotify(7) instances. */
 static int fail_loop(const char *what, int error)
 {
     char sentence[256];
@@ -306,7 +306,7 @@ static int start_listening(struct daemon *daemon)
     return EXIT_SUCCESS;
 }
 
-/* Drops privileges before any client is served. */
+/* Drops privileges, before any client is served, and opens counters. */
 static int drop_and_open(struct daemon *daemon)
 {
     struct error error = {0};
@@ -331,7 +331,7 @@ static int serve(struct daemon *daemon)
                   strerror(-hotplug_listen_error(daemon->hotplug)));
     for (size_t i = 0; server_describe(daemon->server, i, address, sizeof(address)); i++)
         log_info("listening on %s", address);
-    int status = sd_event_loop(daemon->event); /* the status that was passed to daemon_end() */
+    int status = sd_event_loop(daemon->event); /* the exit status that was passed to daemon_end() */
     return status < 0 ? fail_loop("the event loop cannot continue", status) : status;
 }
 

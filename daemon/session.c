@@ -110,7 +110,7 @@ int settings_read(const struct options *options, struct sys *sys, struct config 
     return r;
 }
 
-/* Replaces the groups with the events of --event. */
+/* Replaces the configured groups with the events of --event. */
 static int set_events(const struct options *options, struct config *config, const struct machine *machine,
                       struct error *error)
 {
@@ -122,8 +122,8 @@ static int set_events(const struct options *options, struct config *config, cons
 }
 
 /*
- * Replaces the included cgroups with those of --cgroup. A pattern without a slash is matched against the last path
- * component.
+ * Replaces the configured patterns of cgroups to include with the patterns of --cgroup. A pattern without a slash is
+ * matched against the last path component.
  */
 static int set_cgroups(const struct options *options, struct config *config, struct error *error)
 {
@@ -145,9 +145,9 @@ static int set_cgroups(const struct options *options, struct config *config, str
 }
 
 /*
- * Loads the configuration and checks its events. Returns -errno with a sentence, which starts with FILE:LINE:COLUMN if
- * the file is at fault. The web configuration that it names is not read, because the user of a command may not have the
- * permission. If `machine` is NULL, events are not looked up in sysfs.
+ * Loads the configuration and checks its events. Returns -errno with a message, which starts with FILE:LINE:COLUMN if
+ * the error is in the file. The web configuration file that the configuration names is not read, because the user who
+ * runs a command may not have permission. If `machine` is NULL, events are not looked up in sysfs.
  */
 static int settings_load(const struct options *options, struct sys *sys, const struct machine *machine,
                          struct config **ret, struct error *error)
@@ -178,16 +178,22 @@ static int settings_load(const struct options *options, struct sys *sys, const s
 
 /* --- permissions of the opener --- */
 
-/* The number of events that are open for a short time: a PMU's counters are probed with a group of the maximum size. */
+/*
+ * Number of events that are only open briefly: the number of a PMU's counters is probed with a group of the maximum
+ * size.
+ */
 #define EVENTS_TRIED GROUP_MEMBERS_MAX
 
 struct permission_walk {
     struct sys *sys;
-    struct machine *machine; /* loaded on first use */
+    struct machine *machine; /* the machine, loaded on first use */
     struct opener_permissions *permissions;
 };
 
-/* Returns the PMU that the event names itself; "" for other events, which need no permission. */
+/*
+ * Returns the name of the PMU of a tracepoint, a breakpoint or an event that names its PMU, or "" for other events,
+ * which need no permission.
+ */
 static const char *pmu_name_of(const struct event *event)
 {
     switch (event->kind) {
@@ -205,7 +211,7 @@ static const char *pmu_name_of(const struct event *event)
     return "";
 }
 
-/* *ret is NULL if the machine cannot be loaded, which is reported later. Returns -ENOMEM. */
+/* **ret is NULL if the machine cannot be loaded; that failure is reported later. Returns -ENOMEM. */
 static int walk_machine(struct permission_walk *walk, struct machine **ret)
 {
     if (!walk->machine && machine_load(walk->sys, &walk->machine, NULL) == -ENOMEM)
@@ -231,7 +237,10 @@ static int grant(void *userdata, const struct event *event, bool samples)
     return opener_permissions_add_event(walk->permissions, &attr, samples);
 }
 
-/* Adds the web configuration and the files that it names. Errors in it are reported later, when the server reads it. */
+/*
+ * Adds the web configuration and the files named in the web configuration, whose errors are reported later, when the
+ * server reads the file.
+ */
 static int add_web_files(struct opener_permissions *permissions, const char *path)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
@@ -245,7 +254,7 @@ static int add_web_files(struct opener_permissions *permissions, const char *pat
     return r == 0 ? opener_permissions_add_file(permissions, config->tls.client_ca_file) : r;
 }
 
-/* Errors in addresses are reported later, when the server listens. */
+/* Adds the configured unix sockets. Errors in addresses are reported later, when the server listens. */
 static int add_sockets(struct opener_permissions *permissions, const struct config_web *web)
 {
     struct address address;
@@ -258,8 +267,8 @@ static int add_sockets(struct opener_permissions *permissions, const struct conf
 }
 
 /*
- * The slots of the BPF program (bpf/layout.h): one per watched cgroup and two of its own, but at least 256. 0 if
- * cgroups are not counted by BPF.
+ * Returns the number of slots of the BPF program (bpf/layout.h): one for each watched cgroup and BPF_SLOT_FIRST for the
+ * program itself, but at least 256. Returns 0 if cgroups are not counted by BPF.
  */
 static uint32_t bpf_slots(const struct config *config)
 {
@@ -268,7 +277,7 @@ static uint32_t bpf_slots(const struct config *config)
     return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + BPF_SLOT_FIRST, 256);
 }
 
-/* The number of events of one variant of a preset. A CPU counts the events of only one variant. */
+/* Returns the number of events in one variant of a preset. Each CPU counts the events of only one variant. */
 static uint64_t count_of_variant(const struct config_group *group, size_t variant)
 {
     uint64_t n = 0;
@@ -278,7 +287,7 @@ static uint64_t count_of_variant(const struct config_group *group, size_t varian
     return n;
 }
 
-/* The maximum number of events that a CPU, or a cgroup on it, may count for these groups. */
+/* Returns the maximum number of events that these groups may count on one CPU, or for one cgroup on one CPU. */
 static uint64_t count_on_cpu(const struct config_groups *groups)
 {
     uint64_t sum = 0;
@@ -293,7 +302,10 @@ static uint64_t count_on_cpu(const struct config_groups *groups)
     return sum;
 }
 
-/* The number of events on system PMUs. All their cpumasks may contain the same CPU. */
+/*
+ * Returns the number of events on system PMUs. All these events may be opened on the same CPU, because the cpumasks of
+ * all system PMUs may contain that CPU.
+ */
 static int count_of_pmus(struct permission_walk *walk, const struct config_groups *groups, uint64_t *ret)
 {
     struct machine *machine = NULL;
@@ -309,8 +321,8 @@ static int count_of_pmus(struct permission_walk *walk, const struct config_group
 
 /*
  * Sets the maximum numbers of events that the configuration can need. The number per CPU is doubled for a reload: the
- * engine bpf opens its new groups before it closes the old ones, and it may share them with the collector `cpu`. Groups
- * of cgroups and of the sampler are closed before new ones are opened.
+ * engine bpf, which may share groups with the collector `cpu`, opens new groups before it closes old groups. The groups
+ * of cgroups (engine perf) and of the sampler are closed before new groups are opened.
  */
 static int set_limits(struct permission_walk *walk, const struct config *config)
 {
@@ -363,8 +375,8 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
 DEFINE_CLEANUP(struct machine *, machine_free);
 
 /*
- * Raises the soft RLIMIT_NOFILE to the hard one and returns it: every event on every CPU takes a descriptor, and the
- * soft limit only protects programs that use select(2).
+ * Raises the soft RLIMIT_NOFILE to the hard limit, and returns the new limit: every event on every CPU takes a
+ * descriptor, and the soft limit only protects programs that use select(2).
  */
 static uint64_t raise_descriptor_limit(void)
 {
@@ -405,7 +417,7 @@ int session_load_bpf(struct session *session)
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
 {
     uint64_t limit = raise_descriptor_limit(), open = 0;
-    /* On -EMFILE, no descriptor is left even to count them. */
+    /* On -EMFILE, no descriptor is left even to count the open descriptors. */
     int r = fd_count_open(-1, &open);
 
     if (serves && (r == -EMFILE || limit < open + FD_BUDGET_START_MIN))
@@ -484,13 +496,13 @@ int session_open(struct session *session, struct error *error)
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);
-    memory_limit_apply(&session->memory); /* the kernel needed memory for the opened events */
+    memory_limit_apply(&session->memory); /* computes the limit again, because the opened events use kernel memory */
     return r;
 }
 
 /*
- * `accept` reads session->budget, which therefore has the new budget during the call; the old one is restored if
- * `accept` fails.
+ * Stores the new budget in session->budget, where `accept` reads it. If `accept` fails, the old budget of descriptors
+ * is restored.
  */
 static int accept_with_budget(struct session *session, const struct machine *machine, const struct config *config,
                               int (*accept)(void *userdata, const struct config *config, struct error *error),
@@ -508,7 +520,10 @@ static int accept_with_budget(struct session *session, const struct machine *mac
     return r;
 }
 
-/* Waits up to `ms` for a collector's descriptor and handles it. Returns whether one was readable. */
+/*
+ * Waits at most `ms` milliseconds until descriptors of collectors are readable, and lets the collectors handle them.
+ * Returns whether any descriptor was readable.
+ */
 static bool session_dispatch(struct session *session, int ms)
 {
     struct pollfd fds[COLLECTORS_MAX];
@@ -525,9 +540,9 @@ static bool session_dispatch(struct session *session, int ms)
 }
 
 /*
- * Waits for the names of containers, for a command that has no event loop: names arrive a moment after their cgroups
- * were found. Returns when none has arrived for SILENCE_MS, after two seconds, or at once if there is no reader of
- * state files.
+ * Waits for the names of containers, on behalf of a command without an event loop: names arrive a moment after cgroups
+ * have been found. Returns when no name has arrived for SILENCE_MS, after two seconds at the latest, or at once without
+ * a reader of state files.
  */
 static void session_settle(struct session *session)
 {
@@ -551,7 +566,10 @@ int session_start(struct session *session, const struct options *options, bool s
     return EXIT_SUCCESS;
 }
 
-/* Refuses an empty file, which may still be being written, unless the file in use is empty, too. */
+/*
+ * Refuses an empty configuration file, which may not have been written completely yet, unless the configuration in use
+ * came from an empty file as well.
+ */
 static int refuse_blank(const struct session *session, const struct config *config, struct error *error)
 {
     if (!config->blank || session->config->blank)
@@ -579,7 +597,10 @@ int session_reload(struct session *session, const struct options *options,
     if (r < 0)
         return r;
     r = registry_configure(session->registry, machine, config, NULL, error);
-    /* Frees the old machine and configuration, even on failure: the collectors already use the new ones. */
+    /*
+     * Frees the old machine and configuration, even on failure: the collectors already use the new machine and
+     * configuration.
+     */
     machine_free(session->machine);
     config_free(session->config);
     session->machine = steal(machine);

@@ -105,7 +105,7 @@ json_t *document_paranoid(const struct machine *machine)
     return machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
 }
 
-/* Returns [{"cpu", "seconds"}]: how long each CPU has been idle; null if that cannot be read. */
+/* Returns [{"cpu", "seconds"}], the idle time of each CPU, or null if idle times cannot be read. */
 static json_t *idle_times_json(struct sys *sys)
 {
     _cleanup_(idle_times_done) struct idle_times times = {0};
@@ -127,7 +127,7 @@ static json_t *machine_json(const struct machine *machine, struct sys *sys)
     _cleanup_(freep) char *online = cpuset_format(&machine->online), *possible = cpuset_format(&machine->possible);
 
     gethostname(hostname, sizeof(hostname) - 1);
-    board_load(sys, &board); /* a file that cannot be read at the moment leaves both names unknown */
+    board_load(sys, &board); /* both names are left out if a file cannot be read */
     return json_pack("{s:o, s:s?, s:s?, s:s, s:f, s:s, s:s, s:o, s:o}", "hostname", json_text(hostname), "model",
                      board.model[0] ? board.model : NULL, "soc", board.soc[0] ? board.soc : NULL, "kernel",
                      machine->release ? machine->release : "", "uptime_seconds",
@@ -136,7 +136,7 @@ static json_t *machine_json(const struct machine *machine, struct sys *sys)
                      idle_times_json(sys));
 }
 
-/* Has only zeros if cgroups are not counted. */
+/* Returns the number of cgroups in each state; all zeros if cgroups are not counted. */
 static struct cgroup_summary summarize_cgroups(const struct registry *registry)
 {
     const void *cgroup = registry_state(registry, &collector_cgroup);
@@ -148,8 +148,8 @@ static struct cgroup_summary summarize_cgroups(const struct registry *registry)
 }
 
 /*
- * Returns how many descriptors counters lack because the limit is too low: those of groups refused with EMFILE and of
- * cgroups that are not watched.
+ * Returns how many more descriptors counters would need, for groups that were refused with EMFILE and for cgroups that
+ * are not watched because the limit is too low.
  */
 static uint64_t refused_descriptors(const struct session *session)
 {
@@ -190,15 +190,17 @@ static json_t *processes_add(json_t *processes, const char *name, pid_t pid, uid
 }
 
 /*
- * Returns the user of the reader. If the daemon was started as root, the reader became SANDBOX_NOBODY when it entered
- * its sandbox.
+ * Returns the user of the reader of state files. If the daemon was started as root, the reader switched to
+ * SANDBOX_NOBODY when it entered its sandbox.
  */
 static uid_t reader_user(uid_t started_as)
 {
     return geteuid() == 0 || started_as == 0 ? SANDBOX_NOBODY : geteuid();
 }
 
-/* [{"process", "pid", "uid", "start_time", "cpu_seconds", ...}]: the daemon and its running child processes. */
+/*
+ * Returns [{"process", "pid", "uid", "start_time", "cpu_seconds", ...}] for the daemon and its running child processes.
+ */
 static json_t *processes_json(const struct children *children, uid_t opener_uid, uint64_t boot_ns)
 {
     _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -216,7 +218,7 @@ static json_t *processes_json(const struct children *children, uid_t opener_uid,
     return processes;
 }
 
-/* Describes how cgroups are counted; null if they are not counted. */
+/* Describes how cgroups are counted, as JSON; null if cgroups are not counted. */
 static json_t *engine_json(const struct registry *registry)
 {
     struct cgroup_summary summary = summarize_cgroups(registry);
@@ -253,7 +255,9 @@ json_t *document_status(struct session *session, const struct document_process *
         starved_json(registry_snapshot(registry)));
 }
 
-/* Adds the names of a cgroup and "named_by", their source, or "unnamed", the reason why it has no name. */
+/*
+ * Adds the names of a cgroup, with their source as "named_by", or the reason why the cgroup has no name as "unnamed".
+ */
 static json_t *add_names(json_t *cgroup, const struct names *names)
 {
     char room[NAMES_BEST_MAX];
@@ -273,7 +277,7 @@ static json_t *add_names(json_t *cgroup, const struct names *names)
 
 struct cgroup_list {
     json_t *items;
-    bool failed; /* the collector `cgroup` failed: no cgroup is counted */
+    bool failed; /* the collector `cgroup` failed, so no cgroup is counted */
 };
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)
@@ -393,7 +397,7 @@ void summary_format(struct registry *registry, const struct summary_state *state
 
 /* --- description of what is counted --- */
 
-/* One example row for each collector, group and PMU. */
+/* Example rows, one for each combination of collector, group and PMU. */
 struct row_list {
     const struct row **rows;
     size_t n;
@@ -431,7 +435,7 @@ static void append_targets(struct buffer *line, const struct registry *registry,
             cpuset_add(&cpus, (unsigned)snapshot->rows[i]->cpu) < 0)
             line->failed = true;
     _cleanup_(freep) char *text = cpuset_format(&cpus);
-    /* The CPU of a system PMU is not named, because it only reads the PMU, which is named below. */
+    /* For a system PMU, the CPU is left out, because the CPU only reads the PMU, whose name follows. */
     bool is_pmu = str_equal(example->collector_name, "pmu");
     buffer_appendf(line, "%s%s%s", example->collector_name, is_pmu ? "" : " ", is_pmu || !text ? "" : text);
 }
@@ -451,7 +455,7 @@ static void append_group(struct buffer *line, const struct row_list *examples, c
     buffer_append_text(line, n ? ")" : "");
 }
 
-/* Whether row `i` is the first of its group, or, if `of_group` is false, of its collector. */
+/* Returns whether row `i` is the first row of its group or, if `of_group` is false, of its collector. */
 static bool is_first(const struct row_list *examples, size_t i, bool of_group)
 {
     size_t k = 0;

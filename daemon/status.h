@@ -3,7 +3,7 @@
  * The state of the daemon and of its collectors, as JSON documents for /api/v1/ and --json, and as one line of text for
  * `systemctl status` and the log.
  *
- * A document is NULL when out of memory; the caller owns it.
+ * The caller owns the returned document, which is NULL when out of memory.
  */
 #ifndef DAEMON_STATUS_H
 #define DAEMON_STATUS_H
@@ -15,48 +15,51 @@
 #include "daemon/session.h"
 #include "http/service.h"
 
-/* {"pmus": [{"name", "type", "cpus", ...}]}, as loaded from sysfs. */
+/* Returns {"pmus": [{"name", "type", "cpus", ...}]}, as loaded from sysfs. */
 json_t *document_pmus(const struct machine *machine);
 
-/* The state of the process that /api/v1/status shows, in addition to the state of the session. */
+/* The state of the daemon's process, which /api/v1/status shows besides the state of the session. */
 struct document_process {
     const struct privsep *privsep;
-    const char *reload_error; /* "" if the last reload succeeded */
+    const char *reload_error; /* error from the last reload, or "" if the last reload succeeded */
     uint64_t started_realtime_ns;
-    uint64_t boot_ns; /* when the machine booted, since the epoch; 0: unknown */
+    uint64_t boot_ns; /* time when the machine booted, since the epoch; 0 if unknown */
     struct service_pause pause;
 };
 json_t *document_status(struct session *session, const struct document_process *process);
 
-/* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: those that are watched, lingering or dropped. */
+/*
+ * Returns {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]} with the cgroups that are watched,
+ * lingering or dropped.
+ */
 json_t *document_cgroups(const struct registry *registry);
 
 /*
- * {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}: RLIMIT_NOFILE and
- * its shares; the descriptors that counters ("open") and rings ("sampling") hold now; how many all configured counters
- * need; and web.limits.connections.
+ * Returns {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}:
+ * RLIMIT_NOFILE and its shares; the descriptors that counters ("open") and rings ("sampling") hold now; how many
+ * descriptors all configured counters would need ("needed"); and web.limits.connections ("connections").
  */
 json_t *document_descriptors(const struct session *session);
 
-/* kernel.perf_event_paranoid; null if it cannot be read. */
+/* Returns the value of kernel.perf_event_paranoid, or null if the value cannot be read. */
 json_t *document_paranoid(const struct machine *machine);
 
-/* [{"name", "enabled", "success", "duration_seconds", "error"}] */
+/* Returns [{"name", "enabled", "success", "duration_seconds", "error"}]. */
 json_t *document_collectors(const struct registry *registry);
 
-/* [{"collector", "group", "event", "pmu", "reason", "cpus", "message"}] */
+/* Returns [{"collector", "group", "event", "pmu", "reason", "cpus", "message"}]. */
 json_t *document_failures(const struct registry *registry);
 
 struct summary_state {
-    const char *reload_error; /* "" if the last reload succeeded */
-    unsigned paused_seconds;  /* 0: counting is not paused */
+    const char *reload_error; /* error from the last reload, or "" if the last reload succeeded */
+    unsigned paused_seconds;  /* remaining seconds of a pause; 0 if counting is not paused */
     bool opener_lost;
-    bool ends; /* the daemon exits because the opener is lost */
+    bool ends; /* the daemon is shutting down because the opener is lost */
 };
 
 /*
- * Writes "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status", after a sentence
- * about a pause, or about what an operator has to do. Always NUL-terminated.
+ * Writes "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status", preceded by a
+ * sentence about a pause, or about what an operator has to do. Always NUL-terminated.
  */
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size);
 

@@ -16,16 +16,16 @@
 struct counted_place {
     const char *collector;
     const char *pmu_name;
-    const struct pmu *pmu;         /* NULL: the machine no longer has the PMU */
-    const struct row *const *rows; /* one row per set of rows that count the same (struct kinds) */
+    const struct pmu *pmu;         /* NULL if the machine no longer has the PMU */
+    const struct row *const *rows; /* one row for each set of rows that count the same (struct kinds) */
     size_t n_rows;
     const struct failures *failures;
-    const char *const *collector_names; /* indexed by bit number */
+    const char *const *collector_names; /* names of the collectors, indexed by bit number */
 };
 
 /* --- places --- */
 
-/* The row that counts an event of a formula, or NULL. */
+/* Returns the row that counts an event of a formula, or NULL if there is none. */
 static const struct row *counted_place_find_row(const struct counted_place *place, const char *name)
 {
     for (size_t i = 0; i < place->n_rows; i++)
@@ -35,7 +35,7 @@ static const struct row *counted_place_find_row(const struct counted_place *plac
     return NULL;
 }
 
-/* Why a configured event is not counted, or NULL. */
+/* Returns why a configured event is not counted, or NULL if there is no failure. */
 static const struct failure *counted_place_find_failure(const struct counted_place *place, const char *name)
 {
     for (size_t i = 0; i < place->failures->n; i++) {
@@ -47,7 +47,7 @@ static const struct failure *counted_place_find_failure(const struct counted_pla
     return NULL;
 }
 
-/* Skips characters that are neither letters nor digits. */
+/* Skips the characters that are neither letters nor digits. */
 static bool skip_gap(const char **text)
 {
     const char *start = *text;
@@ -58,7 +58,8 @@ static bool skip_gap(const char **text)
 }
 
 /*
- * Returns whether event_metric_name() turns `event` into `metric`. Unlike event_metric_name(), it allocates no memory.
+ * Returns whether event_metric_name() turns `event` into `metric`. Unlike event_metric_name(), this function allocates
+ * no memory.
  */
 static bool has_metric_name(const char *event, const char *metric)
 {
@@ -81,7 +82,10 @@ static const struct generic_event *find_generic(const char *name)
     return NULL;
 }
 
-/* Writes the event as a user would write it, in the spelling of perf or sysfs. Returns false if neither has it. */
+/*
+ * Writes the event as a user would write it, in the spelling of perf or sysfs. Returns false if neither perf nor sysfs
+ * knows the event.
+ */
 static bool spell_event(const struct pmu *pmu, const char *name, char *text, size_t size)
 {
     const struct generic_event *generic = find_generic(name);
@@ -157,7 +161,7 @@ const char *why_absent_name(enum why_absent why_absent)
 
 #define SLOTS "slots"
 
-/* What must happen before an event of a formula can be counted, in ascending order of difficulty. */
+/* What is needed before an event of a formula can be counted, in ascending order of difficulty. */
 enum need { NEED_NOTHING, NEED_REPAIR, NEED_GROUP, NEED_EVENT, NEED_PMU, N_NEEDS };
 
 struct fit {
@@ -168,7 +172,7 @@ struct fit {
     size_t n_worst;
 };
 
-/* Returns whether the name stands for a time, which every group has. */
+/* Returns whether a name in a formula stands for a time. Times are known for every group. */
 static bool is_time(const char *name)
 {
     return str_equal(name, "running_time") || str_equal(name, "enabled_time") || str_equal(name, "busy_time");
@@ -206,7 +210,9 @@ static bool fit_find(const struct counted_place *place, const struct derived_for
     return true;
 }
 
-/* Chooses the formula that comes closest to having a value on this PMU. Returns false if none applies to it. */
+/*
+ * Chooses the formula that comes closest to having a value on this PMU. Returns false if no formula applies to the PMU.
+ */
 static bool fit_choose(const struct counted_place *place, const struct derived_metric *metric, struct fit *ret)
 {
     struct fit fit;
@@ -223,7 +229,7 @@ static bool fit_choose(const struct counted_place *place, const struct derived_m
     return found;
 }
 
-/* Records the events with this need as missing. */
+/* Records as missing the events of the formula whose need is `need`. */
 static void take_missing(struct availability *availability, const struct fit *fit, enum need need)
 {
     for (size_t i = 0; i < fit->formula.n_names; i++)
@@ -265,7 +271,7 @@ static void explain_failure(const struct counted_place *place, struct availabili
                    failure->message);
 }
 
-/* The group that counts most of the formula's events; NULL if no group counts any. */
+/* Returns the group that counts most of the formula's events, or NULL if no group counts any of the events. */
 static const struct row *find_nearest_group(const struct counted_place *place, const struct fit *fit)
 {
     const struct row *nearest = NULL;
@@ -292,7 +298,10 @@ static bool list_has(const struct event_list *list, const char *name)
     return false;
 }
 
-/* A preset that has all events of the formula on this PMU, or NULL. On ENOMEM, `message` is marked as failed. */
+/*
+ * Returns a preset that has all events of the formula on this PMU, or NULL if no preset has them. If memory runs out,
+ * `message` is marked as failed.
+ */
 static const struct preset *find_preset(const struct counted_place *place, const struct formula *formula,
                                         struct buffer *message)
 {
@@ -380,8 +389,8 @@ static void explain_no_pmu(const struct counted_place *place, struct availabilit
 }
 
 /*
- * Returns a group that has the metric but cannot compute it, because the group is starved or uneven; NULL if there is
- * none.
+ * Returns a group that has the metric but is starved or uneven, so that the metric has no value, or NULL if there is no
+ * such group.
  */
 static const struct row *find_useless(const struct counted_place *place, const struct derived_metric *metric)
 {
@@ -440,7 +449,7 @@ static void why_absent_explain(const struct counted_place *place, struct availab
 /* --- survey --- */
 
 /*
- * One row for each set of rows with the same collector, group, PMU and metric set: preferably one that is neither
+ * One row for each set of rows with the same collector, group, PMU and metric set, preferably a row that is neither
  * starved nor uneven.
  */
 struct kinds {
@@ -523,7 +532,7 @@ static int visit_metric(const struct survey *survey, const struct counted_place 
     return failed ? -ENOMEM : 0;
 }
 
-/* The error of a failing collector, or "". */
+/* Returns the error of a failing collector, or "" if the collector does not fail. */
 static const char *collector_error(const struct survey *survey, const char *collector)
 {
     struct collector_status status;
@@ -534,7 +543,7 @@ static const char *collector_error(const struct survey *survey, const char *coll
     return "";
 }
 
-/* Returns whether no earlier formula of the metric is for the same PMUs. */
+/* Returns whether the formula is the metric's first formula for its PMUs. */
 static bool is_first_of_pmu(const struct derived_metric *metric, size_t formula)
 {
     for (size_t i = 0; i < formula; i++)
@@ -544,7 +553,7 @@ static bool is_first_of_pmu(const struct derived_metric *metric, size_t formula)
     return true;
 }
 
-/* Visits a metric that is absent from the whole collector, for a reason that does not depend on the PMU. */
+/* Visits a metric that is absent from the whole collector for a reason that does not depend on the PMU. */
 static int visit_nowhere(const struct survey *survey, const char *collector, const struct derived_metric *metric,
                          enum why_absent why_absent)
 {
@@ -572,7 +581,7 @@ static int visit_nowhere(const struct survey *survey, const char *collector, con
 }
 
 /*
- * Returns whether the row belongs to the place. Rows of software events, which have no core PMU, belong to every core
+ * Returns whether the row belongs to the PMU. Rows of software events, which have no core PMU, belong to every core
  * PMU.
  */
 static bool is_of_place(const struct survey *survey, const struct row *row, const struct pmu *pmu)
@@ -582,7 +591,10 @@ static bool is_of_place(const struct survey *survey, const struct row *row, cons
     return str_equal(row->pmu, pmu->name) || (pmu->scope == PMU_CORE && (!own || own->scope == PMU_ANY));
 }
 
-/* Whether the metric has a formula for the PMU. A formula without a PMU pattern applies to PMUs that are counted. */
+/*
+ * Returns whether the metric has a formula for the PMU. A formula without a PMU pattern applies to all PMUs that are
+ * counted.
+ */
 static bool is_defined_for(const struct derived_metric *metric, const struct counted_place *place)
 {
     for (size_t i = 0; metric->formulas[i].text; i++) {
@@ -593,7 +605,7 @@ static bool is_defined_for(const struct derived_metric *metric, const struct cou
     return false;
 }
 
-/* Visits the metric on the PMU, if the collector can use this PMU. `rows` has room for all kinds. */
+/* Visits the metric on the PMU, if the collector can use this PMU. `rows` must have room for all kinds of rows. */
 static int visit_pmu(const struct survey *survey, size_t bit, enum derived_target target,
                      const struct derived_metric *metric, const struct pmu *pmu, const struct row **rows,
                      bool *ret_visited)
@@ -621,8 +633,8 @@ static int visit_pmu(const struct survey *survey, size_t bit, enum derived_targe
 }
 
 /*
- * Whether the whole collector failed. Events that could not be opened are not a failure of the collector: each of them
- * has its own reason.
+ * Returns whether the whole collector failed. Events that could not be opened are not a failure of the collector: each
+ * event has its own reason.
  */
 static bool is_failed(const struct survey *survey, const struct collector *collector)
 {
@@ -637,7 +649,7 @@ static bool is_failed(const struct survey *survey, const struct collector *colle
     return false;
 }
 
-/* Returns why the whole collector has no derived metrics; ABSENT_NONE if it can have some. */
+/* Returns why the whole collector has no derived metrics, or ABSENT_NONE if the collector can have some. */
 static enum why_absent collector_why_absent(const struct survey *survey, size_t which)
 {
     const char *collector = countable[which].collector->name;
@@ -702,7 +714,10 @@ static json_t *collectors_of(const struct derived_metric *metric)
     return collectors;
 }
 
-/* Adds the alternative spellings of an event to `spellings`. Takes and returns the object as json_object_add() does. */
+/*
+ * Adds the alternative spellings of an event to `spellings`. Takes and returns the JSON object in the same way as
+ * json_object_add().
+ */
 static json_t *add_spellings(json_t *spellings, const char *name)
 {
     json_t *texts = json_array();
@@ -778,7 +793,7 @@ static json_t *message_json(const struct availability *availability)
     return message->size ? json_stringn(message->data, message->size) : json_string("");
 }
 
-/* The array `key` of the object, which is created if missing. */
+/* Returns the array `key` of the JSON object, which is created if necessary. */
 static json_t *member_array(json_t *object, const char *key)
 {
     if (!json_object_get(object, key))
@@ -786,7 +801,7 @@ static json_t *member_array(json_t *object, const char *key)
     return json_object_get(object, key);
 }
 
-/* A document being built. Once a part fails for lack of memory, the whole document fails. */
+/* A JSON document being built. Once a part fails for lack of memory, the whole document fails. */
 struct availability_survey {
     json_t *document;
     bool failed;
@@ -828,7 +843,7 @@ static void add_availability(void *userdata, const struct availability *availabi
         availability_survey->failed |= json_array_append_new(absent, absent_json(availability)) < 0 || !available;
 }
 
-/* Takes ownership of the document. Adds the availability of each metric to it. Returns NULL on failure. */
+/* Takes ownership of the document. Adds the availability of each metric to the document. Returns NULL on failure. */
 static json_t *survey_all(json_t *document, struct registry *registry, const struct machine *machine,
                           availability_visit add)
 {
@@ -852,7 +867,7 @@ static bool has_text(const json_t *object, const char *key, const char *text)
     return str_equal(json_string_value(json_object_get(object, key)), text);
 }
 
-/* The entry for this collector, PMU and reason, which is created if missing. */
+/* Returns the entry for this collector, PMU and reason, which is created if necessary. */
 static json_t *summary_entry(json_t *list, const struct availability *availability)
 {
     const char *reason = why_absent_name(availability->why_absent);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For each derived metric: whether it has a value on this machine, and if not, why.
+ * Finds out for each derived metric whether it has a value on this machine, and if not, why.
  *
  * A metric has a value if one group counts all events of one of its formulas and was scheduled on the PMU. Each pair of
- * a collector and a PMU is considered separately. If no formula can be computed there, the reason given comes from the
- * formula that comes closest to a value.
+ * a collector and a PMU is considered separately. If no formula of the metric can be computed for the pair, the reason
+ * is taken from the formula that comes closest to a value.
  *
  * The functions that return JSON return NULL when out of memory.
  */
@@ -35,23 +35,22 @@ enum why_absent {
     ABSENT_STARVED,     /* the group is enabled but never gets onto the PMU */
 };
 
-/* The name in the JSON documents: "available", "disabled", "no_cgroup", "no_pmu", ... */
+/* Returns the name in the JSON documents, such as "available", "disabled", "no_cgroup" or "no_pmu". */
 const char *why_absent_name(enum why_absent why_absent);
 
 #define AVAILABILITY_GROUPS_MAX 8
 
-/* A derived metric on one collector and PMU. Valid only during the visit. */
+/* The availability of a derived metric on one collector and PMU. The struct is only valid during the visit. */
 struct availability {
     const struct derived_metric *metric;
-    const char *collector, *pmu;           /* `pmu` is "" if the reason applies to the whole collector */
-    const struct derived_formula *formula; /* formula that computes the value, or comes closest to it; NULL: none
-                                            * applies */
+    const char *collector, *pmu;           /* `pmu` is "" if the reason for an absence applies to the whole collector */
+    const struct derived_formula *formula; /* formula that is closest to having a value, or NULL if none applies */
     enum why_absent why_absent;
     const char *groups[AVAILABILITY_GROUPS_MAX]; /* the groups from which the metric is computed */
     size_t n_groups;
-    char missing[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* the events that cause the absence */
+    char missing[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* the events that cause the metric's absence */
     size_t n_missing;
-    struct buffer message; /* a sentence with a remedy; empty if the metric has a value */
+    struct buffer message; /* reason and remedy as a sentence; empty for a metric with a value */
 };
 
 typedef void (*availability_visit)(void *userdata, const struct availability *availability);
@@ -64,28 +63,29 @@ int availability_each(struct registry *registry, const struct machine *machine, 
                       void *userdata);
 
 /*
- * Writes an event of a formula as a user writes it, in the spelling of perf or sysfs, with the modifier that its suffix
- * stands for. Returns false, and writes the name itself, if the PMU does not list it. `pmu` may be NULL.
+ * Writes an event of a formula as a user would write it, in the spelling of perf or sysfs, with the modifier that the
+ * event's suffix stands for. Returns false, and writes the name itself, if the PMU does not list the event. `pmu` may
+ * be NULL.
  */
 bool availability_spell(const struct pmu *pmu, const char *name, char *text, size_t size);
 
 /*
- * The table of derived metrics, the same on every machine:
- * {"metrics": [{"name", "unit", "help", "collectors", "formulas": [{"formula", "pmu", "events", "source", "seen"}]}],
+ * Returns the table of derived metrics, which is the same on every machine: {"metrics": [{"name", "unit", "help",
+ * "collectors", "formulas": [{"formula", "pmu", "events", "source", "seen"}]}],
  *  "spellings": {"cycles": ["cpu_cycles"]}}
  */
 json_t *derived_json(void);
 
 /*
- * derived_json() with the members "available": [{"collector", "pmu", "groups", "formula"}] and "absent": [{"collector",
- * "pmu", "reason", "events", "message"}] added to each metric.
+ * Returns derived_json() with the members "available": [{"collector", "pmu", "groups", "formula"}] and "absent":
+ * [{"collector", "pmu", "reason", "events", "message"}] added to each metric.
  */
 json_t *availability_json(struct registry *registry, const struct machine *machine);
 
 /*
- * A summary by collector, PMU and reason, for `perfcountd plan`: {"available": [{"collector", "pmu", "reason",
- * "metrics": [{"name", "events", "message"}]}], "absent": [the same]}. "events" lists the events that cause the
- * absence.
+ * Returns a summary by collector, PMU and reason, for `perfcountd plan`: {"available": [{"collector", "pmu", "reason",
+ * "metrics": [{"name", "events", "message"}]}], "absent": [the same]}. In the summary, "events" lists the events that
+ * cause a metric's absence.
  */
 json_t *availability_json_summarize(struct registry *registry, const struct machine *machine);
 

@@ -37,13 +37,13 @@ static void interval_done(struct interval *interval)
     free(interval->events);
 }
 
-/* Returns the errors of rates_row(). `ret` is valid until the next call. */
+/* Computes the rates of a row. Returns the errors of rates_row(). `ret` is valid until the next call. */
 static int interval_rates(struct interval *interval, const struct row *row, struct rates *ret)
 {
     return rates_row(interval->baseline, interval->snapshot, row, interval->events, ret);
 }
 
-/* Fills `keys` with the *ret_n rows to write, in their order. Returns -ENOMEM on failure. */
+/* Fills `keys` with the *ret_n rows to write, in output order. Returns -ENOMEM on failure. */
 static int find_rows(struct interval *interval, const struct filter *filter, const struct order *order,
                      struct order_key *keys, size_t *ret_n)
 {
@@ -276,12 +276,12 @@ static char *write_number_member(char *to, const char *key, uint64_t value)
 }
 
 /*
- * Writes two numbers, which are equal unless the group was multiplexed; equal ones are rendered once. `key` is the key
- * of the second one.
+ * Writes two numbers, which are equal unless the group was multiplexed. If the numbers are equal, they are only
+ * rendered once. `key` is the key of the second number.
  */
 static inline char *write_pair(char *to, uint64_t first, const char *key, uint64_t second)
 {
-    char digits[NUMBER_SIZE_MAX]; /* copied as a whole: a copy of constant size is cheaper */
+    char digits[NUMBER_SIZE_MAX]; /* copied whole, because copies of constant size are cheaper */
     size_t size = number_write_u64(digits, first);
 
     memcpy(to, digits, sizeof(digits));
@@ -331,8 +331,8 @@ static char *write_after_raw(char *to, const struct row *row, bool failed)
 }
 
 /*
- * Texts that all counters of a row share. The first counter renders them, and the next ones copy them: it takes twice
- * as long to render them.
+ * Texts that all counters of a row share. The texts are rendered for the first counter and copied for the other
+ * counters, because rendering takes twice as long as copying.
  */
 struct part {
     const char *text;
@@ -340,13 +340,12 @@ struct part {
 };
 struct parts {
     struct part before_event;
-    struct part before_value; /* the text from the event to the value */
-    const char *pmu, *unit;   /* in `before_value`; interned, so that addresses can be compared */
-    struct part after_raw;    /* the text from the raw count to the next counter's event; empty before the first
-                               * counter */
+    struct part before_value; /* text between the event and the value */
+    const char *pmu, *unit;   /* PMU and unit in `before_value`; interned, so that addresses can be compared */
+    struct part after_raw;    /* text from the raw count to the next counter's event; empty before the first counter */
 };
 
-/* Writes the text from the event of this counter up to the event of the next one. */
+/* Writes the text from the event of this counter up to the event of the next counter. */
 static char *write_counter(char *to, const struct row *row, const struct counter *counter, bool failed,
                            struct parts *parts)
 {
@@ -401,7 +400,7 @@ static void write_row(struct buffer *out, const struct row *row, bool failed, co
     for (size_t i = 0; i < row->n_counters; i++)
         if (all || filter_passes_counter(filter, &row->counters[i]))
             to = write_counter(to, row, &row->counters[i], failed, &parts);
-    /* the last counter is not followed by an event */
+    /* removes the text that precedes a next event, because no event follows */
     buffer_advance(out, (size_t)(to - start) - parts.before_event.size);
 }
 
@@ -409,8 +408,7 @@ static void write_row(struct buffer *out, const struct row *row, bool failed, co
 #define AHEAD 4
 
 /*
- * Prefetches the row that is written AHEAD rows later. A row spans more cache lines than the hardware prefetcher
- * fetches.
+ * Prefetches the row that is written AHEAD rows later. A row has more cache lines than the hardware prefetcher fetches.
  */
 static void prefetch(const struct row *row, size_t n_counters)
 {
@@ -437,8 +435,8 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
     uint64_t ms = snapshot->realtime_ns / NSEC_PER_MSEC;
 
     /*
-     * Allocates the buffer at once, because growing a large buffer copies it. JSON is less than twice as large as the
-     * text.
+     * Allocates the buffer at once, because growing a large buffer copies it. The JSON text is less than twice as large
+     * as the text format.
      */
     if (filter_is_mask(filter))
         buffer_reserve(buffer, 2 * metrics_text_size(&snapshot->metrics, filter_mask(filter), false));
@@ -448,7 +446,7 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
     size_t first = buffer->size;
     write_rows(buffer, snapshot, filter);
     if (buffer->size > first)
-        buffer->data[first] = '['; /* replaces the first comma */
+        buffer->data[first] = '['; /* replaces the comma before the first counter */
     else
         buffer_append_char(buffer, '[');
     json_write_raw(buffer, "]}\n");

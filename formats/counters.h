@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The documents that counters are served as: /api/v1/counters, /api/v1/rates, and the two Prometheus expositions.
+ * The documents in which counters are served: /api/v1/counters, /api/v1/rates, and the two Prometheus expositions.
  *
  * Counter values are exact in JSON: integers are written with all their digits. The tables at the end map each format
  * of counters and of samples to its content type and its writer.
@@ -13,23 +13,24 @@
 #include "formats/query.h"
 #include "sampler/writer.h"
 
-/* A value of the parameter `totals` of /api/v1/rates. */
+/* The meaning of a value of the parameter `totals` of /api/v1/rates. */
 struct totals_kind {
     const char *name;
     enum totals_order order;
 };
 
-/* Sums over the CPUs of each PMU; with totals_cgroup, the sums of a cgroup are over all of its PMUs instead. */
+/* Sums over the CPUs of each PMU; with totals_cgroup, the sums of a cgroup are over all PMUs instead. */
 extern const struct totals_kind totals_pmu, totals_cgroup;
 
-/* Returns the kind of that name, or NULL with an error that lists the known names. */
+/* Returns the kind of totals with that name, or NULL, with an error message that lists the known names. */
 const struct totals_kind *totals_kind_find(const char *name, struct error *error);
 
 /*
- * Appends one JSON document, followed by a line feed: the rates and ratios from the baseline to the snapshot. It is the
- * body of /api/v1/rates and, with the counts of each row, the output of `perfcountd stat --json`. Only rows that pass
- * `filter` (NULL: all) are written, in `order` (NULL: the order of the snapshot). The sums of these rows follow unless
- * `totals` is NULL; `order` does not apply to them. Unknown values are null. Returns -ENOMEM on failure.
+ * Appends one JSON document, followed by a line feed: the rates and ratios from the baseline to the snapshot. The
+ * document is the body of /api/v1/rates and, with the counts of each row, the output of `perfcountd stat --json`. Only
+ * rows that pass `filter` (NULL for all rows) are written, in `order` (NULL for the order of the snapshot). Unless
+ * `totals` is NULL, the rows are followed by their sums, to which `order` does not apply. Unknown values are written as
+ * null. Returns -ENOMEM on failure.
  */
 int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
                      const struct filter *filter, const struct order *order, const struct totals_kind *totals,
@@ -44,7 +45,7 @@ enum counter_format_kind { COUNTERS_TEXT, COUNTERS_OPENMETRICS, COUNTERS_JSON };
 struct counter_format {
     const char *content_type;
     /*
-     * Appends the counters that pass `filter` (NULL: all). The text formats apply only the collectors of the filter.
+     * Appends the counters that pass `filter` (NULL: all). The text formats only use the collectors of the filter.
      * Returns -ENOMEM on failure.
      */
     int (*write)(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter);

@@ -8,7 +8,7 @@
 #define FILES_BYTES_MAX ((size_t)64 << 10)
 #define SAMPLES_MIN 20
 #define SHOWN_MAX 4
-#define NAME_BYTES 64 /* maximum length of a file's name in the sentence */
+#define NAME_BYTES 64 /* maximum length of a file name in the sentence about stacks that end early */
 
 void early_ends_done(struct early_ends *ends)
 {
@@ -40,8 +40,8 @@ static bool misleads(const struct early_end *end)
 }
 
 /*
- * Returns the file that has the most samples, or with `before`, the next one in descending order. Returns
- * SIZE_MAX if there is none.
+ * Returns the file that has the most samples or, if `before` is given, the next file in descending order of samples.
+ * Returns SIZE_MAX if there is no such file.
  */
 static size_t next_file(const struct early_ends *ends, size_t before)
 {

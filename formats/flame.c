@@ -8,13 +8,13 @@
 #include "base/text.h"
 #include "formats/flame.inc"
 
-/* All sizes are in pixels, and the same as in web/flame/export.js. */
+/* All sizes are in pixels, and equal to those in web/flame/export.js. */
 #define WIDTH 1200
 #define ROW 18
 #define MARGIN 10
-#define HEAD 52      /* height of the title, the script's controls, and its line about a frame */
-#define LETTER 7.3   /* width of a character of a frame */
-#define TITLE_MAX 80 /* in characters; the script's buttons are to the right of the title */
+#define HEAD 52      /* height of the title, the script's buttons, and the line that describes a frame */
+#define LETTER 7.3   /* width of a character in the name of a frame */
+#define TITLE_MAX 80 /* maximum number of characters, which leaves room for the script's buttons to the right */
 #define NAME_MAX_CHARACTERS 400
 
 #define NARROWEST 10000 /* a frame with less than 1/NARROWEST of all samples is left out */
@@ -38,7 +38,7 @@ static bool is_unnamed(const char *stack)
     return size >= 2 && last[0] == '[' && last[size - 1] == ']' && !str_equal(last, "[truncated]");
 }
 
-/* Adds the line "STACK SAMPLES", whose text it overwrites. Returns -ENOMEM on failure. */
+/* Adds a line of the form "STACK SAMPLES". Overwrites the text of the line. Returns -ENOMEM on failure. */
 static int add_line(struct flame *flame, char *line)
 {
     char *space = strrchr(line, ' ');
@@ -89,19 +89,20 @@ int flame_parse(const char *text, size_t size, struct flame *ret)
 struct frame_box {
     const char *name; /* not NUL-terminated */
     size_t size;
-    size_t depth;       /* 0 is the frame of all samples */
-    uint64_t at, total; /* the number of samples to the left of the frame, and in it */
+    size_t depth;       /* depth; the frame of all samples has depth 0 */
+    uint64_t at, total; /* number of samples to the left of the frame, and in the frame */
 };
 
 /*
- * The frames of the lines so far. A frame comes before the frames that it calls, which are ordered from left to right.
+ * The frames of the lines that were read so far. A frame comes before the frames that it calls, which are ordered from
+ * left to right.
  */
 struct boxes {
     struct frame_box *boxes;
     size_t n;
-    size_t *open; /* the frames of the last line, by depth: indices into `boxes` */
+    size_t *open; /* indices into `boxes` of the frames of the last line, by depth */
     size_t n_open;
-    uint64_t at;    /* number of samples of the lines so far */
+    uint64_t at;    /* number of samples of the lines that were read so far */
     uint64_t least; /* minimum number of samples of a frame that is kept */
 };
 
@@ -111,7 +112,10 @@ static void boxes_done(struct boxes *boxes)
     free(boxes->open);
 }
 
-/* Ends the frames from this depth on. A frame that is too narrow is removed, together with all frames that it calls. */
+/*
+ * Ends the open frames at this depth and deeper. A frame that is too narrow is removed, together with all frames that
+ * it calls.
+ */
 static void close_boxes(struct boxes *boxes, size_t depth)
 {
     while (boxes->n_open > depth) {
@@ -171,7 +175,7 @@ static int make_boxes(const struct flame *flame, struct boxes *boxes)
 
 /* --- SVG --- */
 
-/* Appends at most `limit` characters of the name. If the name is longer, the last one is an ellipsis. */
+/* Appends at most `limit` characters of the name. If the name is longer, the last character is an ellipsis. */
 static void append_cut(struct buffer *out, const char *name, size_t size, size_t limit)
 {
     _cleanup_(freep) char *text = malloc(size * strlen(UTF8_REPLACEMENT) + 1);
@@ -192,7 +196,9 @@ static void append_cut(struct buffer *out, const char *name, size_t size, size_t
         buffer_append_text(out, "\xe2\x80\xa6");
 }
 
-/* Returns the CSS class of a frame, which sets its colour. Removes the suffix of kernel functions from the name. */
+/*
+ * Returns the CSS class of a frame, which sets its colour. Removes the suffix "_[k]" of kernel functions from the name.
+ */
 static const char *classify(struct frame_box *box)
 {
     size_t suffix = strlen(KERNEL_SUFFIX);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script of a self-contained flame graph (formats/flame.c): search, zoom, and keys. Frames come in the order of
-// their calls: a frame before those that it calls, and these from left to right. Names come from untrusted sources:
-// they are only ever set as text.
+// The script of a self-contained flame graph (formats/flame.c): search, zoom, and keys. Frames are in the order of
+// their calls: a frame precedes the frames that it calls, which are ordered from left to right. Names come from
+// untrusted sources, so they are only ever set as text.
 "use strict";
 
 const width = 1200, margin = 10, head = 52, row = 18, letter = 7.3; // pixels, as in formats/flame.c
 const narrowest = 0.3;
 const longestPattern = 500;
 
-// The name in a title "NAME: 12 samples, 1.20 %".
+// Returns the name in a title such as "NAME: 12 samples, 1.20 %".
 function nameOf(title) {
     return title.slice(0, title.lastIndexOf(": "));
 }
 
-// As much of a name as fits.
+// Returns as much of the name as fits into the given width.
 function label(name, pixels) {
     const room = Math.floor((pixels - 6) / letter), characters = [...name];
 
@@ -22,12 +22,13 @@ function label(name, pixels) {
     return characters.length <= room ? name : `${characters.slice(0, room - 1).join("")}\u2026`;
 }
 
-// Whether a frame calls `view`, directly or not.
+// Returns whether a frame calls `view`, directly or indirectly.
 function isAbove(frame, view) {
     return frame.depth < view.depth && frame.at <= view.at && frame.at + frame.n >= view.at + view.n;
 }
 
-// Where a frame is drawn when the graph is zoomed to the frame `view`: {x, pixels, above}; null: nowhere.
+// Returns where a frame is drawn when the graph is zoomed to the frame `view`: {x, pixels, above}, or null if it is not
+// drawn.
 function place(frame, view) {
     const all = width - 2 * margin;
 
@@ -40,8 +41,9 @@ function place(frame, view) {
     return pixels < narrowest ? null : { x: margin + (frame.at - view.at) * scale, pixels, above: false };
 }
 
-// The frames that match a regular expression, ignoring case: {matches: Set, n, error}. `n` is how many samples of
-// `view` have such a frame; one counts once, however many of its frames match.
+// Finds the frames that match a regular expression, ignoring case. Returns an object with the set `matches` of these
+// frames, the number `n` of samples of `view` that have such a frame, and an `error`. A sample is counted once, even if
+// several of its frames match.
 function search(frames, view, text) {
     const matches = new Set(), known = new Map();
     let pattern, n = 0, end = 0;
@@ -72,7 +74,8 @@ function share(n, all) {
     return `${(all > 0 ? 100 * n / all : 0).toFixed(2)} %`;
 }
 
-// The frame that an arrow key selects; null if there is none. "ArrowDown" leads to the widest frame that `frame` calls.
+// Returns the frame that an arrow key selects, or null if no frame lies in that direction. "ArrowDown" leads to the
+// widest frame that `frame` calls.
 function neighbour(frames, frame, key) {
     const inside = (one) => one.at >= frame.at && one.at + one.n <= frame.at + frame.n;
 
@@ -90,7 +93,7 @@ class Graph {
         this.root = root;
         this.frames = [...root.querySelectorAll("#frames > g")].map((element) => this.read(element));
         this.view = this.chosen = this.frames[0];
-        this.before = []; // previous views, for the button "Back"
+        this.before = []; // the previous views, for the button "Back"
         this.text = "";
         this.byElement = new Map(this.frames.map((frame) => [frame.element, frame]));
         this.about = this.append(root, "text", { "class": "about", "x": margin, "y": 44, "aria-live": "polite" });

@@ -6,12 +6,12 @@
  * The details follow stackcollapse-perf.pl: spaces in a comm become "_", kernel functions end in "_[k]", and an address
  * without a symbol is shown as its file, "[libc.so.6]", or as "[unknown]". A ";" within a name becomes ":". Samples
  * whose stacks did not fit in the profile are counted in the line "[truncated]". With `by=thread`, the first frame is
- * "comm-PID/TID". With `by=cgroup` and `by=container`, the cgroup or container is a frame before the comm.
+ * "comm-PID/TID". With `by=cgroup` or `by=container`, the first frame is the cgroup or container, and the comm follows.
  *
- * Off-CPU time is in microseconds, and its first frame is the state of the task: "sleeping;comm;...".
+ * Off-CPU time is in microseconds, and the first frame of its lines is the state of the task: "sleeping;comm;...".
  *
- * If stacks end early, the last line is a sentence about them. It begins with "#" and does not end with a number, so
- * tools ignore it.
+ * If stacks end early, the last line is a sentence about these stacks. The sentence begins with "#" and does not end
+ * with a number, so tools ignore it.
  */
 #include <inttypes.h>
 
@@ -24,17 +24,17 @@
 #define TRUNCATED "[truncated]"
 
 struct folded_line {
-    uint32_t text;   /* index into the texts of `struct lines` */
+    uint32_t text;   /* index into the texts in `struct lines` */
     uint64_t weight; /* number of samples; for off-CPU time, nanoseconds */
 };
 
 struct lines {
     struct profile_writer *writer;
     struct locations *locations;
-    uint32_t *owners; /* for BY_CGROUP and BY_CONTAINER: the first frame of each cgroup, as an index into `names` */
+    uint32_t *owners; /* index into `names` of each cgroup's first frame, for BY_CGROUP and BY_CONTAINER */
     struct string_table names;
     struct string_table texts;
-    struct folded_line *lines; /* one for each text, except "" */
+    struct folded_line *lines; /* one line for each text except "" */
     size_t n;
     uint64_t truncated;
 };
@@ -47,7 +47,7 @@ static void lines_done(struct lines *lines)
     free(lines->lines);
 }
 
-/* Replaces the bytes that would end a name. The name is printable, and begins at `from`. */
+/* Replaces the characters of a name that would end the name. The name begins at `from`, and is printable. */
 static void clean_name(struct buffer *text, size_t from)
 {
     for (size_t i = from; i < text->size; i++)
@@ -63,7 +63,7 @@ static void append_comm(struct lines *lines, const struct profile_stack *stack)
     if (stack->comm)
         buffer_append_text(text, string_table_text(&lines->locations->strings, stack->comm));
     else
-        buffer_appendf(text, ":%d", (int)stack->pid); /* perf's placeholder for an unknown comm */
+        buffer_appendf(text, ":%d", (int)stack->pid); /* perf writes ":PID" for an unknown comm */
     if (lines->writer->source->by == BY_THREAD) {
         buffer_appendf(text, "-%d", (int)stack->pid);
         if (stack->tid)
@@ -85,7 +85,7 @@ static bool is_container(const struct names *names)
     return names->texts[NAME_CONTAINER] || names->texts[NAME_CONTAINER_ID] || names->texts[NAME_POD];
 }
 
-/* Sets the first frame of a cgroup. If the string table is full, the name is "". */
+/* Sets the first frame of a cgroup's lines. If the string table is full, the name of the frame is "". */
 static int name_owner(struct lines *lines, uint32_t number)
 {
     const struct writer_source *source = lines->writer->source;
@@ -141,7 +141,7 @@ static void append_location(struct lines *lines, uint32_t number)
         buffer_append_text(text, "_[k]");
 }
 
-/* Adds to the weight of the line whose text was just appended at `from`. */
+/* Adds a weight to the line whose text was just appended at `from`. */
 static int count_line(struct lines *lines, size_t from, uint64_t weight)
 {
     uint32_t number;

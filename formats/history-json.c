@@ -42,8 +42,8 @@ int history_question_add(struct history_question *question, const char *const *c
 }
 
 /*
- * Returns seconds since 1970, even if time_t has 32 bits. Years are counted from March, so that a leap day is the last
- * day of a year.
+ * Returns the seconds since 1970, even if time_t has 32 bits. In this computation a year begins in March, so that a
+ * leap day is the last day of its year.
  */
 static int64_t epoch_of(const struct tm *tm)
 {
@@ -53,7 +53,10 @@ static int64_t epoch_of(const struct tm *tm)
     return (days - 719468) * 86400 + tm->tm_hour * 3600 + tm->tm_min * 60 + tm->tm_sec;
 }
 
-/* Parses "2026-11-28T10:00:00Z". Seconds may have a fraction, and the offset may be given as in +01:00. */
+/*
+ * Parses "2026-11-28T10:00:00Z". Parses a time in the format of RFC 3339. Seconds may have a fraction, and the time
+ * zone may be an offset such as +01:00.
+ */
 static int parse_rfc3339(const char *text, uint64_t *ret_ns)
 {
     struct tm tm = {0};
@@ -102,7 +105,7 @@ int history_parse_time(const char *text, uint64_t now_ns, uint64_t *ret_ns)
     }
     if (text[strspn(text, "0123456789.")])
         return parse_rfc3339(text, ret_ns);
-    /* Parses the seconds as a duration, because a double would round them to 0.2 us. */
+    /* Parses the seconds like a duration, because a double would round them to 0.2 us. */
     if ((size_t)snprintf(seconds, sizeof(seconds), "%ss", text) >= sizeof(seconds))
         return -EINVAL;
     return number_parse_duration(seconds, ret_ns) < 0 ? -EINVAL : 0;
@@ -128,7 +131,7 @@ static int take_step(const char *text, uint64_t *ret_ns, struct error *error)
     return 0;
 }
 
-/* Chooses the history, and the range in it. The default is the whole coarse history. */
+/* Chooses the history to read and the time range. The default is the whole coarse history. */
 static int take_range(const struct histories *histories, const struct history_question *question, uint64_t now_ns,
                       const struct history **ret_history, struct history_range *ret, struct error *error)
 {
@@ -147,10 +150,10 @@ static int take_range(const struct histories *histories, const struct history_qu
     if (r < 0)
         return r;
     if (ret->until_ns < ret->since_ns && question->until)
-        return error_set(error, -EINVAL, "parameter \"until\": %.64s is before since", question->until);
+        return error_set(error, -EINVAL, "parameter \"until\": %.64s is before \"since\"", question->until);
     if (ret->until_ns < ret->since_ns)
         return error_set(error, -EINVAL, "parameter \"since\": %.64s is in the future", question->since);
-    /* Leaves out whole steps before the first frame and after the last one, because nothing is known of them. */
+    /* Leaves out whole steps before the first and after the last frame, because those steps have no data. */
     if (ret->step_ns == 0)
         return 0;
     if (ret->since_ns < begin)
@@ -177,7 +180,7 @@ static bool passes_row(const void *userdata, const struct history_row *row)
     const struct choice *choice = userdata;
     int collector = collector_find(choice->snapshot->collector_names, row->collector);
     struct row like = {.collector =
-                           collector < 0 ? 31 : (unsigned)collector, /* 31: passes if no collector is asked for */
+                           collector < 0 ? 31 : (unsigned)collector, /* 31 only passes a filter without collectors */
                        .cpu = row->cpu,
                        .group = row->group,
                        .pmu = row->pmu,
@@ -194,7 +197,7 @@ static bool passes_row(const void *userdata, const struct history_row *row)
     return filter_passes_row(choice->filter, &like);
 }
 
-/* A document of an hour has 100,000 numbers, so it is not indented. */
+/* The document of one hour has 100,000 numbers, so the JSON is not indented. */
 struct writing {
     struct buffer *out;
     const struct history_question *question;
@@ -209,7 +212,7 @@ static double seconds_of(uint64_t ns)
 
 /* --- derived metrics --- */
 
-/* Whether `name` is in the list "ipc,branch_mpki". */
+/* Returns whether `name` is in a list such as "ipc,branch_mpki". */
 static bool is_listed(const char *list, const char *name)
 {
     size_t size = strlen(name);
@@ -243,7 +246,7 @@ static int check_derived(const char *list, struct error *error)
 
 /* --- order --- */
 
-/* The growth of an event, or the value of a metric, over the whole range; NAN: unknown. */
+/* Returns the growth of an event, or the value of a metric, over the whole range; NAN: unknown. */
 static double sort_value(const struct history_line *line, const struct writing *writing, const char *name)
 {
     struct growth_event values[GROUP_MEMBERS_MAX] = {{0}};
@@ -264,7 +267,7 @@ static double sort_value(const struct history_line *line, const struct writing *
     return value;
 }
 
-/* Fills `keys` with the *ret_n lines to write, in order. Returns -ENOMEM on failure. */
+/* Fills `keys` with the *ret_n lines to write, in output order. Returns -ENOMEM on failure. */
 static int choose_lines(const struct writing *writing, bool others, const struct order *order, struct order_key *keys,
                         size_t *ret_n)
 {
@@ -300,7 +303,10 @@ static void write_value(struct buffer *out, const struct growth_event *value, ui
 /* Index of the busy time among the times of a line. */
 #define BUSY 2
 
-/* Returns whether a line has this time, and so the member of JSON. */
+/*
+ * Returns whether a line of the history has the time with the index `which`, and therefore the JSON member of that
+ * time.
+ */
 static bool has_member(const struct history_line *line, size_t n_steps, size_t which)
 {
     bool any = which < BUSY;
@@ -393,8 +399,8 @@ static int write_derived(const struct writing *writing, const struct history_lin
 }
 
 /*
- * Writes the data that a client needs to derive metrics and to print counts: units, if there are any, and properties of
- * the row.
+ * Writes what a client needs to derive metrics and to print counts: the units, if there are any, and properties of the
+ * row.
  */
 static void write_facts(const struct writing *writing, const struct history_line *line)
 {
@@ -462,7 +468,7 @@ static int write_lines(const struct writing *writing, const char *key, bool othe
     return r;
 }
 
-/* The sums overwrite the table, so they are written last. */
+/* Computing the sums overwrites the table, so the sums are written last. */
 static int write_table(const struct writing *writing, struct history_table *table)
 {
     static const struct order as_they_are = {0};
@@ -527,7 +533,7 @@ int history_json_write(struct buffer *out, const struct histories *histories, co
 
 /* --- findings --- */
 
-/* Adds a member to the object, unless the text is NULL. */
+/* Adds a member to the JSON object, unless the text is NULL. */
 static json_t *add_text(json_t *object, const char *key, const char *text)
 {
     return text ? json_object_add(object, key, json_text(text)) : object;

@@ -15,30 +15,33 @@
 #include "formats/counters.h"
 #include "formats/query.h"
 
-/* Zeroed, a question asks for everything. The strings are borrowed. */
+/*
+ * The parameters of a request for the history. A zeroed struct asks for everything. The parameters' strings are
+ * borrowed.
+ */
 struct history_question {
     struct filter filter;
     struct order order;
-    const char *since, *until, *step, *derived; /* texts from the request; NULL: not given */
-    const struct totals_kind *totals;           /* NULL: the document has no sums */
+    const char *since, *until, *step, *derived; /* parameters of the request, or NULL if not given */
+    const struct totals_kind *totals;           /* NULL for a document without sums */
 };
 
 void history_question_done(struct history_question *question);
 
-/* Adds a parameter of the request. The arguments and errors are those of filter_add(). */
+/* Adds a parameter of the request. Takes the same arguments and returns the same errors as filter_add(). */
 int history_question_add(struct history_question *question, const char *const *collector_names, const char *name,
                          const char *value, struct error *error);
 
 /*
- * Appends the document. `snapshot` has the names that are counted now, and its time is used as the current time.
- * Returns -EINVAL with a sentence that names the parameter, or -ENOMEM.
+ * Appends the document of the history. `snapshot` has the names that are counted now, and the time of `snapshot` is
+ * taken as the current time. Returns -EINVAL with a message that names the parameter, or -ENOMEM.
  */
 int history_json_write(struct buffer *out, const struct histories *histories, const struct history_question *question,
                        const struct snapshot *snapshot, struct error *error);
 
 /*
- * Returns {"timestamp", "findings": [{"rule", "title", "text", ...}]}; Returns NULL if memory runs out. The caller owns
- * it.
+ * Returns {"timestamp", "findings": [{"rule", "title", "text", ...}]}, which the caller owns, or NULL if memory runs
+ * out.
  */
 json_t *findings_json(const struct findings *findings, uint64_t now_ns);
 

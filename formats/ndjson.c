@@ -12,7 +12,7 @@
 #include "perf/record.h"
 #include "sampler/writer.h"
 
-/* Maps the ids of read values to events. */
+/* The events that belong to the ids of values in samples. */
 struct ndjson_ids {
     struct ndjson_id {
         uint64_t id;
@@ -25,7 +25,10 @@ static void ndjson_ids_done(struct ndjson_ids *ids);
 
 /* --- other records --- */
 
-/* Writes nothing if both are -1: the kernel reports -1 for itself and for a task that has exited. */
+/*
+ * Writes the process and the thread of a record. Writes nothing if both are -1, which the kernel reports for itself and
+ * for a task that has exited.
+ */
 static void ndjson_write_thread(uint32_t pid, uint32_t tid, struct buffer *out)
 {
     if (pid == UINT32_MAX && tid == UINT32_MAX)
@@ -34,7 +37,7 @@ static void ndjson_write_thread(uint32_t pid, uint32_t tid, struct buffer *out)
     json_write_member(out, "tid", i64, (int32_t)tid);
 }
 
-/* Writes nothing if `size` is 0. */
+/* Writes a build id, or nothing if `size` is 0. */
 static void ndjson_write_build_id(const unsigned char *id, size_t size, struct buffer *out)
 {
     if (size == 0)
@@ -60,7 +63,7 @@ static void ndjson_write_range(uint64_t address, uint64_t length, uint64_t offse
     json_write_member(out, "file", string, file);
 }
 
-/* Writes nothing if `inode` is 0. */
+/* Writes the device and inode of a file, or nothing if `inode` is 0. */
 static void ndjson_write_inode(uint32_t major, uint32_t minor, uint64_t inode, struct buffer *out)
 {
     if (inode == 0)
@@ -129,7 +132,7 @@ static void write_ksymbol(const struct record *record, struct buffer *out)
     json_write_member(out, "unregister", bool, (record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0);
 }
 
-/* All other types only have the thread. */
+/* The functions that write the fields of each type of record. For all other types, only the thread is written. */
 static void (*const field_writers[])(const struct record *record, struct buffer *out) = {
     [PERF_RECORD_MMAP] = write_mmap,
     [PERF_RECORD_MMAP2] = write_mmap,
@@ -163,7 +166,10 @@ static int compare_ids(const void *a, const void *b)
     return (first->id > second->id) - (first->id < second->id);
 }
 
-/* Replaces the ids with those of the source's events. On failure, returns -ENOMEM and leaves the ids empty. */
+/*
+ * Replaces the ids of values with the ids of the source's events. On failure, returns -ENOMEM and leaves the list of
+ * ids empty.
+ */
 static int ndjson_ids_load(struct ndjson_ids *ids, const struct writer_source *source)
 {
     ndjson_ids_done(ids);
@@ -185,7 +191,10 @@ static void ndjson_ids_done(struct ndjson_ids *ids)
     *ids = (struct ndjson_ids){0};
 }
 
-/* The event with the value's id or, if values carry no ids, the `index`-th event of the group. May return NULL. */
+/*
+ * Returns the event with the id of a value or, if values have no ids, the `index`-th event of the group, or NULL if
+ * there is no such event.
+ */
 static const char *event_of_value(const struct writer_source *source, const struct ndjson_ids *ids,
                                   const struct record_value *value, size_t index)
 {
@@ -223,7 +232,10 @@ static void write_counts(const struct writer_source *source, const struct ndjson
         json_write_member(out, "running_ns", u64, sample->time_running);
 }
 
-/* Returns whether the symbol table is still being made. *ret_file is the mapped file; NULL if it is unknown. */
+/*
+ * Writes an address with its symbol. Returns whether the symbol table of the file is still being made. *ret_file is set
+ * to the mapped file, or NULL if the file is unknown.
+ */
 static bool write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
                         uint64_t ip, bool called, struct buffer *out, const char **ret_file)
 {
@@ -251,7 +263,7 @@ static size_t write_callchain(const struct writer_source *source, const struct r
                               struct buffer *out)
 {
     struct callchain chain = callchain_begin(record);
-    const char *file, *innermost = NULL; /* file of the program's innermost function */
+    const char *file, *innermost = NULL; /* file that contains the program's innermost function */
     size_t awaited = 0, n_user = 0;
     bool filled = false;
     uint64_t ip;
@@ -311,7 +323,7 @@ static size_t ndjson_write_sample(const struct writer_source *source, const stru
 /* --- lines --- */
 
 /*
- * One JSON object per line.
+ * The output has one JSON object per line.
  *
  * The first line is {"type":"header"}, the last is {"type":"end"}. The header is followed by lines without a time that
  * describe the running processes, then by the records, whose types are the kernel's names in lower case.
@@ -319,8 +331,8 @@ static size_t ndjson_write_sample(const struct writer_source *source, const stru
  * {"type":"lost"}, the processes are described again. {"type":"dropped"} takes the place of records that were dropped
  * because the client was too slow.
  *
- * "time" is in seconds since 1970, with nine decimals. Addresses are strings with hexadecimal numbers. Unknown fields
- * are omitted; an unknown symbol or module is "[unknown]". If kernel addresses are hidden (symbols/kernel.h), "ip" is
+ * "time" is in seconds since 1970, with nine decimals. Addresses are written as hexadecimal strings. Unknown fields are
+ * omitted; an unknown symbol or module is "[unknown]". If kernel addresses are hidden (symbols/kernel.h), "ip" is
  * replaced by "offset", the offset in the symbol, and "ksymbol" has no "address".
  */
 
@@ -328,11 +340,11 @@ struct ndjson {
     const struct writer_source *source;
     struct ndjson_ids ids;
     struct early_ends ends;
-    uint64_t unknown; /* records whose type has no name */
-    uint64_t awaited; /* addresses whose symbol table was still being made */
+    uint64_t unknown; /* number of records of a type without a name */
+    uint64_t awaited; /* number of addresses whose symbol table was still being made */
 };
 
-/* Begins a line: `{"type":"mmap2"`. */
+/* Begins a line such as `{"type":"mmap2"`. */
 static void ndjson_begin_line(struct buffer *out, uint32_t type)
 {
     const char *name = record_type_name(type);
@@ -428,7 +440,7 @@ static void write_event_fields(const struct writer_source *source, struct buffer
     buffer_append_char(out, ']');
 }
 
-/* "time" is the time of the record plus `realtime_offset_ns`. */
+/* In a line, "time" is the time of the record plus `realtime_offset_ns`. */
 static void write_clock_fields(const struct writer_source *source, struct buffer *out)
 {
     json_write_raw(out, ",\"clock\":\"monotonic\",\"realtime_offset_ns\":");
@@ -443,7 +455,7 @@ static void write_note(struct buffer *out, const char *note, bool *filled)
     json_write_string(out, note);
 }
 
-/* Writes the reasons why many symbols are missing, or were missing at the beginning. */
+/* Writes why many symbols are missing, or were missing at the beginning. */
 static void write_notes(const struct writer_source *source, uint64_t awaited, const struct writer_end *end,
                         struct buffer *out)
 {
@@ -556,7 +568,7 @@ static void ndjson_mark(void *state, const struct writer_mark *mark, struct buff
         symbols_each(ndjson->source->symbols, write_known, out);
         break;
     case WRITER_EVENTS:
-        /* if memory runs out, read values are omitted from now on */
+        /* if memory runs out, the values of counters are omitted from here on */
         (void)ndjson_ids_load(&ndjson->ids, ndjson->source);
         break;
     }

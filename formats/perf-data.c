@@ -71,22 +71,23 @@ void perf_data_bytes_end(struct buffer *out, size_t start)
 
 /*
  * The format is described in tools/perf/Documentation/perf.data-file-format.txt and implemented in
- * tools/perf/util/header.c of Linux. The code differs from the description in one place, and this file follows the
- * code: the number of configured CPUs precedes the number of online CPUs.
+ * tools/perf/util/header.c of Linux. util/header.c differs from the description in one place, and this file follows
+ * util/header.c: the number of configured CPUs precedes the number of online CPUs.
  */
 
 /*
- * perf before 6.5 assumes that an attr has the size of its own struct perf_event_attr, whatever attr.size says, and
- * expects the ids after it. In perf 5.13 to 6.2 this size is PERF_ATTR_SIZE_VER7. perf 6.5 and later use attr.size.
+ * perf before 6.5 assumes that an attr has the size of its own struct perf_event_attr, whatever attr.size is, and
+ * expects the ids after that many bytes. In perf 5.13 to 6.2 the size of an attr is PERF_ATTR_SIZE_VER7. perf 6.5 and
+ * later use attr.size.
  */
 #define ATTR_SIZE 128
 #define IDS_MAX ((size_t)4096) /* a record has at most 64 KiB */
 
-/* The header of a stream: these bytes, and its own size. */
+/* The header of a stream consists of this magic number and the size of the header. */
 #define PIPE_MAGIC "PERFILE2"
 #define PIPE_HEADER_SIZE 16
 
-/* Numbers of the features (tools/perf/util/header.h). */
+/* The numbers of the features in perf's format (tools/perf/util/header.h). */
 enum feature {
     FEATURE_HOSTNAME = 3,
     FEATURE_OSRELEASE = 4,
@@ -103,7 +104,7 @@ enum feature {
 
 /*
  * perf finds the event of a record by its id, which must be at the same offset in all records. All events therefore get
- * the layout of the leader. Siblings do not sample; their values are read.
+ * the sample layout of the leader. Siblings do not sample; their values are only read.
  */
 static void write_attr(const struct writer_source *source, size_t n, struct buffer *out)
 {
@@ -111,7 +112,9 @@ static void write_attr(const struct writer_source *source, size_t n, struct buff
     char bytes[ATTR_SIZE] = {0};
 
     attr.size = ATTR_SIZE;
-    /* These may contain the address of a probe, which perf does not need. */
+    /*
+     * Clears config1 and config2 if they contain the address of a probe that must be hidden, which perf does not need.
+     */
     attr.config1 = kernel_view_hides(source->kernel, false, attr.config1) ? 0 : attr.config1;
     attr.config2 = kernel_view_hides(source->kernel, false, attr.config2) ? 0 : attr.config2;
     attr.sample_type = source->layout.sample_type;
@@ -149,7 +152,7 @@ static size_t begin_feature(struct buffer *out, enum feature feature)
     return start;
 }
 
-/* Writes the length including the padding, then the text. */
+/* Writes the length of the text, including its padding, and then the text. */
 static void write_string(struct buffer *out, const char *text)
 {
     size_t size = (strlen(text) / 8 + 1) * 8;
@@ -194,7 +197,7 @@ static void write_machine_features(struct buffer *out)
     perf_data_bytes_end(out, start);
 }
 
-/* perf takes the names of events from this feature. */
+/* Writes the feature from which perf takes the names of events. */
 static void write_event_desc(const struct writer_source *source, struct buffer *out)
 {
     size_t start = begin_feature(out, FEATURE_EVENT_DESC);
@@ -217,12 +220,12 @@ static void write_group_desc(const struct writer_source *source, struct buffer *
     size_t start = begin_feature(out, FEATURE_GROUP_DESC);
     perf_data_bytes_write_u32(out, 1);
     write_string(out, "{anon_group}"); /* perf's name for an unnamed group */
-    perf_data_bytes_write_u32(out, 0); /* index of the leader */
+    perf_data_bytes_write_u32(out, 0); /* index of the group's leader */
     perf_data_bytes_write_u32(out, (uint32_t)source->n_events);
     perf_data_bytes_end(out, start);
 }
 
-/* The clock of the records, and the time of day when the stream began. */
+/* Writes which clock the records use, and the time of day when the stream began. */
 static void write_clock_features(const struct writer_source *source, struct buffer *out)
 {
     struct timespec resolution = {0};
@@ -255,17 +258,17 @@ static void perf_data_header_write(const struct writer_source *source, struct bu
 /*
  * Records in perf's pipe format, for `perf report -i -`.
  *
- * The start is followed by a description of the machine, in the form in which perf would have recorded it: the kernel
- * and its modules, the name and the mappings of each process, the known build ids, and the cgroups. The kernel's
- * records follow unchanged, except for counts in samples (start_counts_at_zero()) and hidden kernel addresses
- * (symbols/kernel.h). Records made here have time 0, so perf processes them at once, before all records that it sorts
- * by time.
+ * The start of the stream is followed by a description of the machine, in the form in which perf would have recorded
+ * it: the kernel and its modules, the name and the mappings of each process, the known build ids, and the cgroups. The
+ * kernel's records follow unchanged, except for counts in samples (start_counts_at_zero()) and hidden kernel addresses
+ * (symbols/kernel.h). Records that this writer makes itself have time 0, so perf processes them at once, before all
+ * records that perf sorts by time.
  */
 
 #define KERNEL_FILE "[kernel.kallsyms]"
-#define BUILD_ID_ROOM 20 /* space for a build id in perf's own record; a byte with its size follows */
+#define BUILD_ID_ROOM 20 /* size of a build id in perf's record, which is followed by a byte with the actual size */
 #define MISC_BUILD_ID_SIZE (1U << 15)
-/* The highest record type that all perf versions in use know. perf stops reading at an unknown type. */
+/* The highest record type that is known to all perf versions in use. perf stops reading at an unknown type. */
 #define TYPE_MAX 21
 
 #define TRAILER_FIELDS                                                                                                 \
@@ -276,7 +279,7 @@ struct perf_data {
     const struct writer_source *source;
     struct counter_base {
         uint64_t id, value;
-    } * bases; /* sorted by id; `value` is the count when the stream began */
+    } * bases; /* sorted by id; `value` is the count at the beginning of the stream */
     size_t n_bases;
 };
 
@@ -295,7 +298,10 @@ struct description {
     size_t n_ids;
 };
 
-/* Adds the fields of sample_id_all. All are 0, as in perf's own synthesized records: no time, CPU or event. */
+/*
+ * Adds the fields that sample_id_all requires. These fields are all 0, as in the records that perf synthesizes itself,
+ * and so give no time, CPU or event.
+ */
 static void end_own_record(const struct writer_source *source, size_t start, struct buffer *out)
 {
     size_t n = (size_t)__builtin_popcountll(source->layout.sample_type & TRAILER_FIELDS);
@@ -317,7 +323,7 @@ static void describe_kernel(void *userdata, const struct kernel_map *map)
     perf_data_bytes_write_u32(out, 0);
     perf_data_bytes_write_u64(out, map->start);
     perf_data_bytes_write_u64(out, map->end - map->start);
-    perf_data_bytes_write_u64(out, is_module ? 0 : map->start); /* address of the symbol in the name */
+    perf_data_bytes_write_u64(out, is_module ? 0 : map->start); /* address of the symbol in map->name */
     perf_data_bytes_write_text(out, map->name);
     end_own_record(description->source, start, out);
 }
@@ -402,7 +408,9 @@ static int compare_build_ids(const void *a, const void *b)
 }
 
 /*
- * perf identifies files by path. If two files in different containers have the same path, both build ids are left out.
+ * Writes the known build ids, which perf expects after the mappings of the files and the kernel, and before all
+ * samples. perf identifies files by their paths. If two files in different containers have the same path, both build
+ * ids are left out.
  */
 static void write_build_ids(struct description *description)
 {
@@ -422,15 +430,14 @@ static void write_build_ids(struct description *description)
     free(ids);
 }
 
-/* Writes nothing if all kernel addresses are hidden. */
+/* Writes the mappings of the kernel and its modules, or nothing if all kernel addresses are hidden. */
 static void describe_kernel_view(struct description *description)
 {
     if (description->source->kernel)
         kernel_view_each(description->source->kernel, describe_kernel, description);
 }
 
-/* perf expects a build id after the mapping of its kernel or file, and before all samples. */
-/* perf shows the cgroups of samples by the names in these records. */
+/* perf takes the names of samples' cgroups from these records (PERF_RECORD_CGROUP). */
 static void describe_cgroup(void *userdata, const struct found_cgroup *cgroup)
 {
     const struct description *description = userdata;
@@ -471,7 +478,7 @@ static void *perf_data_begin(const struct writer_source *source, struct buffer *
     return data;
 }
 
-/* Replaces the addresses in the copy of a sample by those that may be shown. */
+/* Replaces the addresses in the copy of a sample by addresses that may be shown. */
 static void show_addresses(const struct writer_source *source, const struct record *record, char *copy)
 {
     struct callchain chain = callchain_begin(record);
@@ -488,8 +495,8 @@ static void show_addresses(const struct writer_source *source, const struct reco
 }
 
 /*
- * The value of a counter when the stream began. For a counter that is seen for the first time, or on ENOMEM, it is
- * `first`.
+ * Returns the value of a counter at the beginning of the stream, or `first` if the counter is seen for the first time
+ * or memory runs out.
  */
 static uint64_t counter_base(struct perf_data *data, uint64_t id, uint64_t first)
 {
@@ -509,10 +516,11 @@ static uint64_t counter_base(struct perf_data *data, uint64_t id, uint64_t first
 /*
  * Makes the counts in the copy of a sample start at 0 in this stream. perf weights a sample by the difference from the
  * count in the previous sample, and the first sample by its whole count (tools/perf/util/session.c,
- * deliver_sample_value()). If the stream begins later than its counters, the first sample would outweigh all others.
+ * deliver_sample_value()). If the stream begins later than its counters, the first sample would outweigh all other
+ * samples.
  *
- * The base of the sampling counter is the start of its first sample's period. The base of another counter is its count
- * in the first sample, because nothing is known about the time before.
+ * The sampling counter starts at 0 at the start of its first sample's period. Any other counter starts at 0 in the
+ * first sample, because nothing is known about the time before.
  */
 static void start_counts_at_zero(struct perf_data *data, const struct record *record, char *copy)
 {
@@ -528,7 +536,10 @@ static void start_counts_at_zero(struct perf_data *data, const struct record *re
     }
 }
 
-/* If kernel addresses are hidden, records of code that the kernel generated or patched at run time are left out. */
+/*
+ * Returns whether a record may be shown. If kernel addresses are hidden, records of code that the kernel generated or
+ * patched at run time are left out.
+ */
 static bool may_be_shown(const struct writer_source *source, const struct record *record)
 {
     bool open = !kernel_view_hides(source->kernel, true, 0);
@@ -567,7 +578,8 @@ static void write_lost_record(const struct writer_source *source, uint64_t n, st
 }
 
 /*
- * Describes comms and mappings that began during a pause, or whose records were lost. Repeating the others is harmless.
+ * Describes the processes again, because some comms and mappings may have begun during a pause, or their records may
+ * have been lost. Describing unchanged processes again is harmless.
  */
 static void describe_again(const struct writer_source *source, struct buffer *out)
 {
@@ -599,7 +611,7 @@ static void perf_data_free(void *state)
     free(data);
 }
 
-/* The format has no trailer. */
+/* perf's pipe format has no trailer. */
 static void perf_data_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     (void)state;

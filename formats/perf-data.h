@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The primitives with which a record of perf's file format is written into a buffer, in the machine's byte order. The
+ * Functions that write the parts of a record of perf's file format into a buffer, in the machine's byte order. The
  * writer of whole streams (writer_perf_data) is declared in formats/writers.h.
  */
 #ifndef FORMATS_PERF_DATA_H
@@ -11,11 +11,11 @@
 #include "base/buffer.h"
 #include "sampler/writer.h"
 
-/* Begins a record with its header. Returns the record's offset, which perf_data_bytes_end() needs. */
+/* Begins a record with its header. Returns the record's offset in the buffer, which perf_data_bytes_end() needs. */
 size_t perf_data_bytes_begin(struct buffer *out, uint32_t type, uint16_t misc);
 /* Pads the record to a multiple of 8 bytes and fills in its size. A record of more than 64 KiB is removed again. */
 void perf_data_bytes_end(struct buffer *out, size_t start);
-/* Appends the text with its NUL. */
+/* Appends the text including its NUL. */
 void perf_data_bytes_write_text(struct buffer *out, const char *text);
 
 #endif

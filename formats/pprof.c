@@ -17,8 +17,8 @@ static void protobuf_end_message(struct buffer *out, size_t start);
 /* --- Protocol Buffers --- */
 
 /*
- * Messages are written field by field (https://protobuf.dev/programming-guides/encoding/). Errors stick to the buffer.
- * As in proto3, singular fields with the value 0 are omitted.
+ * Messages are written field by field (https://protobuf.dev/programming-guides/encoding/). Errors are not checked while
+ * writing, because the buffer keeps the first error. As in proto3, singular fields with the value 0 are omitted.
  */
 
 #define VARINT_SIZE_MAX 10
@@ -26,7 +26,8 @@ static void protobuf_end_message(struct buffer *out, size_t start);
 enum wire_type { WIRE_VARINT = 0, WIRE_LENGTH = 2 };
 
 /*
- * Seven bits per byte, the lowest first. The highest bit is set in all bytes but the last. Returns the number of bytes.
+ * Encodes a number with seven bits in each byte, the lowest bits first. The highest bit is set in all bytes but the
+ * last. Returns the number of bytes.
  */
 static size_t encode_varint(char *to, uint64_t value)
 {
@@ -51,7 +52,7 @@ static void write_tag(struct buffer *out, unsigned field, enum wire_type type)
     write_varint(out, (uint64_t)field << 3 | type);
 }
 
-/* Writes uint64, bool, and int64 in two's complement. */
+/* Writes a field of type uint64, bool or int64, which is in two's complement. */
 static void protobuf_write_u64(struct buffer *out, unsigned field, uint64_t value)
 {
     if (value == 0)
@@ -60,7 +61,7 @@ static void protobuf_write_u64(struct buffer *out, unsigned field, uint64_t valu
     write_varint(out, value);
 }
 
-/* Writes one element of a repeated string field, even if it is "". */
+/* Writes one element of a repeated string field, even if the string is "". */
 static void protobuf_write_text(struct buffer *out, unsigned field, const char *text)
 {
     size_t size = strlen(text);
@@ -70,7 +71,7 @@ static void protobuf_write_text(struct buffer *out, unsigned field, const char *
     buffer_append(out, text, size);
 }
 
-/* Writes all elements of a repeated integer field; nothing if `n` is 0. */
+/* Writes all elements of a repeated integer field, or nothing if `n` is 0. */
 static void protobuf_write_packed(struct buffer *out, unsigned field, const uint64_t *values, size_t n)
 {
     if (n == 0)
@@ -88,7 +89,7 @@ static size_t protobuf_begin_message(struct buffer *out, unsigned field)
     return out->size;
 }
 
-/* Moves the fields and inserts their length in front of them. */
+/* Ends an embedded message: moves its fields and inserts their length before them. */
 static void protobuf_end_message(struct buffer *out, size_t start)
 {
     char length[VARINT_SIZE_MAX];
@@ -109,14 +110,14 @@ static void protobuf_end_message(struct buffer *out, size_t start)
  * A pprof profile of all samples, written at the end and compressed. Messages and fields are those of
  * proto/profile.proto in github.com/google/pprof.
  *
- * Parsers append repeated fields of concatenated messages. Each sample, location and string is therefore written on its
- * own, and the whole message tree is never in memory.
+ * Parsers append repeated fields of concatenated messages. Each sample, location and string is therefore written
+ * separately, so that the whole message tree is never in memory.
  *
- * pprof's string table begins with the strings of the profile, in their order. The id of a function is the index of its
- * name; the id of a location or mapping is its index plus one.
+ * pprof's string table begins with the profile's strings, in the profile's order. The id of a function is the index of
+ * its name; the id of a location or mapping is its index plus one.
  */
 
-/* Field numbers of each message. */
+/* The field numbers of each message. */
 enum pprof_profile_field {
     PPROF_PROFILE_SAMPLE_TYPE = 1,
     PPROF_PROFILE_SAMPLE = 2,
@@ -177,16 +178,16 @@ struct pprof {
     uint64_t states[N_OFF_CPU_STATES];
     uint64_t label_keys[N_PPROF_LABELS];
     struct pprof_cgroup {
-        uint64_t labels[N_PPROF_LABELS]; /* indices of strings; 0: unknown */
+        uint64_t labels[N_PPROF_LABELS]; /* string indices of the labels' values; 0 if unknown */
     } * cgroups;                         /* indexed by the number of the cgroup */
     uint64_t *ids;                       /* scratch space for the location ids of a stack */
     /*
-     * The function that stands for addresses without a symbol: one for each mapping, then one for addresses without a
-     * mapping. 0: not written yet.
+     * The functions that stand for addresses without a symbol: one for each mapping, and a last one for addresses
+     * without a mapping. An entry is 0 until its function is written.
      */
     uint64_t *unnamed;
-    bool *has_functions; /* for each mapping: whether it has functions */
-    bool *is_function;   /* for each string of the profile: whether a function with this name was written */
+    bool *has_functions; /* for each mapping, whether it has functions */
+    bool *is_function;   /* whether a function was written for each string of the profile */
 };
 
 static void pprof_done(struct pprof *pprof)
@@ -198,7 +199,7 @@ static void pprof_done(struct pprof *pprof)
     free(pprof->cgroups);
 }
 
-/* Returns the string's index. */
+/* Writes a string to the string table, and returns its index. */
 static uint64_t write_string(struct pprof *pprof, const char *text)
 {
     protobuf_write_text(pprof->out, PPROF_PROFILE_STRING_TABLE, text);
@@ -227,7 +228,7 @@ static void write_profile_strings(struct pprof *pprof)
         write_string(pprof, string_table_text(strings, (uint32_t)i));
 }
 
-/* The function's id is the index of its name. */
+/* Writes a function, whose id is the index of its name. */
 static void write_function(struct pprof *pprof, uint64_t name)
 {
     size_t start = protobuf_begin_message(pprof->out, PPROF_PROFILE_FUNCTION);
@@ -238,7 +239,7 @@ static void write_function(struct pprof *pprof, uint64_t name)
     protobuf_end_message(pprof->out, start);
 }
 
-/* The id of the location's function, which is written on first use. */
+/* Returns the id of the location's function, which is written on first use. */
 static uint64_t function_of(struct pprof *pprof, const struct location *location)
 {
     const struct locations *locations = pprof->locations;
@@ -316,7 +317,7 @@ static void write_mapping(struct pprof *pprof, size_t number)
     protobuf_end_message(out, start);
 }
 
-/* Begins a sample with the first `n_ids` of pprof->ids. Labels may follow. */
+/* Begins a sample with the first `n_ids` of pprof->ids. The sample's labels may be written next. */
 static size_t begin_sample(struct pprof *pprof, size_t n_ids, const struct profile_weight *weight)
 {
     const uint64_t values[] = {weight->samples, weight->period};
@@ -407,7 +408,10 @@ static bool is_clock(const struct perf_event_attr *attr)
            (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* With a sampling frequency the kernel adjusts the period all the time; the mean is used then. */
+/*
+ * Returns the sampling period. With a sampling frequency, the kernel adjusts the period all the time, so the mean
+ * period is returned.
+ */
 static uint64_t mean_period(const struct perf_event_attr *attr, struct profile_weight total)
 {
     if (!attr->freq)
@@ -442,7 +446,7 @@ static void write_profile_head(struct pprof *pprof, const struct writer_source *
     protobuf_write_u64(pprof->out, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, name);
 }
 
-/* Writes a comment. The arguments of `format` are `value` and `text`. */
+/* Writes a comment of the profile. `format` is expanded with the arguments `value` and `text`. */
 static void write_comment(struct pprof *pprof, const char *format, uint64_t value, const char *text)
 {
     char comment[256];
@@ -576,7 +580,7 @@ static int read_varint(struct message *message, uint64_t *ret)
 }
 
 /*
- * Reads the number and the content of the next field; the content of a numeric field is left empty. Profiles only have
+ * Reads the number and the content of the next field. The content of a numeric field is empty. Profiles only contain
  * numbers and byte strings.
  */
 static int read_field(struct message *message, uint64_t *ret_field, struct message *ret_content)
@@ -597,7 +601,7 @@ static int read_field(struct message *message, uint64_t *ret_field, struct messa
     return 0;
 }
 
-/* Reads the first value of a sample message, the number of samples. */
+/* Reads the first value of a sample message, which is the number of samples. */
 static int read_sample(struct message sample, uint64_t *ret)
 {
     struct message content;
@@ -634,9 +638,9 @@ int pprof_count(const void *bytes, size_t size, uint64_t *ret)
     _cleanup_(buffer_done) struct buffer profile = {0};
     const unsigned char *end = (const unsigned char *)bytes + size;
 
-    if (size < 18) /* minimum size of a header and a trailer */
+    if (size < 18) /* minimum size of a gzip header and trailer */
         return -EBADMSG;
-    /* The last four bytes are the uncompressed size (RFC 1952, section 2.3.1). */
+    /* The last four bytes of a gzip file are the uncompressed size (RFC 1952, section 2.3.1). */
     size_t full = end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
     if (full > FULL_SIZE_MAX)
         return -EBADMSG;

@@ -10,7 +10,7 @@
 #define LOCATION_MAPPINGS_MAX 2048
 #define LOCATION_STRINGS_MAX 24576
 #define LOCATION_STRINGS_BYTES_MAX ((size_t)512 << 10)
-#define PROFILE_FRAMES_MAX (256 * 1024) /* limit of the frames of all chains */
+#define PROFILE_FRAMES_MAX (256 * 1024) /* maximum number of frames of all chains together */
 #define CGROUPS_BYTES_MAX ((size_t)64 << 10)
 
 /* --- locations --- */
@@ -41,7 +41,7 @@ static int locations_add_mapping(struct locations *locations, uint32_t pid, cons
         if (locations->mappings[found].mapping.number == frame->mapping->number) {
             struct mapping *kept = &locations->mappings[found].mapping;
             uint64_t size = frame->mapping->end - frame->mapping->start;
-            kept->end = MAX(kept->end, kept->start + size); /* other processes may have mapped less of the file */
+            kept->end = MAX(kept->end, kept->start + size); /* an earlier process may have mapped less of the file */
             kept->build_id_size = frame->mapping->build_id_size;
             *ret = found;
             return 0;
@@ -83,7 +83,7 @@ static int locations_keep(struct locations *locations, struct location location,
     return 0;
 }
 
-/* Finds or adds the location of an address of process `pid`. Returns -ENOSPC if a limit is reached, -ENOMEM. */
+/* Finds or adds the location of an address in process `pid`. Returns -ENOSPC if a limit is reached, or -ENOMEM. */
 static int locations_add(struct locations *locations, uint32_t pid, enum address_space space, uint64_t ip,
                          uint32_t *ret)
 {
@@ -107,7 +107,7 @@ static int locations_add(struct locations *locations, uint32_t pid, enum address
     return 0;
 }
 
-/* Requests up to `n` unknown symbols. Returns true if all locations were visited and no symbol is pending. */
+/* Requests at most `n` unknown symbols. Returns true if all locations were visited and no symbol is pending. */
 static bool locations_settle(struct locations *locations, size_t n)
 {
     struct frame frame;
@@ -153,15 +153,15 @@ void location_append_name(const struct locations *locations, const struct locati
 
 /* The frames of one or more stacks. */
 struct chain {
-    uint32_t first, n; /* range in `frames` */
+    uint32_t first, n; /* range of the chain in `frames` */
 };
 
 struct stack {
     uint32_t pid, tid;
-    uint16_t comm;   /* index into the strings of the locations */
-    uint16_t cgroup; /* number of the cgroup, see profile_cgroup() */
+    uint16_t comm;   /* thread name, as an index into locations.strings */
+    uint16_t cgroup; /* number of the cgroup, as in profile_cgroup() */
     uint16_t chain;
-    uint16_t state; /* enum off_cpu_state plus 1; 0: the task ran */
+    uint16_t state; /* enum off_cpu_state plus 1; 0 for samples of a running task */
     struct profile_weight weight;
 };
 
@@ -181,7 +181,7 @@ struct profile {
     struct hash_index chain_index;
     uint32_t *frames; /* indices of locations */
     size_t n_frames, frames_capacity;
-    struct found_cgroup **cgroups; /* owned references; the cgroups are numbered from 1 */
+    struct found_cgroup **cgroups; /* references to the cgroups, which are numbered from 1 */
     size_t n_cgroups, cgroups_bytes;
     uint16_t last_cgroup;
     struct profile_weight total, skipped;
@@ -223,7 +223,7 @@ struct profile *profile_free(struct profile *profile)
     return NULL;
 }
 
-/* Makes room for the frames of a sample, even if its stack may not be kept. */
+/* Makes room for the frames of a sample, whether or not its stack will be kept. */
 static int make_frame_room(struct profile *profile)
 {
     size_t capacity = profile->frames_capacity ? profile->frames_capacity : (size_t)4 * PROFILE_DEPTH_MAX;
@@ -240,7 +240,7 @@ static int make_frame_room(struct profile *profile)
     return 0;
 }
 
-/* Writes the frames of a sample behind the frames of all chains. */
+/* Writes the frames of a sample to the end of `frames`, after the frames of all chains. */
 static int put_frames(struct profile *profile, const struct record *record, size_t *ret_n)
 {
     uint32_t *frames = profile->frames + profile->n_frames, pid = record->id.pid;
@@ -265,7 +265,7 @@ static bool frames_equal(const struct profile *profile, const struct chain *a, c
     return a->n == b->n && memcmp(profile->frames + a->first, profile->frames + b->first, a->n * sizeof(uint32_t)) == 0;
 }
 
-/* Finds a chain with the `n` frames that put_frames() has written, or adds it. */
+/* Finds the chain that equals the `n` frames written by put_frames(), or adds a new chain. */
 static int keep_or_find_chain(struct profile *profile, size_t n, uint16_t *ret)
 {
     const struct chain wanted = {.first = (uint32_t)profile->n_frames, .n = (uint32_t)n};
@@ -311,7 +311,10 @@ static struct stack *find_stack(struct profile *profile, const struct stack *wan
     return NULL;
 }
 
-/* Finds a stack that equals `wanted`, or adds it. If most stacks are taken, the thread of a new stack is left out. */
+/*
+ * Finds a stack that equals `wanted`, or adds `wanted`. If most stacks are taken, the thread of a new stack is left
+ * out.
+ */
 static int keep_or_find_stack(struct profile *profile, struct stack wanted, struct stack **ret)
 {
     uint32_t hash;
@@ -333,7 +336,7 @@ static int keep_or_find_stack(struct profile *profile, struct stack wanted, stru
     return 0;
 }
 
-/* Returns the number of the sample's cgroup; 0 if the cgroup is unknown or there is no room for it. */
+/* Returns the number of the sample's cgroup, or 0 if the cgroup is unknown or there is no room for it. */
 static uint16_t number_of_cgroup(struct profile *profile, const struct record *record)
 {
     struct found_cgroup *cgroup = cgroup_lookup_sample(profile->keys.cgroups, record);
@@ -392,7 +395,7 @@ static int add_in_state(struct profile *profile, const struct record *record, ui
 }
 
 /*
- * Adds a sample. A wait has two states if its task was woken some time before it ran; it is counted once, in the first
+ * Adds a sample. A wait whose task was woken some time before it ran has two states, and is counted once, in the first
  * state.
  */
 int profile_add(struct profile *profile, const struct record *record)
@@ -455,7 +458,7 @@ void profile_unnamed(const struct profile *profile, struct writer_unnamed *ret)
 {
     const struct locations *locations = &profile->locations;
     struct writer_unnamed unnamed = {.samples = profile->skipped.samples};
-    /* if memory runs out, no file is named */
+    /* if memory runs out, the result names no file */
     _cleanup_(freep) uint64_t *of_mappings = calloc(locations->n_mappings + 1, sizeof(*of_mappings));
 
     for (size_t i = 0; i < profile->n_stacks; i++)
@@ -515,7 +518,7 @@ struct early_count {
     struct early_ends *ends;
 };
 
-/* The outermost frames of a stack are those of the program. */
+/* The program's frames are the outermost frames of a stack. */
 static int count_early_end(void *userdata, const struct profile_stack *stack)
 {
     const struct early_count *count = userdata;
@@ -557,7 +560,7 @@ size_t profile_bytes(const struct profile *profile)
 
 /* --- writers --- */
 
-/* The number of symbols requested at a time. Each takes about 0.1 us. */
+/* The number of symbols in one request. A request takes about 0.1 us per symbol. */
 #define SETTLE_PER_ROUND 256
 #define SETTLE_PER_CALL 8192
 
@@ -576,7 +579,7 @@ void *profile_writer_begin(const struct writer_source *source, struct profile_ke
     return writer;
 }
 
-/* A skipped sample counts in the profile, and therefore as written. */
+/* A skipped sample still counts in the profile, so the sample is reported as written. */
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out)
 {
     struct profile_writer *writer = state;

@@ -26,7 +26,10 @@ static const char *key_text(size_t key)
     return key < FILTER_NAME ? keys[key] : name_kind_text((enum name_kind)(key - FILTER_NAME));
 }
 
-/* Whether the values of this key are patterns. Patterns are not checked, because the things they match come and go. */
+/*
+ * Returns whether the values of this filter key are patterns. Patterns are not required to match anything, because
+ * cgroups and their names come and go.
+ */
 static bool is_pattern(enum filter_key key)
 {
     return key == FILTER_CGROUP || key >= FILTER_NAME;
@@ -185,7 +188,9 @@ static bool matches_text(const struct filter_term *term, const char *text)
     return str_equal(term->text, text) || (term->key == FILTER_EVENT && filter_event_matches(term->text, text));
 }
 
-/* `text` is NULL if the row has no value for this key. */
+/*
+ * Returns whether a value passes the filter's terms for this key. `text` is NULL if the row has no value for the key.
+ */
 static bool passes_text(const struct filter *filter, enum filter_key key, const char *text)
 {
     if (!filter->given[key])
@@ -243,7 +248,7 @@ bool filter_passes_some(const struct filter *filter, const struct row *row)
     return any && filter_passes_row(filter, row);
 }
 
-/* Calls `take` for each name that a query may ask for, possibly more than once for the same name. */
+/* Calls `take` for each name that a query may ask for, possibly several times for the same name. */
 static void each_known(const struct snapshot *snapshot, enum known_kind kind,
                        void (*take)(void *userdata, const char *name), void *userdata)
 {
@@ -368,7 +373,10 @@ static bool is_metric(const char *name)
     return false;
 }
 
-/* The requested name, and the known names for an error message: derived metrics of the rows, and events. */
+/*
+ * The requested name of a sort key, and the known names for an error message: the names of the rows' derived metrics
+ * and of the events.
+ */
 struct choice {
     struct unknown unknown;
     bool found;
@@ -387,7 +395,7 @@ static void choice_take(void *userdata, const char *name)
     unknown_consider(&choice->unknown, name);
 }
 
-/* Returns -EINVAL if nothing on this machine can have the name. */
+/* Returns -EINVAL if no event or metric of this machine can have the name. */
 static int check_sort(const char *name, const struct snapshot *snapshot, struct error *error)
 {
     _cleanup_(choice_done) struct choice choice = {.unknown.suggest.wrong = name};
@@ -443,7 +451,7 @@ static bool metric_uses_row(const struct derived_metric *metric, const struct ro
     return false;
 }
 
-/* Whether the row would have the name if its events could be opened. */
+/* Returns whether the row would have an event or metric of this name if its events could be opened. */
 static bool row_should_have(const struct row *row, const char *name)
 {
     for (size_t i = 0; i < derived_count(); i++)
@@ -480,7 +488,7 @@ static bool passes_filter(const void *userdata, const struct row *row)
     return !row->absent && filter_passes_some(userdata, row);
 }
 
-/* Returns -EINVAL if rows pass the filter, but none of them has the name. */
+/* Returns -EINVAL if rows pass the filter, but none of these rows has an event or metric of this name. */
 static int check_rows(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
                       struct error *error)
 {
@@ -523,7 +531,7 @@ struct order_key order_key_of(const struct row *row, double value)
         .item = row, .target = {row->collector_name, row->cgroup, row->cpu, row->pmu}, .value = value};
 }
 
-/* Known values precede unknown ones. */
+/* Comparison for qsort(3): orders known values before unknown ones. */
 static int compare_ascending(const void *a, const void *b)
 {
     const struct order_key *one = a, *other = b;
@@ -543,7 +551,7 @@ static int compare_descending(const void *a, const void *b)
     return one->value < other->value || one->value > other->value ? -order : order;
 }
 
-/* The targets within the limit, in the order in which their rows are first seen. Strings are borrowed. */
+/* The targets within the order's limit, in the order in which their rows are first seen. The strings are borrowed. */
 struct order_targets {
     struct order_target *items;
     size_t n;
@@ -563,7 +571,7 @@ static void order_targets_done(struct order_targets *targets)
     *targets = (struct order_targets){0};
 }
 
-/* Whether the target of a row is one of the first `limit`. Returns 1, 0 or -ENOMEM. */
+/* Returns whether the target of a row is one of the first `limit` targets. Returns 1, 0 or -ENOMEM. */
 static int order_admit(const struct order *order, struct order_targets *targets, const struct order_target *row)
 {
     struct order_target target = *row;

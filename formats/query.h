@@ -3,14 +3,15 @@
  * The parameters of a request that select counters and order rates.
  *
  * A filter is made from the parameters `collector` (`collect[]` in scrapes, as in node_exporter), `cpu`, `pmu`,
- * `cgroup`, `group`, `event`, and the kinds of names, such as `container` and `unit` (cgroups/names.h). Values of the
- * same parameter are alternatives. A counter must match every parameter that is given.
+ * `cgroup`, `group`, `event`, and the kinds of names, such as `container` and `unit` (cgroups/names.h). Several values
+ * of the same parameter are alternatives. A counter must match every parameter that is given.
  *
- * A `cgroup` is a glob pattern (base/glob.h). It is matched against the whole path or, if it contains no slash, against
- * the last path component: "*.service" selects all services. It matches the cgroup's label as well as its path. Names
- * are matched in the same way: the image "nginx:*" also matches "docker.io/library/nginx:1.25".
+ * A `cgroup` is a glob pattern (base/glob.h). The pattern is matched against the cgroup's whole path or, if the pattern
+ * contains no slash, against the last path component: "*.service" selects all services. A cgroup matches by its label
+ * as well as by its path. Names of what runs in a cgroup are matched in the same way: the pattern "nginx:*" for an
+ * image also matches "docker.io/library/nginx:1.25".
  *
- * An order is made from the parameters `sort`, `order` and `limit`.
+ * A struct order is made from the parameters `sort`, `order` and `limit`.
  */
 #ifndef FORMATS_QUERY_H
 #define FORMATS_QUERY_H
@@ -27,53 +28,53 @@ enum filter_key {
     FILTER_CGROUP,
     FILTER_GROUP,
     FILTER_EVENT,
-    FILTER_NAME, /* FILTER_NAME + k is the kind of name k */
+    FILTER_NAME, /* FILTER_NAME + k stands for names of the kind k */
     N_FILTER_KEYS = FILTER_NAME + N_NAME_KEYS
 };
 
 struct filter_term {
     enum filter_key key;
-    const char *text;     /* borrowed; a pattern for FILTER_CGROUP and for names */
-    unsigned first, last; /* the range of CPUs, for FILTER_CPU */
+    const char *text;     /* value, borrowed; for FILTER_CGROUP and for names, a pattern */
+    unsigned first, last; /* range of CPUs for FILTER_CPU */
     /*
-     * If the pattern contains bytes that cannot occur in a label, as in a path with an escape, these are the two forms
-     * of the label (cgroups/path.h). NULL if the pattern is printable.
+     * The pattern in the two forms of a label (cgroups/path.h), if it contains bytes that cannot occur in a label, as
+     * in a path with an escape; otherwise NULL.
      */
     char *labels[2];
 };
 
 struct filter {
-    uint32_t mask; /* one bit per collector that was named; 0: none was named */
+    uint32_t mask; /* a bit for each collector that was named; 0 if no collector was named */
     struct filter_term *terms;
     size_t n;
-    unsigned given[N_FILTER_KEYS]; /* number of terms with each key */
+    unsigned given[N_FILTER_KEYS]; /* number of filter terms for each key */
 };
 
 void filter_done(struct filter *filter);
 /*
- * Adds one parameter of the request. `value` must outlive the filter. Returns -EINVAL with a sentence that names the
- * parameter and its valid values, -ENOENT if the filter has no such parameter, -ENOMEM.
+ * Adds one parameter of the request. `value` must outlive the filter. Returns -EINVAL with a message that names the
+ * parameter and its valid values, -ENOENT if the filter has no such parameter, or -ENOMEM.
  */
 int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
                struct error *error);
 
 /*
- * Checks that the events, groups, PMUs and CPUs can exist on this machine. Returns -EINVAL with a
- * sentence that names the parameter and lists the known values. Patterns of cgroups and of names are not checked,
- * because cgroups come and go.
+ * Checks that the events, groups, PMUs and CPUs can exist on this machine. Returns -EINVAL with a message that names
+ * the parameter and lists the known values. Patterns of cgroups and of names are not checked, because cgroups come and
+ * go.
  */
 int filter_check(const struct filter *filter, const struct snapshot *snapshot, struct error *error);
 
-/* The collectors that must be read, one bit each. All of them if `filter` is NULL. */
+/* Returns the mask of the collectors that must be read; all collectors if `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
-/* Whether the filter selects by names of what runs in cgroups. */
+/* Returns whether the filter selects rows by names of what runs in cgroups. */
 bool filter_has_names(const struct filter *filter);
-/* Whether the filter selects by collector only, or is NULL. */
+/* Returns whether the filter is NULL or only selects by collector. */
 bool filter_is_mask(const struct filter *filter);
 
 /*
- * Returns whether `wanted` stands for the event `name` of a metric. A client may use this name or that of the
- * configuration: page-faults and L1-dcache-load-misses for page_faults and l1_dcache_load_misses.
+ * Returns whether `wanted` stands for the event `name` of a metric. A client may use the event's name in metrics, such
+ * as page_faults and l1_dcache_load_misses, or in the configuration, such as page-faults and L1-dcache-load-misses.
  */
 bool filter_event_matches(const char *wanted, const char *name);
 
@@ -83,29 +84,29 @@ bool filter_event_matches(const char *wanted, const char *name);
  */
 bool filter_passes_row(const struct filter *filter, const struct row *row);
 bool filter_passes_counter(const struct filter *filter, const struct counter *counter);
-/* Whether the row and at least one of its counters pass. */
+/* Returns whether the row and at least one of its counters pass the filter. */
 bool filter_passes_some(const struct filter *filter, const struct row *row);
 
 struct order {
-    const char *sort; /* event or derived metric; borrowed; NULL: rows are not sorted */
-    bool given;       /* the parameter `order` was given */
+    const char *sort; /* name of an event or derived metric, borrowed, or NULL if rows are not sorted */
+    bool given;       /* whether the parameter `order` was given */
     bool ascending;
-    size_t limit; /* limit of the number of targets; 0: no limit */
+    size_t limit; /* maximum number of targets; 0 for no limit */
 };
 
 /* The target of a row: a cgroup, a CPU, or else a PMU. */
 struct order_target {
     const char *collector, *cgroup; /* `cgroup` is NULL or "" if the row is not of a cgroup */
-    int cpu;                        /* -1: the row is not of one CPU */
+    int cpu;                        /* -1 if the row is not of one CPU */
     const char *pmu;
 };
 
-/* Adds one parameter. The arguments and errors are those of filter_add(). */
+/* Adds one parameter of the request. Takes the same arguments and returns the same errors as filter_add(). */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
 /*
- * Makes the error for a client that sorts by a name that exists but that no row has. The sentence says why the event is
- * missing, and suggests CPU time instead if that is known. Only rows that `passes` accepts are considered. Returns
- * -EINVAL.
+ * Sets the error for a request to sort by a name that exists, but that no row has. The message says why the event is
+ * missing, and suggests sorting by CPU time if CPU time is known. Only rows that `passes` accepts are considered.
+ * Returns -EINVAL.
  */
 int order_refuse(const struct order *order, const struct snapshot *snapshot,
                  bool (*passes)(const void *userdata, const struct row *row), const void *userdata,
@@ -113,8 +114,8 @@ int order_refuse(const struct order *order, const struct snapshot *snapshot,
 /* Returns whether rows can be sorted by a value that this row has. */
 bool order_has_name(const struct order *order, const struct snapshot *snapshot, const struct row *row);
 /*
- * Checks the order against the rows that pass `filter` (NULL: all). Returns -EINVAL with a sentence that lists the
- * names to sort by, or explains why no row has the given one. If no row passes the filter, every known name is valid.
+ * Checks the order against the rows that pass `filter` (NULL: all). Returns -EINVAL with a message that lists the names
+ * to sort by, or explains why no row has the given name. If no row passes the filter, any known name is valid.
  */
 int order_check(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
                 struct error *error);
@@ -123,16 +124,16 @@ int order_check(const struct order *order, const struct filter *filter, const st
 struct order_key {
     const void *item;
     struct order_target target;
-    double value;    /* NAN if unknown; such items are sorted last */
-    size_t position; /* set by order_apply() */
+    double value;    /* sort key; an unknown key is NAN and sorted last */
+    size_t position; /* position before sorting; set by order_apply() */
 };
 
 struct order_key order_key_of(const struct row *row, double value);
-/* The sort key of a row, from its rates. NAN if the row does not have it. */
+/* Returns the sort key of a row from its rates, or NAN if the row has no such key. */
 double order_value(const struct order *order, const struct rates *rates);
 /*
- * Sorts `n` items. The first *ret_n of them are within the limit. Items with equal values keep their order. Returns
- * -ENOMEM on failure.
+ * Sorts `n` items. The first *ret_n of the sorted items are within the order's limit. Items with equal values keep
+ * their order. Returns -ENOMEM on failure.
  */
 int order_apply(const struct order *order, struct order_key *keys, size_t n, size_t *ret_n);
 

@@ -10,16 +10,16 @@
 #include "http/reply.h"
 
 /*
- * Bytes reserved for the document before it is written, so that the worker allocates no memory except for the few bytes
- * that libpfm4 needs. Untouched pages cost nothing.
+ * Bytes reserved for the document before it is written, so that the worker thread allocates no memory, except for a few
+ * bytes in libpfm4. Reserved pages that are never touched cost nothing.
  */
 #define ROOM ((size_t)4 << 20)
-/* How often a reply is delayed before the request is refused: 8 * 250 ms = 2 s. */
+/* How many times a reply is delayed, each time by 250 ms, before the request is refused after 2 s. */
 #define DELAYS_MAX 8
 
 enum stage { STAGE_WRITING, STAGE_COMPRESSING, STAGE_DONE };
 
-/* The worker thread accesses the members up to `result`. */
+/* The catalogue document and the job that makes it. The worker thread only accesses the members up to `result`. */
 struct events_document {
     struct job job;
     struct deferred_document *deferred;
@@ -28,12 +28,12 @@ struct events_document {
     struct gzip gzip;
     int result;
 
-    unsigned references; /* number of references: one of the site or the job, and one for each response */
+    unsigned references; /* number of references: one of the site or the job, and one per response */
     struct site *site;
     uint64_t generation;
     uint64_t last_use_ns;
     struct waiting_requests waiting;
-    sd_event_source *timer; /* set when the document is finished and owned by the site */
+    sd_event_source *timer; /* frees an unused document; set once the site owns the finished document */
 };
 
 static void events_document_unref(struct events_document *document)
@@ -72,7 +72,7 @@ void events_document_drop(struct site *site)
 {
     struct events_document *document = steal(site->events);
 
-    /* A document that is still being made belongs to its job. */
+    /* The job owns a document that is not finished yet. */
     if (document && document->stage == STAGE_DONE)
         events_document_unref(document);
 }
@@ -106,7 +106,10 @@ static void document_release(struct events_document *document)
     }
 }
 
-/* The site becomes the owner, unless it has dropped the document. */
+/*
+ * Must be called when the document is finished. The site becomes the owner of the document, unless the site has dropped
+ * it.
+ */
 static void document_finish(struct events_document *document)
 {
     struct site *site = document->site;
@@ -133,7 +136,9 @@ static void document_run(struct job *job)
         document->result = gzip_run(&document->gzip, &document->plain);
 }
 
-/* Submits the compression. Returns false on failure; the document is then sent uncompressed. */
+/*
+ * Submits a job that compresses the document. Returns false on failure, after which the document is sent uncompressed.
+ */
 static bool document_compress(struct events_document *document)
 {
     document->deferred->free(document->deferred);
@@ -158,7 +163,7 @@ static void document_on_done(struct job *job, bool cancelled)
     document_finish(document);
 }
 
-/* Returns NULL if there is no memory, or the worker's queue is full. */
+/* Starts making the document. Returns NULL if memory runs out or the worker's queue is full. */
 static struct events_document *document_begin(struct site *site)
 {
     const struct service *service = site->service;
@@ -185,7 +190,7 @@ static bool client_is_known(const struct request *request)
     return request_is_authenticated(request) || request->peer->unix_socket;
 }
 
-/* Returns true if the request was delayed, or refused with a reply, because of the rate limit for unknown clients. */
+/* Returns whether the request was delayed, or refused with a reply, because of the rate limit for unknown clients. */
 static bool document_hold_back(struct request *request)
 {
     struct site *site = request->site;

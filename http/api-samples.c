@@ -2,7 +2,8 @@
 /*
  * Streams of samples: replies whose content is sent as the sampler produces it.
  *
- * While there is nothing to send, the connection is suspended, and its socket is watched for a disconnect.
+ * While there is nothing to send, the connection is suspended, and its socket is watched in case the client
+ * disconnects.
  */
 #include "http/handlers.h"
 
@@ -13,13 +14,13 @@
 #include "http/reply.h"
 #include "sampler/stream.h"
 
-#define SAMPLED_SECONDS "X-Sampled-Seconds" /* sent for a stream of the past */
+#define SAMPLED_SECONDS "X-Sampled-Seconds" /* response header for requests of past samples */
 #define BLOCK_SIZE (32 * 1024)
 
 struct feed {
     struct request *request;
     struct connection *connection;
-    struct stream *stream; /* NULL: the client has disconnected */
+    struct stream *stream; /* NULL once the client has disconnected */
     sd_event_source *hangup;
 };
 
@@ -39,7 +40,7 @@ static void feed_cancel(struct request *request)
     feed_free(request->suspension.userdata);
 }
 
-/* A suspended connection has no deadline, because nothing is expected of the client. */
+/* Suspends the connection, which then has no deadline, because nothing is expected from the client. */
 static void feed_suspend(struct feed *feed)
 {
     request_suspend(feed->request, feed_cancel, feed);
@@ -57,7 +58,10 @@ static void feed_resume(void *userdata)
     request_on_end(feed->request, feed_cancel, feed);
 }
 
-/* libmicrohttpd does not watch a suspended connection. A stream without a client is ended at once. */
+/*
+ * Ends the stream as soon as its client has disconnected, which libmicrohttpd does not notice while the connection is
+ * suspended.
+ */
 static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct feed *feed = userdata;
@@ -73,8 +77,8 @@ static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void
 
 /*
  * Breaks the connection before the end of the content is sent, so that nobody mistakes the stream for complete. If the
- * content ends with an error after a suspension, libmicrohttpd 0.9.75 does not always close the connection; it does so
- * if it cannot send the end.
+ * content ends with an error after a suspension, libmicrohttpd 0.9.75 does not always close the connection, but it does
+ * if it cannot send the end of the content.
  */
 static ssize_t feed_break_off(struct feed *feed)
 {
@@ -82,7 +86,7 @@ static ssize_t feed_break_off(struct feed *feed)
     return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* The deadline starts anew with each block that the client has room for. */
+/* Sends the next block of the stream. The client gets a new deadline with each block that it has received. */
 static ssize_t feed_on_read(void *userdata, uint64_t position, char *bytes, size_t size)
 {
     struct feed *feed = userdata;
@@ -121,7 +125,10 @@ static const struct {
     {EBUSY, MHD_HTTP_SERVICE_UNAVAILABLE}, {ENOSYS, MHD_HTTP_NOT_IMPLEMENTED},
 };
 
-/* All other errors give 503: neither the client nor an operator has caused them, and they may be temporary. */
+/*
+ * Errors that are not in the table are answered with 503, because neither the client nor an operator has caused them,
+ * and they may be temporary.
+ */
 static unsigned feed_status_of(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
@@ -148,7 +155,7 @@ static struct MHD_Response *feed_response(struct feed *feed, const char *content
     return response;
 }
 
-/* HEAD requests open no stream. */
+/* Opens the stream, except for HEAD requests. */
 static int feed_open(struct feed *feed, struct sampler *sampler, const struct record_request *wanted,
                      const struct writer *writer, struct error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The documents of the API. /api/v1/rates takes one reading, suspends the connection for the requested time without
- * blocking others, and takes a second reading.
+ * Handlers for the documents of the API. /api/v1/rates takes a first reading, suspends the connection for the requested
+ * time without blocking other connections, and takes a second reading.
  */
 #include "http/handlers.h"
 
@@ -18,19 +18,22 @@
 #define RATES_NS_MIN (50 * NSEC_PER_MSEC)
 #define RATES_NS_MAX (60 * NSEC_PER_SEC)
 
-/* What a request asks for. Strings are borrowed from the request. Counters need only the filter. */
+/*
+ * The parameters of a request for counters or rates, with strings borrowed from the request. Requests for counters only
+ * use the filter.
+ */
 struct question {
     struct filter filter;
     struct order order;
-    uint64_t wait_ns;                 /* time between the two readings of rates */
-    const struct totals_kind *totals; /* NULL: the reply has no sums */
+    uint64_t wait_ns;                 /* for rates: time between the two readings */
+    const struct totals_kind *totals; /* NULL for a reply without sums */
 };
 
 /* --- rates --- */
 
 /*
- * Limits of waiting requests, in total and per address. Each of them holds a copy of all counters. Clients of unix
- * sockets share one address, which may have half of them.
+ * Maximum numbers of waiting requests for rates, in total and per address. Each waiting request holds a copy of all
+ * counters. Clients of unix sockets count as one address, which may have half of the total.
  */
 #define WAITS_MAX 64
 #define WAITS_PER_ADDRESS_MAX 16
@@ -81,7 +84,7 @@ static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *use
     if (rates_json_write(&content, wait->baseline, snapshot, &question->filter, &question->order, question->totals,
                          false) == 0)
         content_reply(request, &content, TYPE_JSON, wait->gzip, NULL, NULL);
-    /* If the reply is being compressed, the request is resumed later. */
+    /* While the reply is being compressed, the request stays suspended, and is resumed later. */
     if (!request->suspension.cancel)
         request_resume(request);
     return 0;
@@ -111,13 +114,19 @@ void rates_waits_hurry(struct site *site)
         timer_arm_in(wait->timer, 0);
 }
 
-/* Disconnected clients count as well: libmicrohttpd does not watch a suspended connection. */
+/*
+ * Clients that have disconnected while they wait are counted as well, because libmicrohttpd does not watch suspended
+ * connections.
+ */
 static bool rates_wait_has_room(const struct request *request)
 {
     return peer_counts_have_room(&request->site->rates_waits, request->peer, WAITS_MAX, WAITS_PER_ADDRESS_MAX);
 }
 
-/* Takes ownership of the filter. Afterwards the request is suspended, or has an error as its reply. */
+/*
+ * Starts the wait for the second reading, and takes ownership of the filter. When the function returns, the request is
+ * suspended, or has an error as its reply.
+ */
 static void rates_wait_start(struct request *request, struct question *question, bool gzip)
 {
     struct site *site = request->site;
@@ -190,7 +199,7 @@ static int question_take(struct question *question, const char *const *collector
     return filter_add(&question->filter, collector_names, name, value, error);
 }
 
-/* Fills in the question from the query. Returns false after an error, which is set as the reply. */
+/* Fills in the question from the query of the URL. Returns false on failure, after making the error the reply. */
 static bool question_ask(struct request *request, struct question *question)
 {
     const struct service *service = request->site->service;
@@ -208,8 +217,8 @@ static bool question_ask(struct request *request, struct question *question)
 }
 
 /*
- * Chooses OpenMetrics if the client prefers it by q-value or, at the same q-value, names it more specifically.
- * Otherwise chooses text.
+ * Chooses OpenMetrics if the client gives it a higher q-value than the text format, or the same q-value but names it
+ * more specifically, and otherwise the text format.
  */
 static enum counter_format_kind exposition_negotiate(struct request *request, bool *ret_gzip)
 {
@@ -306,7 +315,7 @@ void handle_document(struct request *request)
 
 /* --- control --- */
 
-#define PAUSE_SECONDS 60 /* default */
+#define PAUSE_SECONDS 60 /* default duration of a pause */
 #define PAUSE_SECONDS_MAX 3600
 
 void handle_healthy(struct request *request)
@@ -324,7 +333,7 @@ void handle_ready(struct request *request)
         reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there has been no reading yet");
 }
 
-/* The client has to fix an invalid configuration. Other errors may be temporary. */
+/* Returns 400 for an invalid configuration, which the client has to fix; other errors may be temporary. */
 static unsigned reload_status(int error)
 {
     return error == -ENOMEM      ? MHD_HTTP_INTERNAL_SERVER_ERROR
@@ -344,7 +353,7 @@ void handle_reload(struct request *request)
         reply_text(request, MHD_HTTP_OK, "reloaded");
 }
 
-/* Includes the reason if this client may not pause or reload. */
+/* Replies with the state of the pause, and with the reason why this client may not pause or reload, if so. */
 void handle_paused(struct request *request)
 {
     const struct service *service = request->site->service;
@@ -387,7 +396,10 @@ static void set_pause(struct request *request, unsigned seconds)
         handle_paused(request);
 }
 
-/* Such requests are refused, because `seconds` in a body would be ignored and the default used instead. */
+/*
+ * Returns whether the request has a body. Requests for a pause must not have a body, because a parameter `seconds` in
+ * the body would be ignored, and the default used instead.
+ */
 static bool has_body(struct request *request)
 {
     const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);

@@ -15,7 +15,7 @@
 
 /* --- delayed refusals --- */
 
-/* The delay may be exceeded by this much, so that one wakeup serves many requests. */
+/* How much later than its delay a reply may be sent, so that one wakeup of the process serves many requests. */
 #define ACCURACY_USEC 50000
 
 static void refusal_delay_cancel(struct request *request)
@@ -70,7 +70,7 @@ static enum MHD_Result origin_on_header(void *userdata, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* The inputs by which the functions of trust.h judge a request. */
+/* The arguments of the functions in http/trust.h that determine the trust in a request. */
 struct origin {
     struct origin_headers claims;
     char machine[HOST_NAME_MAX + 1];
@@ -105,39 +105,42 @@ const char *refusal_sentence(struct request *request, bool restricted)
 
 /* --- passwords --- */
 
-/* How long an idle worker thread is kept, so that a series of wrong passwords does not start one each. */
+/*
+ * How long an idle worker thread is kept, so that a series of wrong passwords does not start a new thread for each
+ * password.
+ */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* How many requests without a password are refused without delay, counted over all clients. */
+/* How many requests without a password are refused per second without delay, counted over all clients. */
 #define CHALLENGES_PER_SECOND 50
 
 #define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
 
 /*
- * Used for requests of the daemon's own page. No browser knows this scheme, so the page's script gets the reply and can
- * report that the password has changed. With a known scheme, the browser would ask the user for a password at every
- * request of the page.
+ * The challenge for requests of the daemon's own page, with a scheme that no browser knows. Since the browser does not
+ * know the scheme, the page's script gets the reply, and can report that the password has changed. If browsers knew the
+ * scheme, they would prompt for a password at every request of the page.
  */
 #define CHALLENGE_OF_PAGE "X-" CHALLENGE
 
 struct auth {
     struct worker *worker;
     struct password_cache cache;
-    LIST_HEAD(, password_check) checks; /* checks that wait or run */
-    struct peer_counts peers;           /* numbers of checks that wait or run, by address */
+    LIST_HEAD(, password_check) checks; /* waiting or running password checks */
+    struct peer_counts peers;           /* number of waiting or running password checks of each address */
 };
 
-/* A password being checked. The worker thread accesses the members up to `right`. */
+/* A password check in progress. The worker thread only accesses the members up to `right`. */
 struct password_check {
     struct job job;
     struct credential credential;
-    char *hash;            /* NULL: no such user */
-    unsigned highest_cost; /* the highest cost of all users' hashes */
+    char *hash;            /* the user's bcrypt hash; NULL if the user does not exist */
+    unsigned highest_cost; /* highest cost among the hashes of all users */
     struct crypt_data data;
     bool right;
 
     struct auth *auth;
-    struct request *request; /* NULL: the request no longer waits */
+    struct request *request; /* NULL if the request no longer waits */
     struct peer_count *count;
     struct fingerprint fingerprint;
     LIST_ENTRY(password_check) entry;
@@ -151,7 +154,7 @@ static void check_destroy(struct password_check *check)
 }
 DEFINE_CLEANUP(struct password_check *, check_destroy);
 
-/* Resumes the request, which is then admitted anew. */
+/* Resumes the request that waits for the check; auth_admit() is then called again for this request. */
 static void check_release(struct password_check *check, enum password_result result)
 {
     struct request *request = check->request;
@@ -176,7 +179,7 @@ static void check_settle(struct password_check *check, bool right)
     check_release(check, right ? PASSWORD_RIGHT : PASSWORD_WRONG);
 }
 
-/* Several requests may have sent the same password before the result was known; they get the same result. */
+/* Gives this result to all waiting requests with the same user and password. */
 static void checks_settle_same(struct auth *auth, const struct fingerprint *fingerprint, bool right)
 {
     for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
@@ -217,7 +220,10 @@ static bool request_has_left(const struct request *request)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* Drops the checks of clients that have closed their end. A client that still reads gets a reply. */
+/*
+ * Drops the checks of clients that have closed their end. These clients are answered as if the server were busy, since
+ * a client that has only shut down its sending side still reads the reply.
+ */
 static void checks_drop_left(struct auth *auth)
 {
     for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
@@ -269,7 +275,10 @@ static bool is_excluded(const struct web_config *config, const char *path)
     return false;
 }
 
-/* Returns NULL if there is no such user. Compares all names, so that timing reveals nothing about them. */
+/*
+ * Returns the bcrypt hash of the user, or NULL if there is no such user. Compares all user names, so that the timing
+ * does not reveal which names exist.
+ */
 static const char *find_hash(const struct web_config *config, const char *name)
 {
     const char *hash = NULL;
@@ -306,7 +315,10 @@ static struct password_check *check_new(struct request *request, const struct cr
     return steal(check);
 }
 
-/* Starts a check. Returns PASSWORD_BUSY if there is no memory or no thread: nobody is admitted then. */
+/*
+ * Starts a password check. Returns PASSWORD_BUSY if the check cannot be started, for lack of room, memory or a thread;
+ * the request is then not admitted.
+ */
 static enum password_result check_start(struct request *request, const struct credential *credential, const char *hash,
                                         const struct fingerprint *fingerprint)
 {
@@ -361,7 +373,7 @@ static enum password_result request_judge(struct request *request)
     return result;
 }
 
-/* Explains what is wrong with the request, but reveals nothing about the users. */
+/* Returns a sentence that explains why the request is not authenticated, but reveals nothing about the users. */
 static const char *challenge_sentence(struct request *request)
 {
     const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
@@ -377,7 +389,7 @@ static const char *challenge_sentence(struct request *request)
     return "the name or the password is wrong";
 }
 
-/* Whether the daemon's own page sent the request, with a password. Called only if the password is wrong. */
+/* Returns whether the daemon's own page sent the request with a password, which is wrong if this function is called. */
 static bool page_has_password(const struct request *request)
 {
     const char *proof = request_header(request, TRUST_PROOF);
@@ -394,8 +406,8 @@ static void reply_challenge(struct request *request)
 }
 
 /*
- * A client without a password usually just asks which scheme is required. It is refused at once, unless too many
- * clients ask.
+ * Returns whether the refusal must be delayed. A client that sends no password usually just asks which scheme is
+ * required, and is refused at once, unless too many clients ask.
  */
 static bool refusal_must_wait(struct request *request)
 {

@@ -2,13 +2,13 @@
 /*
  * Admission of requests: passwords, delayed refusals, and the permission to start work.
  *
- * A password that was checked before is accepted or refused at once. A new one is checked by a worker thread
+ * A password that was checked before is accepted or refused at once. A new password is checked by a worker thread
  * (http/worker.h) while the connection is suspended. The number of waiting checks is limited, in total and per address,
- * so that a client that must retry learns it soon.
+ * so that a client that has to retry is told so soon.
  *
  * Refusals are delayed: a client that tries one password after another waits for each reply, at no cost to other
- * clients. Clients that send no password are delayed too if many of them ask at once, because a flood of them would
- * keep the event loop busy.
+ * clients. Refusals of clients that send no password are delayed as well if there are many at once, because a flood of
+ * such requests would keep the event loop busy.
  */
 #ifndef HTTP_AUTH_H
 #define HTTP_AUTH_H
@@ -16,29 +16,29 @@
 #include "http/request.h"
 
 /*
- * Suspends the connection for 250 ms, or until its suspension is cut short. The request is then answered again, with
- * request->delays incremented. Returns false when out of memory; nothing has changed then.
+ * Suspends the connection for 250 ms, or until its suspension is cut short. After the suspension, the request is
+ * handled again, with request->delays incremented. Returns false, without any effect, when out of memory.
  */
 bool refusal_delay_start(struct request *request);
 
 /*
- * Determines the trust of the client. Returns NULL if it may proceed, else a sentence with a remedy. `restricted`
- * means that only operators may proceed.
+ * Determines how far the client is trusted. Returns NULL if the client may proceed, or else a sentence with the reason
+ * and a remedy. If `restricted` is true, only operators may proceed.
  */
 const char *refusal_sentence(struct request *request, bool restricted);
 
-/* Limits of the passwords that wait to be checked, in total and for each address (peer_counts_have_room()). */
+/* Maximum number of waiting password checks, in total and for each address (peer_counts_have_room()). */
 #define CHECKS_MAX 16
 #define CHECKS_PER_ADDRESS_MAX 4
 
 enum admission {
     ADMISSION_GRANTED,
-    ADMISSION_REFUSED, /* the reply is set: 401 or 503 */
-    ADMISSION_PENDING, /* the connection is suspended; call again after its resumption */
+    ADMISSION_REFUSED, /* the request has a reply with the status 401 or 503 */
+    ADMISSION_PENDING, /* the connection is suspended; call again once it is resumed */
 };
 
 enum admission auth_admit(struct request *request);
-/* All requests must have ended. */
+/* Frees the state of authentication. All requests must have ended before. */
 struct auth *auth_free(struct auth *auth);
 
 #endif

@@ -5,10 +5,10 @@
 
 #include "base/timer.h"
 
-/* A deadline may be late by this much, so that it can share a wakeup with other timers. */
+/* How late a deadline may be handled, so that it can share a wakeup with other timers. */
 #define ACCURACY_USEC 10000
 
-/* How many connections of a list are examined to find one with a crowded address. */
+/* How many connections of a list are examined to find a connection whose address has many connections. */
 #define LOOKED_AT_MAX 64
 
 static const struct server_limits default_limits = {
@@ -53,7 +53,7 @@ static void connection_list_append(struct connection *connection)
     TAILQ_INSERT_TAIL(connection_list(connection), connection, entry);
 }
 
-/* Discards what the kernel still buffers for a client that does not take its response. */
+/* Makes the kernel discard the data that it still buffers for a client that does not read its response. */
 static void connection_discard_unsent(const struct connection *connection)
 {
     struct linger linger = {.l_onoff = 1};
@@ -61,7 +61,7 @@ static void connection_discard_unsent(const struct connection *connection)
     setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
-/* Ends the connection in the way that fits its step. */
+/* Ends the connection in the way that suits its current step. */
 static void connection_stop(struct connection *connection)
 {
     if (connection->deadline == DEADLINE_KEEPALIVE)
@@ -104,7 +104,9 @@ int connections_init(struct connections *all, sd_event *event, const struct serv
     return timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, connections_on_timer, all, &all->timer);
 }
 
-/* All deadlines of a list move by the same amount, so the list stays ordered. */
+/*
+ * Adapts the deadlines to the new limits. All deadlines of a list move by the same amount, so the list stays ordered.
+ */
 static void connections_move_deadlines(struct connections *all, const struct connections *old)
 {
     struct connection *c;
@@ -137,7 +139,7 @@ void connections_done(struct connections *all)
     all->timer = sd_event_source_disable_unref(all->timer);
 }
 
-/* Returns the number of slots that are not available to strangers. A pure function. */
+/* Returns the number of connection slots that are reserved, and not available to strangers. A pure function. */
 static unsigned connections_reserved(unsigned connections)
 {
     return MIN(MAX(connections / RESERVED_SHARE, (unsigned)RESERVED_MIN), connections / 2);
@@ -150,7 +152,10 @@ static enum connection_class connection_class_of(const struct peer *peer)
     return peer->local ? CONNECTION_LOCAL : CONNECTION_STRANGER;
 }
 
-/* The first connection whose address has at least `crowd` connections, among those at the head of the list, or NULL. */
+/*
+ * Returns the first connection near the head of the list whose address has at least `crowd` connections, or NULL if
+ * there is none.
+ */
 static struct connection *find_crowded(const struct connection_list *list, unsigned crowd)
 {
     struct connection *connection = TAILQ_FIRST(list);
@@ -162,8 +167,9 @@ static struct connection *find_crowded(const struct connection_list *list, unsig
 }
 
 /*
- * The connection to end: the one that has waited longest, of those with at most class `most` whose address has at
- * least `crowd` connections. Returns NULL if no connection qualifies.
+ * Returns the connection to end, or NULL if there is none. Considers only connections of class `most` or lower, from
+ * addresses with at least `crowd` connections. Lower classes come first, then connections between requests, and then
+ * those that have waited longest.
  */
 static struct connection *find_idle(struct connections *all, enum connection_class most, unsigned crowd)
 {
@@ -179,9 +185,10 @@ static struct connection *find_idle(struct connections *all, enum connection_cla
 }
 
 /*
- * Ends a connection to make room for one of an address that has `same` connections. Returns false if no connection may
- * be ended. The connection is taken from a crowded address first, then from an address that has more connections than
- * this one. A flood thus makes room for itself and ends no other connections.
+ * Ends a connection to make room for a new connection, whose address already has `same` connections. Returns false if
+ * no connection may be ended. Connections of addresses that have many connections are ended first, then connections of
+ * addresses that have more connections than the new one's address. With this order, a flood of connections makes room
+ * for itself, and does not displace other clients.
  */
 static bool connections_make_room(struct connections *all, enum connection_class most, unsigned same)
 {
@@ -244,8 +251,8 @@ void connections_arm(struct connections *all)
     if (next == UINT64_MAX)
         return;
     /*
-     * If the timer is only set for the deadline of a first request that has since arrived, it need not wake the process
-     * while the connection is merely kept open.
+     * If the timer was only set for the deadline of a first request, and that request has arrived since, the timer is
+     * set anew, so that it does not wake the process while the connection is merely kept open.
      */
     bool requests = first_request < UINT64_MAX;
     bool outdated = all->armed_for_request && !requests;
@@ -293,7 +300,7 @@ struct connection *connection_new(struct connections *all, struct mhd_loop *loop
     return connection;
 }
 
-/* Removes the connection from the counts. */
+/* Removes the connection from the counts of open connections. */
 static void connection_leave(struct connection *connection)
 {
     if (connection->ended)
@@ -328,7 +335,10 @@ void connection_update_class(struct connection *connection)
         connection_class = connection_class_of(&connection->peer);
     if (connection->ended || connection_class == connection->connection_class)
         return;
-    /* Append to the list of the new class. The list is out of order until connection_set_deadline() is called. */
+    /*
+     * Moves the connection to the end of its new class's list, which is out of order until connection_set_deadline() is
+     * called.
+     */
     connection_list_remove(connection);
     connection->all->n[connection->connection_class]--;
     connection->connection_class = connection_class;

@@ -2,7 +2,7 @@
 /*
  * The type of a route, and the handlers that the table of routes names.
  *
- * A handler sets a reply in the request, or suspends it. If it does neither, memory ran out.
+ * A handler sets a reply in the request, or suspends the request. A handler that does neither has run out of memory.
  */
 #ifndef HTTP_HANDLERS_H
 #define HTTP_HANDLERS_H
@@ -11,17 +11,17 @@
 #include "http/request.h"
 
 struct route {
-    const char *path;   /* NULL: the telemetry path */
+    const char *path;   /* path, or NULL for the telemetry path */
     const char *method; /* "GET" includes HEAD */
     void (*handle)(struct request *request);
-    const char *const *parameters; /* names of the query's parameters, NULL-terminated; NULL: none */
-    bool below;                    /* the route also matches all paths that begin with `path` */
+    const char *const *parameters; /* NULL-terminated names of the query's parameters; NULL for none */
+    bool below;                    /* the route matches all paths that begin with `path` */
     bool json;                     /* the reply is only sent as application/json */
-    bool starts;                   /* starts work or changes something; refused to foreign web pages */
+    bool starts;                   /* the route starts work or changes something, and is refused to foreign web pages */
     bool restricted;               /* only operators may use the route */
     enum api_document document;
-    const struct sample_format *samples; /* format of a stream */
-    const char *example;                 /* query for an example; NULL: the route is not in the list of paths at / */
+    const struct sample_format *samples; /* format of a stream of samples */
+    const char *example;                 /* query of the example; NULL: the list of paths at / omits the route */
     const char *help;
 };
 
@@ -52,8 +52,8 @@ void handle_pause(struct request *request);
 void handle_resume(struct request *request);
 
 /*
- * Takes the second reading of all requests for rates that wait for it, before shutdown. The replies state the time that
- * was actually measured. http/api.c
+ * Must be called before shutdown. Takes the second reading for all waiting requests for rates now. The replies state
+ * the time that was actually measured.
  */
 void rates_waits_hurry(struct site *site);
 

@@ -18,12 +18,12 @@
 
 struct listener {
     struct listeners *all;
-    char *address, *url; /* the address as configured; for a socket that was passed in, its URL */
+    char *address, *url; /* `address` as configured, or the URL for a socket that was passed in */
     struct mhd_terms terms;
     struct socket_file file;
-    int fd;                      /* nonblocking; -1: retired */
+    int fd;                      /* nonblocking socket; -1 if the listener is retired */
     sd_event_source *io, *timer; /* `io` accepts clients, and `timer` retries after a pause */
-    uint64_t reported_usec;      /* when it was last reported that no client can be accepted; 0: never */
+    uint64_t reported_usec;      /* time of the last report of failed accepts; 0 if there was none */
     struct mhd_loop *loop;
 };
 
@@ -31,7 +31,7 @@ static struct listener *listener_free(struct listener *listener);
 
 /* --- accepting --- */
 
-/* Remedies for an operator, for each error of accept(2). */
+/* Advice to the operator for errors from accept(2). */
 static const struct {
     int error;
     const char *remedy;
@@ -51,8 +51,9 @@ static const char *starve_remedy(int error)
 }
 
 /*
- * Clients cannot be accepted: there are no descriptors or no memory, a security policy forbids it (EACCES, EPERM), or
- * the socket was shut down (EINVAL). Retries after a pause, and reports it at most once a minute.
+ * Handles an error that prevents accepting clients: descriptors or memory are lacking, a security policy forbids it
+ * (EACCES, EPERM), or the socket was shut down (EINVAL). Retries after a pause, and reports the error at most once a
+ * minute.
  */
 static void listener_starve(struct listener *listener, int error)
 {
@@ -72,7 +73,8 @@ static void listener_starve(struct listener *listener, int error)
 }
 
 /*
- * Whether the error concerns one client that is gone (accept(2)). After any other error, the same client still waits.
+ * Returns whether the error concerns only one client, which is gone (accept(2)). After any other error, the same client
+ * is still waiting.
  */
 static bool is_error_of_client(int error)
 {
@@ -85,7 +87,7 @@ static bool is_error_of_client(int error)
     return false;
 }
 
-/* Accepts one client. Returns whether another one may be waiting. */
+/* Accepts one client. Returns whether another client may be waiting. */
 static bool listener_accept(struct listener *listener)
 {
     struct sockaddr_storage address;
@@ -133,7 +135,7 @@ static struct listener *listener_new(struct listeners *all, const struct mhd_ter
     return listener;
 }
 
-/* Sets the scheme of the URL, depending on TLS. */
+/* Sets the scheme of listener->url to http or https, depending on TLS. */
 static int listener_fix_scheme(struct listener *listener)
 {
     const char *rest = strstr(listener->url, "://");
@@ -148,7 +150,10 @@ static int listener_fix_scheme(struct listener *listener)
     return 0;
 }
 
-/* The group of the file to which the socket is bound. A file that replaces it later is not considered. */
+/*
+ * Sets the listener's group to the group of the file to which its unix socket is bound. If another file replaces this
+ * file later, the group is not updated.
+ */
 static void listener_find_group(struct listener *listener)
 {
     if (socket_group(listener->fd, &listener->terms.group) < 0)
@@ -180,7 +185,7 @@ static int listener_serve(struct listener *listener, struct error *error)
     return r < 0 ? error_set(error, r, "cannot listen on \"%.128s\": %s", listener->address, strerror(-r)) : 0;
 }
 
-/* Returns -EADDRINUSE etc., with a sentence that names the address. */
+/* Opens a listener on the address. On failure the error message names the address. */
 static int listener_open(struct listeners *all, const char *address, const struct mhd_terms *terms,
                          struct listener **ret, struct error *error)
 {
@@ -200,8 +205,8 @@ static int listener_open(struct listeners *all, const char *address, const struc
 }
 
 /*
- * Listens on a socket that was passed in. The caller keeps the descriptor, and closes it on success. The file of a unix
- * socket is never removed.
+ * Listens on a socket that a service manager passed in. The caller still owns the descriptor, and closes it on success.
+ * The file of such a unix socket is never removed.
  */
 static int listener_adopt(struct listeners *all, int fd, const struct mhd_terms *terms, struct listener **ret,
                           struct error *error)
@@ -223,8 +228,8 @@ static int listener_adopt(struct listeners *all, int fd, const struct mhd_terms 
 }
 
 /*
- * Listens with new terms on the socket of another listener, which must then be retired. Clients are not refused in
- * between.
+ * Listens with new terms on the socket of another listener, so that no clients are refused in between. The listener
+ * `before` must be retired afterwards.
  */
 static int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
                             struct error *error)
@@ -244,7 +249,10 @@ static int listener_succeed(const struct listener *before, const struct mhd_term
     return 0;
 }
 
-/* Takes over the file of a unix socket. Called when it is certain that the other listener will be retired. */
+/*
+ * Takes over the file of a unix socket from the listener `before`. Must only be called when `before` will certainly be
+ * retired.
+ */
 static void listener_inherit(struct listener *listener, struct listener *before)
 {
     listener->file = before->file;
@@ -258,7 +266,7 @@ static bool listener_is_on(const struct listener *listener, const struct mhd_ter
            listener->terms.memory_per_connection == terms->memory_per_connection;
 }
 
-/* Closes the socket. Clients in its backlog are refused, unless there is a duplicate of the descriptor. */
+/* Closes the socket. Clients in the socket's backlog are refused, unless there is a duplicate of the descriptor. */
 static void listener_close(struct listener *listener)
 {
     listener->io = sd_event_source_disable_unref(listener->io);
@@ -341,7 +349,7 @@ static bool listener_list_has(const struct listener_list *list, const struct lis
     return false;
 }
 
-/* Reserves space for `n` more. */
+/* Reserves space for `n` more listeners. */
 static int listener_list_reserve(struct listener_list *list, size_t n)
 {
     struct listener **larger = reallocarray(list->items, list->n + n + 1, sizeof(*larger));
@@ -370,7 +378,7 @@ void listeners_leave(struct listeners *listeners)
 struct listeners_plan {
     struct listeners *listeners;
     const struct mhd_terms *terms;
-    struct listener_list wanted; /* active or new listeners */
+    struct listener_list wanted; /* existing and new listeners that will be active */
 };
 
 static int listeners_plan_init(struct listeners_plan *plan, struct listeners *listeners, const struct mhd_terms *terms,
@@ -386,7 +394,7 @@ static int listeners_plan_init(struct listeners_plan *plan, struct listeners *li
     return error_oom(error);
 }
 
-/* Plans the listener of an address: the active one, a successor on its socket, or a new one. */
+/* Plans the listener for an address: the active listener, its successor on the same socket, or a new listener. */
 static int listeners_plan_address(struct listeners_plan *plan, const char *address, struct error *error)
 {
     struct listeners *listeners = plan->listeners;
@@ -427,7 +435,7 @@ static int listeners_plan_adopted(struct listeners_plan *plan, const int *fds, s
     return r;
 }
 
-/* Frees the new listeners. The active ones remain. */
+/* Frees the new listeners of a plan, but not the active listeners. */
 static void listeners_plan_drop(struct listeners_plan *plan)
 {
     struct listener_list *wanted = &plan->wanted;
@@ -440,7 +448,10 @@ static void listeners_plan_drop(struct listeners_plan *plan)
     listener_list_done(wanted);
 }
 
-/* Stops listening, but answers open requests. The listener is freed when its last connection has closed. */
+/*
+ * Retires a listener, which stops listening, but still answers open requests, and is freed when its last connection has
+ * closed.
+ */
 static void listeners_retire(struct listeners *listeners, struct listener *old, const struct listener_list *wanted)
 {
     struct listener *successor = listener_list_find(wanted, old->address);

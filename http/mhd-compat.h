@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that are missing in libmicrohttpd 0.9.72, the oldest supported version. */
+/* Definitions of names that are missing in libmicrohttpd 0.9.72, the oldest supported version. */
 #ifndef HTTP_MHD_COMPAT_H
 #define HTTP_MHD_COMPAT_H
 
@@ -7,24 +7,27 @@
 
 #include "base/util.h"
 
-/* Added in 0.9.74. Older versions have RFC 7231's name of the same status. */
+/* Added in libmicrohttpd 0.9.74; older versions use the status name of RFC 7231. */
 #ifndef MHD_HTTP_CONTENT_TOO_LARGE
 #define MHD_HTTP_CONTENT_TOO_LARGE MHD_HTTP_PAYLOAD_TOO_LARGE
 #endif
 
-/* Added in 0.9.72.07. Older versions have no ALPN to disable; this value ends the list of options. */
+/*
+ * Added in libmicrohttpd 0.9.72.07. Older versions do not use ALPN, so nothing has to be disabled, and this value just
+ * ends the list of options.
+ */
 #if MHD_VERSION < 0x00097207
 #define MHD_OPTION_TLS_NO_ALPN MHD_OPTION_END
 #endif
 
-/* The option that makes a daemon reject malformed requests. It was renamed in 0.9.77.01. */
+/* The option that makes a libmicrohttpd daemon reject malformed requests; renamed in libmicrohttpd 0.9.77.01. */
 #if MHD_VERSION >= 0x00097701
 #define HEAD_CHECK_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
 #else
 #define HEAD_CHECK_STRICT MHD_OPTION_STRICT_FOR_CLIENT
 #endif
 
-/* Added in 0.9.73.02. With older versions, the data are copied block by block. */
+/* Added in libmicrohttpd 0.9.73.02. With older versions, the data are copied block by block. */
 #if MHD_VERSION < 0x00097302
 #define SHARED_BLOCK_SIZE ((size_t)64 * 1024)
 

@@ -17,8 +17,8 @@
 #include "http/routes.h"
 
 struct head_check {
-    const char *at;   /* end of the last line that was followed; NULL: lines are not followed */
-    const char *what; /* what makes the head ambiguous, as part of a sentence; NULL: nothing so far */
+    const char *at;   /* end of the last header line that was followed; NULL if not followed */
+    const char *what; /* what makes the head ambiguous, for a message; NULL if nothing so far */
     const char *length;
     unsigned n_hosts, n_headers;
 };
@@ -28,23 +28,24 @@ struct head_check {
 /*
  * How libmicrohttpd 0.9.72 to 0.9.76 parses a head (src/microhttpd/connection.c): get_next_header_line() splits the
  * buffer in place, and writes a NUL over each CR and LF at the end of a line. process_header_line() writes a NUL over
- * the first colon and skips blanks; name and value point into the buffer. process_broken_line() handles a line that
- * begins with a blank, and appends it to the *name*: MHD_pool_reallocate() (memorypool.c) moves the name to a new block
- * or, if it is the last in the pool, grows it over its value. In both cases a name, a value or a line end is not where
- * it was, or the folded line remains after the value.
+ * the first colon and skips blanks; the header's name and value point into the buffer. process_broken_line() appends a
+ * line that begins with a blank to the *name* of the header before it: MHD_pool_reallocate() (memorypool.c) moves the
+ * name to a new block or, if the name is the last block of the pool, extends the name over the value. Either way, after
+ * a folded line, the name, the value or the line end is in a different place, or the folded line remains after the
+ * value.
  */
 
 /*
- * A line ends in CR LF. Some malformed heads leave the same NULs behind and are not detected: a NUL instead of the CR;
- * a line of a colon and LF instead of the empty line, or of a colon and CR LF after a bare LF; and lines before the
- * request line that begin with a NUL, which libmicrohttpd skips. A proxy that conforms to RFC 9112 does not forward
- * them. Other proxies were not tested.
+ * Size of CR LF, which must end each line. Some malformed heads leave the same NULs behind as CR LF and are not
+ * detected: a NUL instead of the CR; a line of a colon and LF instead of the empty line, or of a colon and CR LF after
+ * a bare LF; and lines before the request line that begin with a NUL, which libmicrohttpd skips. A proxy that conforms
+ * to RFC 9112 does not forward such heads; other proxies were not tested.
  */
 #define LINE_END 2
 
 /*
- * libmicrohttpd 0.9.72 reports the negative length of the final empty line instead of the size of the head: -2, or -1
- * for a bare LF. With this version, a bare LF at the end of the last header is not detected either.
+ * Instead of the size of the head, libmicrohttpd 0.9.72 reports the negative length of the final empty line: -2, or -1
+ * for a bare LF. With libmicrohttpd 0.9.72, a bare LF at the end of the last header is not detected either.
  */
 #define EMPTY_LINE_ALONE ((size_t)-LINE_END)
 
@@ -52,13 +53,13 @@ bool head_check_is_followed(const char *version)
 {
     unsigned major, minor, micro;
 
-    /* If the version is unknown, heads are followed, which may refuse valid heads but accepts no ambiguous ones. */
+    /* If the version is unknown, heads are followed, which may refuse valid heads, but accepts no ambiguous heads. */
     if (sscanf(version, "%u.%u.%u", &major, &minor, &micro) != 3)
         return true;
     return major == 0 && (minor < 9 || (minor == 9 && micro < 77));
 }
 
-/* A token as in RFC 9110, section 5.6.2. */
+/* Returns whether the text is a token (RFC 9110, section 5.6.2). */
 static bool is_token(const char *text)
 {
     const char *at = text;
@@ -68,7 +69,10 @@ static bool is_token(const char *text)
     return at > text && *at == '\0';
 }
 
-/* RFC 9110, section 5.5. Some parsers take a CR or NUL inside a value for the end of the line. */
+/*
+ * Returns whether a header value has control characters that are not allowed (RFC 9110, section 5.5). Some parsers
+ * mistake a CR or NUL inside a value for the end of the line.
+ */
 static bool has_controls(const char *text)
 {
     for (; *text; text++)
@@ -84,15 +88,15 @@ static void head_check_refuse(struct head_check *head_check, const char *what)
 }
 
 /*
- * Whether `next` is the start of the next line. The pointers may belong to different blocks; `next` is compared, but
- * never dereferenced.
+ * Returns whether a line ends at `end` and the next line begins at `next`. The two pointers may point into different
+ * blocks, so `next` is compared, but never dereferenced.
  */
 static bool line_follows(const char *end, const char *next)
 {
     return (uintptr_t)next == (uintptr_t)end + LINE_END && end[0] == '\0' && end[1] == '\0';
 }
 
-/* Whether only a colon and blanks lie between name and value. */
+/* Returns whether only a colon and blanks are between the header's name and its value. */
 static bool belongs_to(const char *name, const char *value)
 {
     const char *behind = name + strlen(name) + 1;
@@ -110,13 +114,16 @@ static void head_check_follow(struct head_check *head_check, const char *name, c
         head_check_refuse(head_check, "a line that continues in the next, or does not end in CR LF");
 }
 
-/* `version` is the last word of the request line, in libmicrohttpd's buffer; NULL if the head is not followed. */
+/*
+ * Begins the check of a request head. `version` is the last word of the request line in libmicrohttpd's buffer, or NULL
+ * if the head is not followed.
+ */
 static void head_check_begin(struct head_check *head_check, const char *version)
 {
     *head_check = (struct head_check){.at = version ? version + strlen(version) : NULL};
 }
 
-/* Must be called for each header, in the order of the head. */
+/* Checks one header. Must be called for every header, in the order of the head. */
 static void head_check_header(struct head_check *head_check, const char *name, const char *value)
 {
     head_check->n_headers++;
@@ -136,8 +143,8 @@ static void head_check_header(struct head_check *head_check, const char *name, c
 }
 
 /*
- * `method` is the start of the head. `size` is its size including the empty line, as reported by libmicrohttpd. Both
- * are ignored if the head is not followed.
+ * Checks the end of the head. `method` is the start of the head, and `size` is the size of the head, including the
+ * empty line, as reported by libmicrohttpd. If the head is not followed, `method` and `size` are ignored.
  */
 static void head_check_end(struct head_check *head_check, const char *method, size_t size)
 {
@@ -145,8 +152,8 @@ static void head_check_end(struct head_check *head_check, const char *method, si
     const char *end = size == EMPTY_LINE_ALONE ? at + LINE_END + LINE_END : method + size;
 
     if (size == EMPTY_LINE_ALONE && head_check->n_headers == 0)
-        return; /* no header could be folded, and only the size of the empty line is known */
-    /* Both the last line and the empty line must end in CR LF. */
+        return; /* there is no header to fold, and only the empty line's size is known */
+    /* The last header line and the empty line must both end in CR LF. */
     if (at && !head_check->what &&
         ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !line_follows(at, at + LINE_END) ||
          !line_follows(at + LINE_END, end)))
@@ -156,17 +163,20 @@ static void head_check_end(struct head_check *head_check, const char *method, si
 /* --- loop --- */
 
 /*
- * libmicrohttpd's callbacks come in this order: mhd_on_connection (started); for each request mhd_on_uri,
+ * libmicrohttpd makes its callbacks in this order: mhd_on_connection (started); for each request mhd_on_uri,
  * mhd_on_request (headers), mhd_on_request (body, if any), mhd_on_request (complete), mhd_on_completed; finally
  * mhd_on_connection (closed).
  */
 
-/* How many times in a row it may run while it has work, before other event sources are dispatched. */
+/* How many times in a row libmicrohttpd may run, while it has work, before other event sources are dispatched. */
 #define RUNS_MAX 16
-/* How many times in a row it may run without progress. After that it runs again after a pause, or on input. */
+/*
+ * How many times in a row libmicrohttpd may run without progress. After these runs, it runs again after a pause or when
+ * there is input.
+ */
 #define VAIN_RUNS_MAX 4
 #define VAIN_PAUSE_USEC 20000
-/* Bodies up to this size are read and discarded. Some clients send one needlessly. */
+/* Request bodies up to this size are read and discarded, because some clients send a body needlessly. */
 #define BODY_MAX 1024
 
 struct mhd_loop {
@@ -174,17 +184,23 @@ struct mhd_loop {
     struct connections *all;
     struct mhd_terms terms;
     struct MHD_Daemon *daemon;
-    /* `again` is a timer. A defer source that is enabled again in each iteration would starve all other sources. */
+    /*
+     * `again` is a timer, because a defer source that is enabled again in each iteration would starve all other event
+     * sources.
+     */
     sd_event_source *io, *again, *later;
-    uint64_t progress; /* incremented by everything that happens */
+    uint64_t progress; /* counter, incremented by every callback and every transfer */
     unsigned n_connections;
-    bool follows_heads; /* result of head_check_is_followed() for this libmicrohttpd */
+    bool follows_heads; /* result of head_check_is_followed() at run time */
     bool retired;
     void (*on_empty)(void *userdata);
     void *on_empty_userdata;
 };
 
-/* Never called, because each session gets its own credentials. If it had none, its handshake would fail here. */
+/*
+ * A callback that is never called, because each session gets its own credentials. Without credentials, the handshake of
+ * a session would fail here.
+ */
 static int no_certificate(gnutls_session_t session, const gnutls_datum_t *cas, int n_cas,
                           const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **certificates,
                           unsigned *n_certificates, gnutls_privkey_t *key)
@@ -207,7 +223,7 @@ static struct connection *mhd_connection_new(struct mhd_loop *loop, struct MHD_C
         return NULL;
     peer_identify(&peer, fd->connect_fd, loop->terms.group);
     struct connection *connection = connection_new(loop->all, loop, mhd, fd->connect_fd, &peer);
-    /* A connection without this object has no deadline and is not counted, so it may not stay. */
+    /* A connection without a `struct connection` has no deadline and is not counted, so it must be closed. */
     if (!connection)
         shutdown(fd->connect_fd, SHUT_RDWR);
     return connection;
@@ -239,7 +255,8 @@ static void mhd_loop_wake(void *userdata)
 }
 
 /*
- * Called when a client has connected or sends a request. The client gets the terms in the current version of the files.
+ * Must be called when a client connects or sends a request, so that the terms of the current web configuration apply to
+ * the client.
  */
 static void mhd_loop_on_client(struct mhd_loop *loop)
 {
@@ -248,11 +265,11 @@ static void mhd_loop_on_client(struct mhd_loop *loop)
 }
 
 /*
- * libmicrohttpd needs this much of the connection's memory for each parameter. If the parameters do not fit together
- * with the headers of request and response, it does not reply, and the client waits until its deadline. In 0.9.72, all
- * of this must fit into the half of the memory that is not the read buffer; a quarter of that half is reserved for the
- * headers here. When libmicrohttpd calls back with the URI, it has located the question mark but parsed nothing after
- * it, so the query can be removed.
+ * For each query parameter, libmicrohttpd needs this much of the connection's memory. If the parameters do not fit
+ * together with the headers of the request and the response, libmicrohttpd does not reply, and the client waits until
+ * its deadline. With libmicrohttpd 0.9.72, parameters and headers must fit into the half of the memory that is not the
+ * read buffer; a quarter of that half is reserved for the headers here. When libmicrohttpd calls back with the URI, it
+ * has located the question mark, but has parsed nothing after the question mark, so the query can be removed.
  */
 #define PARAMETER_SIZE 64
 
@@ -269,7 +286,7 @@ static bool drop_long_query(char *uri, size_t memory)
     return true;
 }
 
-/* The result is the context of the request in later callbacks. */
+/* Begins a request. The return value becomes the context of the request in later callbacks. */
 static void *mhd_on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
 {
     struct mhd_loop *loop = userdata;
@@ -295,8 +312,8 @@ static enum MHD_Result request_on_header(void *userdata, enum MHD_ValueKind kind
 }
 
 /*
- * Refuses a request whose headers are ambiguous. Returns true if it did, with a reply set. `version` is the version in
- * the request line, in libmicrohttpd's buffer; NULL if the head is not followed.
+ * Refuses the request, by setting a reply, if its head is ambiguous. Returns whether the request was refused. `version`
+ * is the version in the request line, in libmicrohttpd's buffer, or NULL if the head is not followed.
  */
 static bool request_refuse_head(struct request *request, const char *version)
 {
@@ -313,8 +330,8 @@ static bool request_refuse_head(struct request *request, const char *version)
 }
 
 /*
- * Refuses a request that announces a body of unknown size, or one too large to discard. Returns true if it did, with a
- * reply set.
+ * Refuses the request, by setting a reply, if its headers announce a body of unknown size, or a body that is too large
+ * to discard. Returns whether the request was refused.
  */
 static bool request_refuse_body(struct request *request)
 {
@@ -331,8 +348,8 @@ static bool request_refuse_body(struct request *request)
 }
 
 /*
- * Queueing a reply in the first callback closes the connection afterwards. This is right only for a request whose rest
- * is not read.
+ * Handles the head of a request in the first callback. If a reply is queued in the first callback, libmicrohttpd closes
+ * the connection afterwards, which is only appropriate if the rest of the request is not read.
  */
 static enum MHD_Result request_on_head(struct connection *connection, const char *version)
 {
@@ -371,7 +388,7 @@ static enum MHD_Result mhd_on_request(void *userdata, struct MHD_Connection *mhd
                                                               : DEADLINE_RESPONSE);
     if (suspension->active)
         return MHD_YES;
-    if (!request->response) /* memory did not suffice for the reply, but may suffice for an error message */
+    if (!request->response) /* the reply did not fit in memory, but an error message may */
         reply_busy(request, REPLY_NO_MEMORY);
     return request_queue(request);
 }
@@ -398,8 +415,8 @@ static void mhd_on_completed(void *userdata, struct MHD_Connection *mhd, void **
 }
 
 /*
- * Lets libmicrohttpd work until it waits for the network. No timeouts were configured, so it has no timer of its own,
- * and MHD_get_timeout() reports 0 or nothing.
+ * Lets libmicrohttpd work until it waits for the network. Since no timeouts are configured, libmicrohttpd has no timer
+ * of its own, and MHD_get_timeout() reports either 0 or no timeout.
  */
 static void mhd_loop_run(struct mhd_loop *loop)
 {
@@ -445,8 +462,8 @@ static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
     unsigned flags =
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
     /*
-     * The callback cannot be in the array, whose pointers are object pointers. For plain HTTP, this value ends the
-     * list of options.
+     * The certificate callback is passed outside of the array of options, which can only hold pointers to objects. For
+     * plain HTTP, MHD_OPTION_END takes its place and ends the list.
      */
     enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {
@@ -460,8 +477,9 @@ static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
     };
 
     /*
-     * tls_begin() sets ALPN. "NORMAL" is the default, but must be given: without it, libmicrohttpd 0.9.75 starts even
-     * if there is no memory for the default priorities, and then no client can connect (MHD_start_daemon_va()).
+     * ALPN is set by tls_begin(). The priorities "NORMAL" are the default, but must be given: otherwise libmicrohttpd
+     * 0.9.75 starts even if there is no memory for the default priorities, and then no client can connect
+     * (MHD_start_daemon_va()).
      */
     return MHD_start_daemon(flags, 0, NULL, NULL, mhd_on_request, loop, MHD_OPTION_ARRAY, options, secure,
                             no_certificate, MHD_OPTION_TLS_NO_ALPN, 1, MHD_OPTION_HTTPS_PRIORITIES, "NORMAL",
@@ -506,7 +524,10 @@ int mhd_loop_new(struct site *site, struct connections *all, const struct mhd_te
     return 0;
 }
 
-/* libmicrohttpd must not be stopped while a connection is suspended. The request ends in mhd_on_completed(). */
+/*
+ * Resumes the connection if it is suspended, because libmicrohttpd must not be stopped while connections are suspended.
+ * The request ends in mhd_on_completed().
+ */
 static void connection_resume_for_stop(struct connection *connection, void *userdata)
 {
     if (connection->loop == userdata && connection->request.suspension.active)
@@ -528,7 +549,7 @@ struct mhd_loop *mhd_loop_free(struct mhd_loop *loop)
     return NULL;
 }
 
-/* libmicrohttpd closes the socket if it does not accept it. */
+/* If libmicrohttpd does not accept the client, it closes the socket. */
 void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address, socklen_t size)
 {
     struct peer peer = peer_of(address, size);
@@ -541,8 +562,8 @@ void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address
     unsigned before = loop->n_connections;
     MHD_add_connection(loop->daemon, fd, address, size);
     /*
-     * libmicrohttpd 1.0 announces the connection only in its next run, and it is not counted before: clients that
-     * arrive together would exceed the limits.
+     * libmicrohttpd 1.0 reports a new connection only in its next run. A connection is not counted before it is
+     * reported, so clients that arrive together could exceed the limits.
      */
     if (loop->n_connections == before)
         MHD_run(loop->daemon);

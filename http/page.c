@@ -42,7 +42,8 @@ bool etag_is_in(const char *etag, const char *if_none_match)
 #define VARY_CODING "Accept-Encoding"
 
 /*
- * The page loads dozens of these files. To keep their headers short, only the page itself has a charset and policies.
+ * The web page loads dozens of files. To keep the response headers of these files short, only the page itself is sent
+ * with a charset and policies.
  */
 static const char *const types[] = {
     [ASSET_CSS] = "text/css",
@@ -52,7 +53,8 @@ static const char *const types[] = {
 };
 
 /*
- * A strong ETag for content with this tag, of at most 16 characters. Content compressed by gzip has a different ETag.
+ * Returns a strong ETag for content with this tag, which has at most 16 characters. Content compressed by gzip has a
+ * different ETag from uncompressed content.
  */
 static struct page_etag page_etag_make(const char *tag, bool gzip)
 {
@@ -78,8 +80,8 @@ static enum MHD_Result sought_on_header(void *userdata, enum MHD_ValueKind kind,
 }
 
 /*
- * Replies with a response of reply_label(), which is taken. If the client has the content with this ETag already, only
- * the head is sent (304).
+ * Replies with a response that reply_label() returned, and takes ownership of this response. If the client already has
+ * the content with this ETag, only the head is sent (304).
  */
 static void page_reply(struct request *request, struct MHD_Response *response, const struct page_etag *etag,
                        const char *vary)
@@ -92,7 +94,7 @@ static void page_reply(struct request *request, struct MHD_Response *response, c
     MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, vary);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, sought_on_header, &sought);
-    /* For 304, libmicrohttpd sends no body, but the length that the body would have (RFC 9110, section 8.6). */
+    /* With status 304, libmicrohttpd sends no body, but the length that the body would have (RFC 9110, section 8.6). */
     reply_set(request, sought.found ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
 }
 
@@ -118,7 +120,7 @@ void handle_page_file(struct request *request)
     const char *path = request->path + strlen(PAGE_PATH);
     const struct asset *asset = asset_find(path);
 
-    /* The page itself is served only at /, where it has its policy. */
+    /* The page itself is only served at /, where it is sent with its policy. */
     if (!asset || asset->type == ASSET_HTML) {
         reply_error(request, MHD_HTTP_NOT_FOUND, REPLY_NO_PATH, request->path, "");
         return;
@@ -131,14 +133,14 @@ void handle_page_file(struct request *request)
 /* --- index --- */
 
 /*
- * The reply at / is web/index.html. It lists every path, with a description and an example, for browsers without
- * JavaScript. Other clients get the list as plain text.
+ * Browsers get web/index.html at /. For browsers without JavaScript, this page lists all paths, with a description and
+ * an example of each. Clients other than browsers get the list of paths as plain text.
  */
 
-/* Where the list is inserted into web/index.html. */
+/* Marks the place in web/index.html where the list of paths is inserted. */
 #define PATHS_MARKER "<!-- paths -->\n"
 
-/* The page loads only what it needs, and only from this server. */
+/* The Content-Security-Policy of the page, which loads only what it needs, and only from this server. */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
                              "img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 
@@ -158,7 +160,10 @@ static void append_escaped(struct buffer *page, const char *text)
     }
 }
 
-/* The host as the client wrote it, so that examples can be pasted; only if it is a plain host and port. */
+/*
+ * Returns the host as the client wrote it, so that the examples can be pasted, but only if the text looks like a plain
+ * host and port.
+ */
 static const char *host_of(struct request *request)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";
@@ -168,8 +173,8 @@ static const char *host_of(struct request *request)
 }
 
 /*
- * Links are relative, because a proxy may serve the page below another path. The link of a stream has the query of the
- * stream's example: without `seconds`, it would run for sampler.max_seconds.
+ * Links are relative, because a proxy may serve the page below another path. The link to a stream includes the query of
+ * the stream's example, because without `seconds` the stream would run for sampler.max_seconds.
  */
 static void append_link(struct buffer *page, const struct route *route, const char *path)
 {
@@ -212,7 +217,7 @@ static void append_paths(struct buffer *page, const struct site *site, const cha
 static void append_page(struct buffer *page, const char *template, const struct site *site, const char *host)
 {
     const char *at = strstr(template, PATHS_MARKER);
-    size_t before = at ? (size_t)(at - template) : 0; /* a test checks for the marker */
+    size_t before = at ? (size_t)(at - template) : 0; /* a test ensures that the page has the marker */
 
     buffer_append(page, template, before);
     append_paths(page, site, host);
@@ -234,7 +239,7 @@ static void append_list(struct buffer *list, const struct site *site, const char
     }
 }
 
-/* Browsers name text/html; curl accepts anything. */
+/* Returns whether the client is a browser. Browsers name text/html in the header Accept; curl accepts anything. */
 static bool wants_html(struct request *request, bool *ret_gzip)
 {
     struct offer offers[] = {
@@ -248,7 +253,7 @@ static bool wants_html(struct request *request, bool *ret_gzip)
            (html->quality > 0 && html->quality == text->quality && html->specificity > text->specificity);
 }
 
-/* The tag has 64 bits, like those of the files. */
+/* Makes an ETag from a hash of the page, with 64 bits, like the ETags of the files. */
 static struct page_etag etag_of(const struct buffer *page, bool gzip)
 {
     uint64_t hash = page->size;

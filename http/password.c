@@ -13,7 +13,9 @@
 
 static const char scheme[] = "Basic ";
 
-/* Accepts strict base64 only, so that each text has exactly one encoding. GnuTLS ignores line breaks and blanks. */
+/*
+ * Accepts only strict base64, so that each text has exactly one encoding; GnuTLS would ignore line breaks and blanks.
+ */
 static bool is_base64(const char *text, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -22,7 +24,7 @@ static bool is_base64(const char *text, size_t size)
     return size > 0 && size % 4 == 0 && n + padding == size && padding <= 2;
 }
 
-/* Splits at the first colon: a user name cannot contain one. */
+/* Splits the text at the first colon, because a user name cannot contain a colon. */
 static int take_decoded(const gnutls_datum_t *decoded, struct credential *credential)
 {
     if (decoded->size >= sizeof(credential->text) || memchr(decoded->data, '\0', decoded->size))
@@ -87,7 +89,10 @@ void password_cache_done(struct password_cache *cache)
     explicit_bzero(cache, sizeof(*cache));
 }
 
-/* Each part includes its NUL, so that different triples are different bytes. */
+/*
+ * Computes the HMAC of user, stored hash and password, each with its NUL, so that no two different triples give the
+ * same bytes.
+ */
 int password_cache_fingerprint(const struct password_cache *cache, const char *user, const char *hash,
                                const char *password, struct fingerprint *ret)
 {
@@ -147,9 +152,9 @@ void password_cache_remember(struct password_cache *cache, const struct fingerpr
 
 /* --- checks --- */
 
-/* crypt_rn(3) is used, because crypt_r(3) reports failures as a text, and sanitizers intercept it. */
+/* crypt_rn(3) is used instead of crypt_r(3), which reports failures as a text, and is intercepted by sanitizers. */
 
-/* "$2b$CC$", 22 characters of salt and 31 of hash */
+/* a bcrypt hash consists of "$2b$CC$", 22 characters of salt and 31 characters of hash */
 #define HASH_SIZE 60
 
 unsigned password_cost(const char *hash)
@@ -168,7 +173,10 @@ static bool hash_matches(const char *password, const char *hash, struct crypt_da
     return made && strlen(made) == strlen(hash) && gnutls_memcmp(made, hash, strlen(hash)) == 0;
 }
 
-/* Does the work of a check at this cost, so that an unknown user takes as long as a known one. */
+/*
+ * Does the work of a password check at this cost, so that checking an unknown user takes as long as checking a known
+ * user.
+ */
 static void password_spend(const char *password, unsigned cost, struct crypt_data *data)
 {
     char setting[HASH_SIZE + 1];
@@ -183,8 +191,8 @@ bool password_matches(const char *password, const char *hash, unsigned most, str
     bool right = cost && hash_matches(password, hash, data);
 
     /*
-     * Each increment of the cost doubles the work, so a check at each cost from c to most-1, after the real one at c,
-     * adds up to one check at `most`: 2^c + 2^c + 2^(c+1) + ... + 2^(most-1) = 2^most.
+     * Each increment of the cost doubles the work. The real check at cost c and one further check at each cost from c
+     * to most-1 add up to the work of one check at cost `most`: 2^c + 2^c + 2^(c+1) + ... + 2^(most-1) = 2^most.
      */
     for (unsigned i = cost; !right && cost && i < most; i++)
         password_spend(password, i, data);

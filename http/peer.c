@@ -20,7 +20,7 @@ static struct peer ipv4_peer(const unsigned char *bytes)
     return peer;
 }
 
-/* A host can choose its addresses from a whole /64 (RFC 6177), so limits apply to the /64. */
+/* An IPv6 host can choose its addresses from a whole /64 (RFC 6177), so limits per address apply to the /64. */
 static struct peer ipv6_peer(const struct in6_addr *address)
 {
     struct peer peer = {.local = IN6_IS_ADDR_LOOPBACK(address)};
@@ -60,7 +60,7 @@ enum peer_role peer_role_of(const struct peer_credentials *credentials, uid_t ow
     return group != PEER_ID_NOBODY && peer_is_of_group(credentials, group) ? PEER_MEMBER : PEER_ANYBODY;
 }
 
-/* Kernels before 4.13 do not have this option. On these, only the group that the process runs as is considered. */
+/* Kernels before 4.13 lack SO_PEERGROUPS; with such kernels, only the primary group of the process is considered. */
 static gid_t *peer_groups(int fd, size_t *ret_n)
 {
     socklen_t size = 0;
@@ -104,10 +104,13 @@ bool peer_same(const struct peer *a, const struct peer *b)
 struct peer_count {
     struct peer peer;
     unsigned n;
-    LIST_ENTRY(peer_count) entry; /* links the counts of one bucket */
+    LIST_ENTRY(peer_count) entry; /* links the counts of addresses in the same bucket */
 };
 
-/* A client that chooses addresses with the same hash cannot make a list longer than the total limit. */
+/*
+ * Returns the bucket of an address. Even if a client chooses addresses with the same hash, no bucket's list gets longer
+ * than the limit on the total count.
+ */
 static size_t peer_bucket(const struct peer *peer)
 {
     size_t sum = peer->unix_socket;

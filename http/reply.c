@@ -12,12 +12,12 @@
 
 /* --- replies --- */
 
-/* Compressing less than this saves less than the additional headers cost. */
+/* Content below this size is not compressed, because compression would save less than the additional headers cost. */
 #define GZIP_SIZE_MIN 1024
 
 DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
 
-/* Adds the configured headers, and replaces those that are already present. */
+/* Adds the headers of the web configuration to the response, and replaces headers that are already present. */
 static struct MHD_Response *reply_add_configured_headers(struct request *request, struct MHD_Response *response)
 {
     _cleanup_(MHD_destroy_responsep) struct MHD_Response *complete = response;
@@ -49,7 +49,7 @@ void reply_set(struct request *request, unsigned status, struct MHD_Response *re
     reply_replace(request, status, reply_add_configured_headers(request, response), false);
 }
 
-/* The response belongs to site->cache. */
+/* Replies with a response that belongs to site->cache. */
 static void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response)
 {
     reply_replace(request, status, response, true);
@@ -78,7 +78,7 @@ struct MHD_Response *reply_make(struct buffer *content, const char *type, const 
 {
     if (content->failed)
         return NULL;
-    /* On ENOMEM the content is sent uncompressed. */
+    /* If there is no memory for compression, the content is sent uncompressed. */
     bool compressed = gzip && content->size > GZIP_SIZE_MIN && gzip_compress(content) == 0;
     struct MHD_Response *response =
         MHD_create_response_from_buffer(content->size, content->data, MHD_RESPMEM_MUST_FREE);
@@ -141,7 +141,7 @@ void reply_busy(struct request *request, const char *sentence)
 
 static void cached_response_clear(struct cached_response *item)
 {
-    /* Responses that are being sent hold their own reference. */
+    /* A response that is being sent is kept alive by a reference of its own. */
     if (item->response)
         MHD_destroy_response(item->response);
     *item = (struct cached_response){0};
@@ -154,15 +154,15 @@ void response_cache_done(struct response_cache *cache)
     *cache = (struct response_cache){0};
 }
 
-/* Whether both can be answered by the same response. */
+/* Returns whether one response fits both keys. */
 static bool response_key_equal(const struct response_key *a, const struct response_key *b)
 {
     return a->format == b->format && a->gzip == b->gzip && a->mask == b->mask;
 }
 
 /*
- * Drops responses of an older reading first. Returns NULL if the response must be rendered. The result is borrowed
- * until the next store.
+ * Drops the cached responses of an older reading, and then returns the response for this key, or NULL if the response
+ * has to be rendered. The result is borrowed until the next response is stored.
  */
 static struct MHD_Response *response_cache_find(struct response_cache *cache, const struct snapshot *snapshot,
                                                 const struct response_key *key)
@@ -183,8 +183,8 @@ static struct MHD_Response *response_cache_find(struct response_cache *cache, co
 }
 
 /*
- * Takes ownership of the response, which replaces the least recently used one. The cache must not contain the key:
- * response_cache_find() has returned NULL for it.
+ * Takes ownership of the response, which replaces the least recently used response. The cache must not contain the key,
+ * so response_cache_find() must have returned NULL for this key.
  */
 static void response_cache_store(struct response_cache *cache, const struct response_key *key,
                                  struct MHD_Response *response)
@@ -202,19 +202,19 @@ static void response_cache_store(struct response_cache *cache, const struct resp
 
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* The worker thread accesses the members up to `result`. */
+/* A compression in progress. The worker thread accesses only the members up to `result`. */
 struct compression {
     struct job job;
-    struct buffer content; /* the content; all responses made from it share it */
+    struct buffer content; /* content that is shared by several responses */
     struct gzip gzip;
     int result;
 
-    unsigned references; /* number of references: one of the job, and one for each response */
+    unsigned references; /* number of references: one of the job, and one per response */
     struct site *site;
     const char *type;
-    const struct snapshot *snapshot; /* NULL: the content is for one request only, without a key */
+    const struct snapshot *snapshot; /* NULL if the content is for a single request and has no key */
     struct response_key key;
-    uint64_t generation; /* generation of the snapshot when the content was written */
+    uint64_t generation; /* snapshot's generation when the content was written */
     struct waiting_requests waiting;
     LIST_ENTRY(compression) entry;
 };
@@ -233,7 +233,10 @@ static void compression_on_response_freed(void *userdata)
     compression_unref(userdata);
 }
 
-/* libmicrohttpd's responses cannot be referenced by others, so each request gets its own. All share the content. */
+/*
+ * Each request gets its own response, because libmicrohttpd's responses cannot be referenced by other code. The
+ * responses share the content.
+ */
 static struct MHD_Response *compression_response(struct compression *compression)
 {
     struct buffer *content = &compression->content;
@@ -246,7 +249,7 @@ static struct MHD_Response *compression_response(struct compression *compression
     return reply_label(response, compression->type, VARY_ALL, compression->result == 0);
 }
 
-/* Caches the response for requests within the same reading. */
+/* Caches the response for other requests within the same reading. */
 static void compression_keep(struct compression *compression, struct request *request)
 {
     struct response_cache *cache = &compression->site->cache;
@@ -293,9 +296,10 @@ int compression_submit(struct site *site, struct job *job)
 }
 
 /*
- * Takes ownership of the content if it is large enough. The reply (200) is set when the connection is resumed. With a
- * key, the content also serves all other requests for this form of the snapshot; if `key` is NULL, it is for this
- * request only. Returns false if nothing was done.
+ * Starts compressing the content in the worker thread, and takes ownership of the content, if the content is large
+ * enough. The reply (200) is set when the connection is resumed. If `key` is not NULL, the content also serves all
+ * other requests for this form of the snapshot; if `key` is NULL, the content is for this request only. Returns false
+ * if compression was not started.
  */
 static bool compression_start(struct request *request, struct buffer *content, const char *type,
                               const struct snapshot *snapshot, const struct response_key *key)
@@ -328,7 +332,10 @@ static bool compression_start(struct request *request, struct buffer *content, c
     return true;
 }
 
-/* Waits for the same content if it is already being compressed. Returns false if it is not. */
+/*
+ * Makes the request wait for the same content if this content is already being compressed. Returns false if it is not
+ * being compressed.
+ */
 static bool compression_join(struct request *request, const struct snapshot *snapshot, const struct response_key *key)
 {
     struct compression *compression;
@@ -344,7 +351,10 @@ static bool compression_join(struct request *request, const struct snapshot *sna
 
 /* --- content --- */
 
-/* Indented by two spaces. 15 digits print 0.8, not 0.80000000000000004. */
+/*
+ * JSON documents are indented by two spaces. Numbers are printed with 15 digits, so that 0.8 is not printed as
+ * 0.80000000000000004.
+ */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
 
 bool content_find(struct request *request, const struct snapshot *snapshot, const struct response_key *key)

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define QUALITY_MAX 1000 /* the unit is 1/1000, so this is q=1 */
+#define QUALITY_MAX 1000 /* the q-value 1, in units of 1/1000 */
 
 /* --- negotiation --- */
 
@@ -28,7 +28,10 @@ static struct piece piece_trim(struct piece piece)
     return piece;
 }
 
-/* Removes the part up to the next `separator` outside of quotes from the front of `rest`. Returns false at the end. */
+/*
+ * Moves the text before the next unquoted `separator` from the front of `rest` to `ret`. Returns false at the end of
+ * the text.
+ */
 static bool piece_next(struct piece *rest, char separator, struct piece *ret)
 {
     bool quoted = false;
@@ -59,7 +62,7 @@ static struct piece piece_unquote(struct piece piece)
     return piece;
 }
 
-/* Parses "0", "1", "0.123" or "1.000". Returns -1 for anything else. */
+/* Parses a q-value, such as "0", "1", "0.123" or "1.000". Returns -1 for anything else. */
 static int piece_quality(struct piece piece)
 {
     int quality = 0, unit = QUALITY_MAX;
@@ -79,9 +82,9 @@ static int piece_quality(struct piece piece)
     return quality <= QUALITY_MAX ? quality : -1;
 }
 
-/* Other parameters are ignored. */
+/* The parameters of a media range that are evaluated; others are ignored. */
 struct media_parameters {
-    int quality; /* -1: malformed */
+    int quality; /* q-value; -1 if malformed */
     struct piece version;
 };
 
@@ -103,7 +106,7 @@ static struct media_parameters parse_parameters(struct piece rest)
     return parameters;
 }
 
-/* Returns how specific the matching range is, from 1; 0 if it does not match. */
+/* Returns how specifically the media range matches the offer, from 1 upwards, or 0 if it does not match. */
 static unsigned offer_match(const struct offer *offer, struct piece range, struct piece version)
 {
     struct piece type, subtype = range;
@@ -168,7 +171,7 @@ bool codings_want_gzip(const struct codings *codings)
 
 /* --- request --- */
 
-/* libmicrohttpd does not check this. */
+/* The percent-encoding has to be checked here, because libmicrohttpd does not check it. */
 bool request_uri_is_valid(const char *uri)
 {
     while ((uri = strchr(uri, '%'))) {
@@ -235,7 +238,7 @@ struct request *waiting_requests_take(struct waiting_requests *list)
     return request;
 }
 
-/* In an external event loop, libmicrohttpd does not report a resumed connection by itself. */
+/* Schedules a run of libmicrohttpd, which does not itself tell an external event loop about resumed connections. */
 void request_resume(struct request *request)
 {
     request->suspension = (struct suspension){0};

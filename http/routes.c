@@ -187,7 +187,7 @@ const size_t n_routes = ARRAY_SIZE(routes);
 
 /* --- dispatch --- */
 
-/* Maximum edit distance at which an existing path is suggested. */
+/* Maximum edit distance between an unknown path and the path that is suggested instead. */
 #define PATH_DISTANCE_MAX 3
 
 static void reply_add_retry_after(struct request *request, uint64_t wait_ns)
@@ -200,7 +200,7 @@ static void reply_add_retry_after(struct request *request, uint64_t wait_ns)
     MHD_add_response_header(request->response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
 }
 
-/* Counts the request once, even if it is dispatched again after a suspension. */
+/* A request is counted only once, even if it is dispatched again after a suspension. */
 static bool request_is_within_rate(struct request *request)
 {
     struct site *site = request->site;
@@ -234,8 +234,8 @@ static bool route_is_at(const struct route *route, const struct site *site, cons
 }
 
 /*
- * Returns NULL if no route accepts the method. `allow` is then the list of methods that the path accepts, or "" if the
- * path is unknown.
+ * Returns the route of the request. If no route accepts the request's method, returns NULL and sets `allow` to the list
+ * of methods that the path accepts, which is "" for an unknown path.
  */
 static const struct route *route_find(const struct request *request, char *allow, size_t size)
 {
@@ -290,7 +290,10 @@ static bool accepts_json(struct request *request)
     return offer.quality > 0;
 }
 
-/* Returns true if the client may not use the route, with a reply set. */
+/*
+ * Refuses the request, by setting a reply, if the client may not use the route. Returns whether the request was
+ * refused.
+ */
 static bool route_is_forbidden(struct request *request, const struct route *route)
 {
     const char *refusal = route->starts ? refusal_sentence(request, route->restricted) : NULL;

@@ -15,8 +15,8 @@ extern const struct route routes[];
 extern const size_t n_routes;
 
 /*
- * Sets a reply in the request. If request->answered is still false, the connection was suspended, and the function must
- * be called again after its resumption.
+ * Dispatches the request and sets a reply in it. If request->answered is still false afterwards, the connection was
+ * suspended, and route_dispatch() must be called again when the connection has been resumed.
  */
 void dispatch_request(struct request *request);
 

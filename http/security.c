@@ -49,8 +49,8 @@ static bool file_version_same(const struct file_version *a, const struct file_ve
 }
 
 /*
- * Records the version of a file; does nothing if `path` is NULL. Must be called before the file is read, so that no
- * change is missed. Returns -ENOMEM on failure.
+ * Records the version of a file, unless `path` is NULL. Must be called before the file is read, so that no change of
+ * the file is missed. Returns -ENOMEM on failure.
  */
 static int file_versions_add(struct file_versions *versions, const char *path)
 {
@@ -95,7 +95,9 @@ static int load_tls(struct security *security, struct file_versions *versions, s
     return tls_new(tls, versions->opener, &security->tls, error);
 }
 
-/* Returns the user whose password takes longest to check. Checking a password for an unknown name takes as long. */
+/*
+ * Returns the user whose password takes longest to check. Checking the password of an unknown user takes just as long.
+ */
 static const struct web_user *slowest_user(const struct web_config *config)
 {
     const struct web_user *slowest = NULL;
@@ -106,7 +108,7 @@ static const struct web_user *slowest_user(const struct web_config *config)
     return slowest;
 }
 
-/* A hash with a high cost only causes a warning, because other exporters accept it. */
+/* A hash with a high cost only causes a warning, because other exporters accept such hashes. */
 static int note_slow_password(struct security *security)
 {
     const struct web_user *user = slowest_user(security->config);
@@ -164,7 +166,10 @@ int security_load(const struct file_opener *opener, const char *path, struct sec
     return 0;
 }
 
-/* Also only a warning, and only if the key is present: the default of other exporters is true. */
+/*
+ * The key http2 also only causes a warning, and only if the key is in the file, because it is true by default in other
+ * exporters.
+ */
 static const char http2_is_unused[] =
     "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, which every client of HTTP/2 "
     "speaks as well; write \"http2: false\", or leave the key out";

@@ -12,7 +12,7 @@
 #include "http/routes.h"
 #include "http/worker.h"
 
-/* Minimum interval between checks of the web configuration's files. */
+/* Minimum interval between checks whether the files of the web configuration have changed. */
 #define CHECK_NS NSEC_PER_SEC
 
 #define SWAP(a, b)                                                                                                     \
@@ -23,17 +23,16 @@
     })
 
 struct server {
-    struct site site; /* must be first: server_check_files() */
+    struct site site; /* must be the first member, because server_check_files() converts its address */
     struct connections connections;
     struct listeners listeners;
-    char *web_config;                  /* path; NULL: none */
-    struct file_versions versions;     /* versions of the files that were last read, successfully or not */
-    uint64_t checked_ns;               /* time of the last check; 0: never */
+    char *web_config;                  /* path of the web configuration file, or NULL if there is none */
+    struct file_versions versions;     /* versions of the files when they were last read, even if that failed */
+    uint64_t checked_ns;               /* time of the last check of the files; 0 before the first check */
     char *warned[N_SECURITY_WARNINGS]; /* the warnings that were last reported */
-    bool again;                        /* the files could not be read; retried at each check */
-    char reported[512];                /* the error of that attempt */
-    struct security *pending;          /* terms that are applied in a later iteration, because TLS is switched on or
-                                        * off */
+    bool again;                        /* the files could not be read; read again at each check */
+    char reported[512];                /* error of the last failed attempt to read the files */
+    struct security *pending;          /* terms for a later iteration, because TLS is switched on or off */
     sd_event_source *turn;
 };
 
@@ -117,7 +116,7 @@ int server_trust(struct server *server, enum trust operates, char *const *hosts,
     return r;
 }
 
-/* Reports each problem once. */
+/* Reports the warning of this kind, if there is one and it has not been reported yet. */
 static void server_warn(struct server *server, enum security_warning which)
 {
     const char *warning = security_warning(server->site.security, which);
@@ -129,7 +128,7 @@ static void server_warn(struct server *server, enum security_warning which)
     *warned = warning ? strdup(warning) : NULL;
 }
 
-/* Takes ownership of `security`. */
+/* Puts the terms `security` into effect, and takes ownership of them. */
 static void server_use_security(struct server *server, struct security *security)
 {
     sd_event_source_set_enabled(server->turn, SD_EVENT_OFF);
@@ -138,7 +137,7 @@ static void server_use_security(struct server *server, struct security *security
     security_unref(server->site.security);
     server->site.security = security;
     connections_set_asking(&server->connections, security_asks(security));
-    /* Cached responses carry the headers of the previous configuration. */
+    /* Cached responses have the headers of the previous configuration. */
     response_cache_done(&server->site.cache);
     for (int i = 0; i < N_SECURITY_WARNINGS; i++)
         server_warn(server, (enum security_warning)i);
@@ -153,7 +152,7 @@ static struct mhd_terms terms_of(const struct security *security, const struct s
     };
 }
 
-/* If `addresses` is NULL, keeps the active ones. */
+/* If `addresses` is NULL, the active addresses are kept. */
 static int server_apply(struct server *server, struct security *security, const struct server_limits *limits,
                         char *const *addresses, size_t n, struct error *error)
 {
@@ -182,8 +181,8 @@ int server_adopt(struct server *server, const int *fds, size_t n, struct error *
 }
 
 /*
- * Like security_load(). Refuses an empty file if the same file had settings before, because it would open the server to
- * everybody.
+ * Like security_load(). Refuses an empty file if the same file had settings before, because an empty file would open
+ * the server to everybody.
  */
 static int server_load(const struct server *server, const char *path, struct security **ret,
                        struct file_versions *ret_versions, struct error *error)
@@ -244,8 +243,8 @@ static void server_complain(const struct server *server, const struct error *err
 }
 
 /*
- * Reports an error once. The error may be temporary, such as a lack of memory or descriptors, which GnuTLS reports as
- * damaged files. The files are therefore read again at each check, whether or not they have changed.
+ * Reports an error only once. Since the error may be temporary (GnuTLS also reports damaged files if memory or
+ * descriptors are lacking), the files are read again at each check, whether or not they have changed.
  */
 static void server_fail_reading(struct server *server, const struct error *error)
 {
@@ -256,7 +255,8 @@ static void server_fail_reading(struct server *server, const struct error *error
 }
 
 /*
- * Runs in an iteration of its own: a listener cannot be freed while it hands over the client that triggers the check.
+ * Applies the pending terms in a separate iteration of the event loop, because a listener cannot be freed while it
+ * hands over the client that triggered the check of the files.
  */
 static int server_on_turn(sd_event_source *source, void *userdata)
 {
@@ -278,7 +278,7 @@ static void server_read_again(struct server *server)
     struct error error;
 
     int r = server_load(server, server->web_config, &security, &versions, &error);
-    /* Records the versions even after a failure, because the files are read again once they change. */
+    /* The versions are stored even after a failure, because the files are read again once they change. */
     file_versions_done(&server->versions);
     server->versions = versions;
     if (r < 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon as the HTTP server sees it: a table of functions. The server knows counters only through the snapshot, so
- * tests can serve their own.
+ * The interface of the daemon to the HTTP server, which is a table of functions. The server gets counters only through
+ * snapshots, so tests can serve snapshots of their own.
  *
- * All functions are called in the event loop's thread, unless noted otherwise.
+ * All functions of this interface are called in the event loop's thread, unless noted otherwise.
  */
 #ifndef HTTP_SERVICE_H
 #define HTTP_SERVICE_H
@@ -19,7 +19,7 @@
 struct sampler;
 struct histories;
 
-/* The documents under /api/v1/ that are made for each request. */
+/* The documents under /api/v1/ that are made anew for each request. */
 enum api_document {
     DOCUMENT_PMUS,
     DOCUMENT_METRICS,
@@ -29,16 +29,16 @@ enum api_document {
     DOCUMENT_CONFIG
 };
 
-/* Whether counting is paused, so that others can use the PMUs. */
+/* The state of a pause of counting, during which others can use the PMUs. */
 struct service_pause {
     bool paused;
     unsigned seconds; /* seconds until counting resumes by itself, rounded up */
-    double until;     /* the time at which it resumes, in seconds since the epoch */
+    double until;     /* time at which counting resumes, in seconds since the epoch */
 };
 
 /* A document that is written in a worker thread. */
 struct deferred_document {
-    /* Called in the worker thread. Reads only immutable data, and writes only to `content`. */
+    /* Called in the worker thread, so it must only read immutable data, and only write to `content`. */
     void (*write)(struct deferred_document *deferred, struct buffer *content);
     /* Called in the event loop's thread. */
     void (*free)(struct deferred_document *deferred);
@@ -46,37 +46,41 @@ struct deferred_document {
 
 struct service {
     void *userdata;
-    /* Opens the files of the web configuration. If its function is NULL, files are opened normally. */
+    /* Opens the files of the web configuration. If the function in this struct is NULL, files are opened normally. */
     struct file_opener files;
     /*
      * Returns a snapshot in which the collectors in `mask` were read at most min_interval ago or, if `fresh` is true,
-     * just now. Never returns NULL; the series of a collector that fails keep their previous values. A mask of 0 reads
-     * nothing, and serves to get the collectors' names. Borrowed until the next iteration of the event loop.
+     * just now. Never returns NULL; the series of a collector that fails keep their previous values. With a mask of 0,
+     * nothing is read, which is useful to get the names of the collectors. The snapshot is borrowed until the next
+     * iteration of the event loop.
      */
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
-    /* Returns the recorded histories (collectors/history.h); NULL if nothing is recorded. */
+    /* Returns the recorded histories (collectors/history.h), or NULL if nothing is recorded. */
     const struct histories *(*histories)(void *userdata);
-    /* The caller owns the result. Returns NULL when out of memory. */
+    /* Returns a document, which the caller owns, or NULL when out of memory. */
     json_t *(*document)(void *userdata, enum api_document which);
-    /* A number that changes whenever the catalogue of events changes. */
+    /* Returns a number that changes whenever the catalogue of events changes. */
     uint64_t (*events_generation)(void *userdata);
-    /* Returns a deferred document of the current catalogue, or NULL when out of memory. */
+    /* Returns a deferred document of the current catalogue of events, or NULL when out of memory. */
     struct deferred_document *(*defer_events)(void *userdata);
     /*
      * Reloads the configuration. Returns -EINVAL with the configuration's error; the previous configuration stays in
      * effect.
      */
     int (*reload)(void *userdata, struct error *error);
-    /* Whether a first reading was taken. */
+    /* Returns whether the collectors have been read at least once. */
     bool (*ready)(void *userdata);
-    uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, in nanoseconds */
-    /* Opens streams of samples. Never NULL. */
+    uint64_t (*now)(void *userdata); /* returns CLOCK_MONOTONIC in nanoseconds */
+    /* Returns the sampler, which opens streams of samples. Never returns NULL. */
     struct sampler *(*sampler)(void *userdata);
-    /* Logs a sentence about a problem that an operator has to fix. If NULL, such problems are not reported. */
+    /*
+     * Logs a sentence about a problem that an operator has to fix. If the function is NULL, such problems are not
+     * reported.
+     */
     void (*complain)(void *userdata, const char *sentence);
     /*
-     * Pauses counting for `seconds` from now, replacing a pause that is in effect. 0 resumes counting. Returns -errno
-     * with a sentence in the error.
+     * Pauses counting for `seconds` from now, replacing a pause that is in effect. If `seconds` is 0, counting is
+     * resumed. Returns -errno with a message in the error.
      */
     int (*pause)(void *userdata, unsigned seconds, struct error *error);
     struct service_pause (*paused)(void *userdata);
@@ -88,14 +92,14 @@ static inline uint64_t service_now(const struct service *service)
 }
 
 /*
- * Limits of connections. A deadline covers the whole step that it names: a client that sends one byte per second does
- * not extend it.
+ * Limits on connections. Each time limit applies to a whole step, so a client cannot extend the time by sending one
+ * byte per second.
  */
 struct server_limits {
     unsigned connections, connections_per_address;
-    size_t memory_per_connection; /* in bytes; the request line and headers must fit */
-    uint64_t request_ns;          /* time from accepting a client to the end of the first request's headers */
-    uint64_t keepalive_ns;        /* time from one response to the end of the next request's headers */
+    size_t memory_per_connection; /* bytes; the request line and the headers must fit into this memory */
+    uint64_t request_ns;          /* from accepting a client to the end of the first request's headers */
+    uint64_t keepalive_ns;        /* from one response to the end of the next request's headers */
     uint64_t response_ns;         /* time until the client has received the response */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The site: the state from which all requests are answered. The server owns it.
+ * The site is the state from which all requests are answered; the server owns the site.
  *
- * Rendered responses are cached until the next reading. However many clients ask within one reading, each form of the
- * snapshot is rendered and compressed once.
+ * Rendered responses are cached until the next reading. However many clients send requests within one reading, each
+ * form of the snapshot is rendered and compressed only once.
  */
 #ifndef HTTP_SITE_H
 #define HTTP_SITE_H
@@ -27,14 +27,14 @@ struct response_key {
 
 struct cached_response {
     struct response_key key;
-    struct MHD_Response *response; /* NULL: the slot is free */
+    struct MHD_Response *response; /* NULL if the slot is free */
     uint64_t last_use;
 };
 
 #define RESPONSE_CACHE_MAX 8
 
 struct response_cache {
-    struct cached_response items[RESPONSE_CACHE_MAX]; /* all from the same reading */
+    struct cached_response items[RESPONSE_CACHE_MAX]; /* all responses are from the same reading */
     const struct snapshot *snapshot;
     uint64_t generation;
     uint64_t uses;
@@ -54,18 +54,18 @@ struct site {
     const struct route *routes; /* the table of http/routes.h */
     size_t n_routes;
     char *telemetry_path;
-    struct security *security; /* current terms; never NULL; may be replaced in any iteration of the event loop */
+    struct security *security; /* current terms, never NULL; may be replaced in any iteration of the event loop */
     struct trust_rules trust_rules;
     struct auth *auth;                   /* NULL until there is a password to check */
     struct token_bucket requests;        /* rate limit of all requests, counted over all clients */
-    struct token_bucket challenges;      /* rate limit of requests without a password where one is required */
+    struct token_bucket challenges;      /* rate limit of requests that lack a required password */
     struct token_bucket event_documents; /* rate limit of sending the catalogue to unknown clients */
     struct response_cache cache;
-    struct worker *compressor; /* NULL until something large is compressed (http/reply.h) */
+    struct worker *compressor; /* worker for compression (http/reply.h); NULL until first used */
     LIST_HEAD(, compression) compressions;
-    struct events_document *events; /* NULL if the document was not made, or is outdated */
-    struct peer_counts rates_waits; /* numbers of clients that wait for their second reading, by address */
-    LIST_HEAD(, rates_wait) rates;  /* the waits of these clients */
+    struct events_document *events; /* catalogue of events; NULL if not made yet or outdated */
+    struct peer_counts rates_waits; /* number of clients of each address that wait for a second reading */
+    LIST_HEAD(, rates_wait) rates;  /* clients that wait for a second reading */
     /* Loads the files of the web configuration again if they have changed. Called whenever a client arrives. */
     void (*check_files)(struct site *site);
 };

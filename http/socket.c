@@ -33,7 +33,10 @@ static in_port_t port_of(const struct address *address)
     return ((const struct sockaddr_in *)&address->socket)->sin_port;
 }
 
-/* Tells the operator how to find the process that has the address: this one may lack the right to look it up. */
+/*
+ * Sets an error message that tells the operator how to find the process that uses the address, because this process may
+ * not be allowed to find that process itself.
+ */
 static int busy_error(struct error *error, const char *text, const struct address *address)
 {
     _cleanup_(buffer_done) struct buffer command = {0};
@@ -62,7 +65,8 @@ static int listen_error(struct error *error, const char *text, const struct addr
 }
 
 /*
- * Removes the file of a dead process. Returns -EADDRINUSE if a process answers, -ENOTSOCK if the file is not a socket.
+ * Removes a socket file that a dead process has left behind. Returns -EADDRINUSE if a process answers on the socket,
+ * and -ENOTSOCK if the file is not a socket.
  */
 static int remove_stale(const struct address *address, const char *path)
 {
@@ -88,7 +92,10 @@ static int bind_unix(int fd, const struct address *address)
 
     if (r < 0)
         return r;
-    /* The umask sets the mode from the start. Between bind(2) and chmod(2) any user could connect. */
+    /*
+     * Because of the umask, the socket file has the right mode from the start. With chmod(2) after bind(2), any user
+     * could connect in between.
+     */
     mode_t mask = umask(0117);
     r = bind(fd, (const struct sockaddr *)&address->socket, address->size) < 0 ? -errno : 0;
     umask(mask);
@@ -123,7 +130,7 @@ static int listen_on(const struct address *address, int *ret_fd)
     return 0;
 }
 
-/* The IPv4 wildcard address, for kernels without IPv6. */
+/* Returns the IPv4 wildcard address with the same port, for kernels without IPv6. */
 static struct address any_ipv4(const struct address *address)
 {
     struct address ipv4 = {.size = sizeof(struct sockaddr_in), .any = true};
@@ -134,7 +141,10 @@ static struct address any_ipv4(const struct address *address)
     return ipv4;
 }
 
-/* The URL of the bound address. For a wildcard address it is localhost, which works on this machine. */
+/*
+ * Returns the URL of the bound address. For a wildcard address, the URL has the host localhost, which works on this
+ * machine.
+ */
 static char *bound_url(int fd, const struct address *address)
 {
     _cleanup_(buffer_done) struct buffer url = {0};
@@ -168,7 +178,7 @@ static int describe_file(const struct address *address, struct socket_file *file
 int socket_group(int fd, gid_t *ret)
 {
     struct sockaddr_un address = {0};
-    socklen_t size = sizeof(address) - 1; /* leaves room for a NUL */
+    socklen_t size = sizeof(address) - 1; /* leaves room for a NUL after the path */
     struct stat status;
 
     if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)

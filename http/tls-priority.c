@@ -4,12 +4,15 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 
-/* Names are those of Go's crypto/tls. The two bytes are from IANA's registry of TLS cipher suites. */
+/*
+ * The cipher suites, with their names in Go's crypto/tls, and their two-byte ids in IANA's registry of TLS cipher
+ * suites.
+ */
 static const struct suite {
     const char *name;
     unsigned char id[2];
     const char *exchange, *cipher, *mac;
-    bool usual; /* enabled if the configuration does not name suites */
+    bool usual; /* enabled if the configuration names no suites */
 } suites[] = {
     {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", {0xc0, 0x2b}, "ECDHE-ECDSA", "AES-128-GCM", "AEAD", true},
     {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", {0xc0, 0x2f}, "ECDHE-RSA", "AES-128-GCM", "AEAD", true},
@@ -34,7 +37,10 @@ static const struct suite {
     {"TLS_RSA_WITH_3DES_EDE_CBC_SHA", {0x00, 0x0a}, "RSA", "3DES-CBC", "SHA1", false},
 };
 
-/* As in Go, these are enabled whenever TLS 1.3 is enabled, whether or not they are named. */
+/*
+ * The suites of TLS 1.3. As in Go, all suites of TLS 1.3 are enabled whenever TLS 1.3 is enabled, whether or not the
+ * configuration names them.
+ */
 static const char *const suites_1_3[] = {
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -42,8 +48,8 @@ static const char *const suites_1_3[] = {
 };
 
 /*
- * Curves in Go's order of preference, used if the configuration names none. Clients send a key share for the first; any
- * other curve costs a round trip.
+ * The curves in Go's order of preference, which applies if the configuration names no curves. Clients send a key share
+ * for the first curve; any other curve costs a round trip.
  */
 static const struct {
     const char *name, *group;
@@ -85,7 +91,7 @@ static const struct suite *suite_by_id(const unsigned char id[2])
     return NULL;
 }
 
-/* Suites in order of preference. */
+/* The chosen cipher suites in order of preference. */
 struct chosen {
     const struct suite *items[ARRAY_SIZE(suites)];
     size_t n;
@@ -173,8 +179,8 @@ static int priority_compile(const struct web_tls *config, const char *suites_tex
 }
 
 /*
- * GnuTLS enables the product of key exchanges, ciphers and MACs. Refuses the configuration if this includes a suite
- * that was not named.
+ * GnuTLS enables every combination of the given key exchanges, ciphers and MACs. Refuses the configuration if one of
+ * these combinations is a suite that the configuration does not name.
  */
 static int priority_refuse_extra(gnutls_priority_t priority, const struct chosen *chosen, struct error *error)
 {

@@ -11,17 +11,17 @@
 
 #include "http/tls-priority.h"
 
-/* A certificate or key in PEM form, in a file or in the configuration itself. */
+/* A certificate or key in PEM format, in a file or in the web configuration itself. */
 struct pem {
-    const char *what;                 /* the key of the configuration, without "_file": "cert", "key" */
-    const char *file;                 /* path, or NULL */
-    const char *text;                 /* content, if `file` is NULL */
-    const struct file_opener *opener; /* opens `file`; NULL: this process opens it */
+    const char *what;                 /* configuration key without "_file": "cert", "key" */
+    const char *file;                 /* path of the PEM file, or NULL */
+    const char *text;                 /* PEM text, if `file` is NULL */
+    const struct file_opener *opener; /* opens `file`; NULL if this process opens the file itself */
 };
 
 /* --- certificates --- */
 
-/* A bundle of all public CAs is less than half of this. */
+/* Maximum size of a PEM file. A bundle of all public CAs is less than half as large. */
 #define PEM_MAX (1 << 20)
 #define SAN_MAX 1024
 
@@ -49,7 +49,7 @@ static void crt_done(gnutls_x509_crt_t *crt)
         gnutls_x509_crt_deinit(*crt);
 }
 
-/* Private keys must not stay in freed memory. */
+/* Wipes the text before freeing it, because private keys must not stay in freed memory. */
 static void wipe_and_free(char **text)
 {
     if (*text)
@@ -57,7 +57,10 @@ static void wipe_and_free(char **text)
     free(*text);
 }
 
-/* "key_file \"/etc/x.pem\"", or "key" if the configuration contains the text itself. */
+/*
+ * Writes how messages refer to a PEM file or text: "key_file \"/etc/x.pem\"", or "key" if the configuration contains
+ * the text itself.
+ */
 static const char *pem_name(const struct pem *pem, char *text, size_t size)
 {
     if (pem->file)
@@ -135,7 +138,10 @@ static int key_read(const struct pem *pem, gnutls_x509_privkey_t *key, struct er
     return 0;
 }
 
-/* As in Go, an expired or future certificate is not an error: clients that ignore the dates can still scrape. */
+/*
+ * As in Go, a certificate that has expired or is not valid yet is not an error, because clients that ignore the dates
+ * can still scrape.
+ */
 static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, char **ret)
 {
     time_t now = time(NULL), begin = gnutls_x509_crt_get_activation_time(certificate),
@@ -156,8 +162,9 @@ static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, c
 }
 
 /*
- * Loads a certificate with its chain, and its key, into `credentials`. `ret_warning` is set to NULL or, if the
- * certificate is not valid now, to a sentence that the caller frees. Returns -EINVAL, -EACCES, -ENOENT...
+ * Loads a certificate with its chain, and its key, into `credentials`. *ret_warning is set to NULL or, if the
+ * certificate has expired or is not valid yet, to a sentence that the caller frees. Returns -EINVAL, -EACCES,
+ * -ENOENT...
  */
 static int tls_certificate_load(gnutls_certificate_credentials_t credentials, const struct pem *certificate,
                                 const struct pem *key, char **ret_warning, struct error *error)
@@ -185,7 +192,7 @@ static int tls_certificate_load(gnutls_certificate_credentials_t credentials, co
     return 0;
 }
 
-/* Adds the CAs of the file to those that are trusted for client certificates. */
+/* Adds the CAs of the file to the CAs that are trusted for client certificates. */
 static int tls_certificate_trust(gnutls_certificate_credentials_t credentials, const struct pem *cas,
                                  struct error *error)
 {
@@ -202,7 +209,7 @@ static int tls_certificate_trust(gnutls_certificate_credentials_t credentials, c
     return 0;
 }
 
-/* Compares the canonical form, which Go also uses. */
+/* Compares the canonical forms of IP addresses, as Go does. */
 static bool same_ip(const char *bytes, size_t size, const char *san)
 {
     char text[INET6_ADDRSTRLEN];
@@ -213,7 +220,7 @@ static bool same_ip(const char *bytes, size_t size, const char *san)
     return inet_ntop(family, bytes, text, sizeof(text)) && str_equal(text, san);
 }
 
-/* Whether a DER certificate has exactly this DNS name, IP address, e-mail address or URI. */
+/* Returns whether a DER certificate has exactly this DNS name, IP address, e-mail address or URI. */
 static bool tls_certificate_has_san(const gnutls_datum_t *certificate, const char *san)
 {
     _cleanup_(crt_done) gnutls_x509_crt_t crt = NULL;
@@ -239,8 +246,8 @@ static bool tls_certificate_has_san(const gnutls_datum_t *certificate, const cha
 /* --- transport --- */
 
 /*
- * How much is read from a client that speaks plain HTTP. If a socket is closed with unread data, the kernel resets the
- * connection and the reply may be lost.
+ * How much is read from a client that speaks plain HTTP. If a socket is closed while it has unread data, the kernel
+ * resets the connection, and the reply may be lost.
  */
 #define DRAIN_MAX (16 * 1024)
 
@@ -258,8 +265,8 @@ static ssize_t transport_ended(void)
 }
 
 /*
- * The first byte of a TLS record is its type, which is never a letter (RFC 8446, section 5.1). A request begins with a
- * method.
+ * Returns whether a client speaks plain HTTP. A plain request begins with a method, while the first byte of a TLS
+ * record is its type, which is never a letter (RFC 8446, section 5.1).
  */
 static bool is_http(const unsigned char *data)
 {
@@ -322,8 +329,8 @@ void tls_transport_use(struct tls_transport *transport, gnutls_session_t session
 /* --- settings --- */
 
 /*
- * If a handshake fails, libmicrohttpd 0.9.75 closes the connection without an alert. The alerts that tell the client
- * the reason are therefore sent here, where the reason is known.
+ * If a handshake fails, libmicrohttpd 0.9.75 closes the connection without an alert. Alerts that tell the client the
+ * reason of the failure are therefore sent by this module.
  */
 
 struct tls {
@@ -332,7 +339,7 @@ struct tls {
     struct tls_priorities priorities;
     enum tls_version min_version, max_version;
     enum client_auth client_auth;
-    bool named_cas; /* the handshake tells the client the names of the accepted CAs */
+    bool named_cas; /* in the handshake, the client is sent the names of the accepted CAs */
     char **sans;
     size_t n_sans;
     char *warning;
@@ -348,7 +355,7 @@ static bool tls_needs_client_certificate(const struct tls *tls)
     return tls->client_auth == CLIENT_AUTH_REQUIRE_ANY || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
 }
 
-/* Without client_ca_file the machine's CAs are trusted, as in Go and exporter-toolkit. */
+/* If no client CA is configured, the machine's CAs are trusted, as in Go and exporter-toolkit. */
 static int tls_trust_clients(struct tls *tls, const struct web_tls *config, const struct file_opener *opener,
                              struct error *error)
 {
@@ -447,8 +454,8 @@ const char *tls_warning(const struct tls *tls)
 }
 
 /*
- * Whether a verified certificate identifies the client. A certificate signed by any of the system's CAs does not: these
- * sign for everybody.
+ * Returns whether a verified certificate identifies the client. If any certificate signed by one of the system's CAs is
+ * accepted, the certificate does not identify the client, because these CAs sign for everybody.
  */
 static bool tls_knows_clients(const struct tls *tls)
 {
@@ -469,7 +476,7 @@ static int tls_refuse(gnutls_session_t session, gnutls_alert_description_t alert
     return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
-/* The alerts are those that Go sends. */
+/* Returns the alert that Go sends for this verification status. */
 static gnutls_alert_description_t alert_of(unsigned status)
 {
     if (status & (GNUTLS_CERT_EXPIRED | GNUTLS_CERT_NOT_ACTIVATED))
@@ -488,7 +495,7 @@ static bool san_allowed(const struct tls *tls, const gnutls_datum_t *certificate
     return allowed;
 }
 
-/* Also called if the client has sent no certificate. */
+/* Verifies the client's certificate. GnuTLS also calls this function if the client has sent no certificate. */
 static int tls_verify_client(gnutls_session_t session)
 {
     const struct tls *tls = gnutls_session_get_ptr(session);
@@ -508,12 +515,12 @@ static int tls_verify_client(gnutls_session_t session)
     return san_allowed(tls, &certificates[0]) ? 0 : tls_refuse(session, GNUTLS_A_BAD_CERTIFICATE);
 }
 
-#define SUPPORTED_VERSIONS 43 /* RFC 8446, section 4.2.1 */
+#define SUPPORTED_VERSIONS 43 /* number of the extension supported_versions (RFC 8446, section 4.2.1) */
 #define MAJOR 3               /* the major version is the same in all versions of TLS */
 
 struct hello_offers {
     enum tls_version min, max;
-    bool listed; /* the extension lists the versions, so the version in the message does not count */
+    bool listed; /* the extension lists the versions, so the message's version field does not count */
     bool fits;
 };
 
@@ -536,8 +543,9 @@ static int hello_on_extension(void *context, unsigned id, const unsigned char *d
 }
 
 /*
- * Whether a ClientHello offers one of the versions (RFC 8446, section 4.1.2). The message does not include the
- * handshake header. GnuTLS rejects unsupported versions before its callbacks, and without an alert that says so.
+ * Returns whether a ClientHello offers one of the versions from `min` to `max` (RFC 8446, section 4.1.2). `hello` does
+ * not include the handshake header. GnuTLS rejects unsupported versions before its callbacks, and without an alert that
+ * names the reason.
  */
 static bool hello_offers(const gnutls_datum_t *hello, enum tls_version min, enum tls_version max)
 {
@@ -545,12 +553,12 @@ static bool hello_offers(const gnutls_datum_t *hello, enum tls_version min, enum
 
     if (hello->size < 2 ||
         gnutls_ext_raw_parse(&offers, hello_on_extension, hello, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO) < 0)
-        return true; /* GnuTLS reports a malformed message itself */
-    /* Older clients send their highest version, and accept all lower ones. */
+        return true; /* a malformed message is left to GnuTLS, which reports it */
+    /* Older clients send their highest version, and are assumed to accept all lower versions. */
     return offers.listed ? offers.fits : hello->data[0] != MAJOR || hello->data[1] >= min + 1U;
 }
 
-/* Called before GnuTLS parses the message. */
+/* Called before GnuTLS parses a ClientHello. */
 static int tls_before_hello(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
                             const gnutls_datum_t *message)
 {
@@ -563,7 +571,7 @@ static int tls_before_hello(gnutls_session_t session, unsigned type, unsigned wh
     return GNUTLS_E_UNSUPPORTED_VERSION_PACKET;
 }
 
-/* Called when the version is known, but not yet the cipher suite. */
+/* Called when GnuTLS has chosen the TLS version, but not yet the cipher suite. */
 static int tls_on_hello(gnutls_session_t session)
 {
     const struct tls *tls = gnutls_session_get_ptr(session);
@@ -574,8 +582,8 @@ static int tls_on_hello(gnutls_session_t session)
 }
 
 /*
- * Sessions are never resumed: libmicrohttpd enables neither tickets nor a session store. Each client is therefore
- * verified.
+ * The client is verified in every session, because sessions are never resumed: libmicrohttpd enables neither tickets
+ * nor a session store.
  */
 int tls_begin(struct tls *tls, gnutls_session_t session)
 {
@@ -591,7 +599,10 @@ int tls_begin(struct tls *tls, gnutls_session_t session)
     gnutls_session_set_ptr(session, tls);
     gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_CLIENT_HELLO, GNUTLS_HOOK_PRE, tls_before_hello);
     gnutls_handshake_set_post_client_hello_function(session, tls_on_hello);
-    /* The certificate is only requested. If it is required, tls_verify_client() refuses a client without one. */
+    /*
+     * The certificate is only requested here. If a certificate is required, tls_verify_client() refuses clients without
+     * a certificate.
+     */
     gnutls_certificate_server_set_request(session, tls->client_auth == CLIENT_AUTH_NONE ? GNUTLS_CERT_IGNORE
                                                                                         : GNUTLS_CERT_REQUEST);
     gnutls_certificate_send_x509_rdn_sequence(session, !tls->named_cas);

@@ -5,10 +5,10 @@
 
 /* --- host --- */
 
-/* Longer than any DNS name and any address. */
+/* Buffer size; longer than any DNS name and any address. */
 #define NAME_MAX_SIZE 256
 
-/* A host name. Names are compared ignoring case and a trailing dot. */
+/* A host name; host names are compared ignoring case and a trailing dot. */
 struct name {
     const char *text;
     size_t size;
@@ -45,7 +45,7 @@ static bool is_address(int family, const char *text, size_t size)
     return inet_pton(family, copy, &address) == 1;
 }
 
-/* Returns whether the text is "", or a colon and digits. */
+/* Returns whether the text after a host is "", or a colon and digits. */
 static bool host_is_port(const char *text)
 {
     return text[0] == '\0' || (text[0] == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0');
@@ -72,8 +72,8 @@ bool host_is_own(const char *host, const struct host_names *names)
 /* --- proxies --- */
 
 /*
- * A "*" at the end of a name matches any suffix. Sorted by origin: standards (RFC 7239, 8586, 9110), de facto
- * standards, products, CDNs.
+ * The names of headers that proxies add to requests. A "*" at the end of a name matches any suffix. The names are
+ * grouped by origin: standards (RFC 7239, 8586, 9110), de facto standards, products, CDNs.
  */
 static const char *const proxy_headers[] = {
     "Forwarded",
@@ -81,7 +81,7 @@ static const char *const proxy_headers[] = {
     "Via",
     "CDN-*",
     "Max-Forwards",
-    "Proxy-*", /* Proxy-Client-IP, and Proxy-Connection, which is only sent to proxies */
+    "Proxy-*", /* Proxy-Client-IP; Proxy-Connection, which clients only send to proxies */
     "Surrogate-Capability",
     "X-Forward*", /* X-Forwarded-For, X-Forwarded, X-Forward-For... */
     "HTTP-X-Forwarded-*",
@@ -206,9 +206,9 @@ static bool is_header(const char *name, const char *other)
 }
 
 /*
- * All browsers send a User-Agent with "Mozilla/" and Accept-Language. To origins that they do not consider trustworthy,
- * such as http://192.0.2.1/, they send no Sec-Fetch-* headers; requests for images have no Origin. In some browsers a
- * script can replace User-Agent, but it cannot remove Accept-Language.
+ * All browsers send a User-Agent with "Mozilla/" and Accept-Language. Browsers send no Sec-Fetch-* headers to origins
+ * that they do not consider trustworthy, such as http://192.0.2.1/, and no Origin with requests for images. In some
+ * browsers a script can replace User-Agent, but no script can remove Accept-Language.
  */
 static bool comes_from_browser(const char *name, const char *value)
 {
@@ -217,8 +217,8 @@ static bool comes_from_browser(const char *name, const char *value)
 }
 
 /*
- * A script cannot set either header for another origin: Sec-Fetch-Site is set by the browser, and for TRUST_PROOF
- * the browser asks the server first (CORS).
+ * A script cannot set either of these headers in a request to another origin: Sec-Fetch-Site is set by the browser, and
+ * before a request with TRUST_PROOF, the browser must first send a CORS preflight request.
  */
 static void claim_origin(struct origin_headers *claims, const char *name, const char *value)
 {
@@ -241,8 +241,8 @@ void origin_header_add(struct origin_headers *claims, const char *name, const ch
 }
 
 /*
- * The same origin only means that the page and the server have the same name, which may belong to anybody (DNS
- * rebinding).
+ * A request of the same origin only proves that the page and the server have the same host name, which may belong to
+ * anybody (DNS rebinding).
  */
 static bool comes_from_page(const struct origin_headers *claims, bool trusted_name)
 {
@@ -254,7 +254,10 @@ enum trust trust_of(bool authenticated, const struct peer *peer, const struct or
 {
     bool own_name = !claims->host || host_is_own(claims->host, names);
 
-    /* The owner of a foreign name has no password or certificate for this server. */
+    /*
+     * The owner of a foreign host name (DNS rebinding) has no password or certificate for this server, so a page of
+     * that owner cannot send an authenticated request.
+     */
     if (comes_from_page(claims, own_name || authenticated))
         return TRUST_PAGE;
     if (authenticated)

@@ -13,8 +13,8 @@
 #define STACK_SIZE (256 * 1024)
 #define PATIENCE_SEC 5
 /*
- * Added to the nice value of the process. The thread gets a third of the CPU weight of the event loop and of other
- * processes, so neither side starves.
+ * The difference between the nice values of the worker thread and of the process. With this value, the worker thread
+ * gets a third of the CPU weight of the event loop and of other processes, so neither side starves.
  */
 #define NICENESS 5
 
@@ -23,10 +23,10 @@ TAILQ_HEAD(job_list, job);
 struct worker {
     struct worker_limits limits;
     sd_event_source *source;
-    int wake_fd; /* written by the thread when the event loop has something to do */
-    unsigned n;  /* jobs whose done() was not called yet */
+    int wake_fd; /* eventfd; the worker thread writes to it when a job is finished */
+    unsigned n;  /* number of jobs whose done() has not been called */
     pthread_t thread;
-    bool started; /* not joined yet */
+    bool started; /* the worker thread was started and has not been joined */
 
     pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t more;
@@ -40,7 +40,7 @@ static void job_list_append(struct job_list *list, struct job *job)
     job->list = list;
 }
 
-/* Returns whether the job was in a list. */
+/* Removes the job from its list. Returns false if the job was in no list. */
 static bool job_list_remove(struct job *job)
 {
     if (!job->list)
@@ -96,7 +96,7 @@ static void *worker_main(void *userdata)
     struct worker *worker = userdata;
     struct job *job;
 
-    /* On Linux the nice value is per thread (setpriority(2)). Failure is harmless. */
+    /* On Linux the nice value is per thread (setpriority(2)). A failure to set the nice value is harmless. */
     setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, (id_t)gettid()) + NICENESS);
     pthread_mutex_lock(&worker->lock);
     while ((job = worker_await_job(worker))) {
@@ -114,7 +114,10 @@ static void *worker_main(void *userdata)
 
 /* --- event loop --- */
 
-/* All signals are blocked in the thread, which inherits the mask. The event loop handles them. */
+/*
+ * Creates the thread with all signals blocked, because the event loop handles signals. The signal mask is set before
+ * pthread_create(3), from which the thread inherits it.
+ */
 static int worker_create_thread(struct worker *worker, const pthread_attr_t *attributes)
 {
     sigset_t all, before;
@@ -140,7 +143,10 @@ static int worker_start(struct worker *worker)
     return r;
 }
 
-/* Joins the thread if it has exited by itself. A thread exits only while the queue is empty, with the lock held. */
+/*
+ * Joins the thread if it has exited by itself. A thread decides to exit only while the queue is empty and the lock is
+ * held.
+ */
 static void worker_reap(struct worker *worker)
 {
     pthread_mutex_lock(&worker->lock);
@@ -215,7 +221,7 @@ int worker_new(sd_event *event, const struct worker_limits *limits, struct worke
     return 0;
 }
 
-/* Stops the worker: no further job is started. */
+/* Tells the worker thread to stop, so that it starts no further job. */
 static void worker_stop(struct worker *worker)
 {
     pthread_mutex_lock(&worker->lock);
@@ -234,7 +240,7 @@ static void worker_cancel_all(struct worker *worker, struct job_list *list)
     }
 }
 
-/* Returns whether the thread has exited. */
+/* Waits for the thread to exit, and returns whether it has exited. */
 static bool worker_join(struct worker *worker)
 {
     struct timespec end;
@@ -273,7 +279,7 @@ static void worker_enqueue(struct worker *worker, struct job *job)
     pthread_mutex_unlock(&worker->lock);
 }
 
-/* Removes the job from its list. Returns false if it is running. */
+/* Takes the lock and removes the job from its list. Returns false if the job is running. */
 static bool worker_remove(struct worker *worker, struct job *job)
 {
     pthread_mutex_lock(&worker->lock);
@@ -289,7 +295,7 @@ int worker_submit(struct worker *worker, struct job *job)
     job->worker = worker;
     job->cancelled = false;
     worker_enqueue(worker, job);
-    /* A thread that has exited in the meantime has missed the job. */
+    /* If the thread has exited in the meantime, it has missed the job, so the thread is joined and started again. */
     worker_reap(worker);
     int r = worker->started ? 0 : worker_start(worker);
     if (r < 0) {

@@ -271,17 +271,17 @@ static const struct derived_metric cache_metrics[] = {
 /* --- top-down --- */
 
 /*
- * Level 1 of the top-down method: the shares of the pipeline's slots.
+ * Level 1 of the top-down method: shares of the pipeline's slots.
  *
  * Arm: available if sysfs lists the slot events (Cortex-A78, Neoverse N2 and V1, but not Cortex-A55 or A76).
  *
  * Intel since Ice Lake: the kernel accepts topdown-* events only in a group whose leader is `slots`
- * (arch/x86/events/intel/core.c, intel_pmu_hw_config()), and reports each as a part of the slots. On small cores they
- * are ordinary events. The events of older CPUs count for both threads of a core, so they cannot be attributed to a CPU
- * or a cgroup, and are not used.
+ * (arch/x86/events/intel/core.c, intel_pmu_hw_config()), and reports each topdown-* event as a part of the slots. On
+ * Intel's small cores, topdown-* events are ordinary events. The top-down events of older CPUs count for both threads
+ * of a core, so they cannot be attributed to a CPU or a cgroup, and are not used.
  *
- * AMD: sysfs does not name the events; the preset `topdown` does. The number of slots per cycle differs between
- * generations, so the total is the sum of the parts.
+ * AMD: sysfs does not name the top-down events; the preset `topdown` does. The number of slots per cycle differs
+ * between generations of CPUs, so the total is the sum of the parts.
  */
 
 #define SBSA "arm64/sbsa.json, 6.8"
@@ -334,9 +334,9 @@ static const struct derived_metric topdown_metrics[] = {
 
 /*
  * If the driver exports a scale and unit, the event's rate is already in bytes or joules per second (perf/pmu.h).
- * Otherwise the formula has the bytes per event: 64 for a cache line or for a burst of DDR4 or DDR5. All i.MX 8 models
- * use the same name for their PMU but differ in the bytes per cycle, so an event must be configured under the name that
- * perf uses for the model.
+ * Without a driver's scale, the formula contains the bytes per event: 64 for a cache line or for a burst of DDR4 or
+ * DDR5. All i.MX 8 models use the same name for their PMU but differ in the bytes per cycle, so an event must be
+ * configured by the name that perf uses for the specific model.
  */
 
 #define ROCKCHIP "drivers/devfreq/event/rockchip-dfi.c, 6.7"
@@ -350,7 +350,10 @@ static const struct derived_metric topdown_metrics[] = {
 #define IMX8 "arm64/freescale/imx8mm/sys/metrics.json, imx8mq, imx8mn, 6.8"
 #define MESON "drivers/perf/amlogic/meson_ddr_pmu_core.c, 6.12"
 #define RAPL "arch/x86/events/rapl.c, 6.1"
-/* Sums the twelve channels of a socket. Accesses from other sockets are not included. */
+/*
+ * Formula for the bytes per second of a socket's twelve memory channels. Memory accesses from other sockets are not
+ * included.
+ */
 #define BEATS(kind)                                                                                                    \
     "64 * (local_processor_" kind "_data_beats_cs0 + local_processor_" kind "_data_beats_cs1 + "                       \
     "local_processor_" kind "_data_beats_cs2 + local_processor_" kind "_data_beats_cs3 + "                             \
@@ -510,7 +513,7 @@ static const struct {
     {"instructions_kernel", "inst_retired_kernel"},
 };
 
-/* Compares the first letter inline, since this runs for each event of a group and each name in the table. */
+/* Compares the first letter inline, since this comparison runs for each event of a group and each name in the table. */
 static bool same_name(const char *a, const char *b)
 {
     return a[0] == b[0] && str_equal(a, b);

@@ -19,7 +19,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* strspn(3) would dominate the parsing time, since it builds a table of the characters on each call. */
+/* strspn(3) would dominate the parsing time, since each call builds a table of the characters. */
 static size_t name_size(const char *text)
 {
     size_t size = 0;
@@ -108,7 +108,7 @@ static int parse_sum(struct formula_parser *parser);
 static int parse_parentheses(struct formula_parser *parser)
 {
     if (parser->depth++ == DEPTH_MAX)
-        return parser_fail(parser, "the parentheses are too deep");
+        return parser_fail(parser, "the parentheses are nested too deeply");
     parser->at++;
     int r = parse_sum(parser);
     if (r < 0)
@@ -216,7 +216,7 @@ double formula_value(const struct formula_step *steps, size_t n, const double *o
 
 /* --- metric sets --- */
 
-/* Operands that are not events. Event i is operand OPERAND_EVENTS + i. */
+/* The operands other than events. Event i is operand OPERAND_EVENTS + i. */
 enum { OPERAND_RUNNING_TIME, OPERAND_ENABLED_TIME, OPERAND_BUSY_TIME, OPERAND_SLOTS, OPERAND_EVENTS };
 
 struct metric_set_item {
@@ -224,7 +224,7 @@ struct metric_set_item {
     const struct derived_formula *formula;
     struct formula_step *steps;
     uint32_t n_steps, n_operands;
-    uint32_t operands[FORMULA_NAMES_MAX]; /* for each of the formula's names, the index of its operand */
+    uint32_t operands[FORMULA_NAMES_MAX]; /* index of the operand of each name in the formula */
 };
 
 struct metric_set {
@@ -283,7 +283,10 @@ static int metric_set_add(struct metric_set *metric_set, const struct metric_set
     return 0;
 }
 
-/* A quick check that avoids parsing. Most formulas do not apply to a group, which their first name already shows. */
+/*
+ * A quick check that avoids parsing: the first name of most formulas already shows that the formula does not apply to a
+ * group.
+ */
 static bool may_have(const struct metric_set_events *of, const struct derived_formula *formula)
 {
     char first[FORMULA_NAME_SIZE];
@@ -295,7 +298,7 @@ static bool may_have(const struct metric_set_events *of, const struct derived_fo
     return find_operand(of, first, &operand);
 }
 
-/* Adds the metric with the first of its formulas that applies, if any. */
+/* Adds the metric with the first formula that applies, if any formula does. */
 static int metric_set_consider(struct metric_set *metric_set, const struct derived_metric *metric)
 {
     const struct metric_set_events *of = &metric_set->of;
@@ -409,10 +412,10 @@ bool metric_set_compares_events(const struct metric_set *metric_set, size_t i)
     return n > 1;
 }
 
-/* A shorter busy time is treated as unknown, because /proc/stat is only accurate to a hundredth of a second. */
+/* Busy times below this are treated as unknown, because /proc/stat is only accurate to a hundredth of a second. */
 #define BUSY_MIN_SECONDS 0.1
 
-/* Returns busy seconds per second, as event rates are per second. */
+/* Returns the busy time in seconds per second, because event rates are per second as well. */
 static double busy_rate(const struct metric_set_times *times)
 {
     return times->busy >= BUSY_MIN_SECONDS && times->interval > 0 ? times->busy / times->interval : NAN;

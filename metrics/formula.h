@@ -5,8 +5,8 @@
  * A formula has decimal numbers, + - * / and parentheses with the usual precedence, and names of [a-z0-9_] that start
  * with a letter. There are no unary signs.
  *
- * A `struct metric_set` is the set of derived metrics that the events of one group allow. It is built once per list of
- * events; then each reading costs a few operations.
+ * A `struct metric_set` is the set of derived metrics that the events of one group allow. The set is built once per
+ * list of events; then each reading costs a few operations.
  */
 #ifndef METRICS_FORMULA_H
 #define METRICS_FORMULA_H
@@ -21,21 +21,21 @@
 /* A step in reverse Polish notation: a number, an operand, or an operator that applies to the two topmost values. */
 struct formula_step {
     enum { FORMULA_NUMBER, FORMULA_OPERAND, FORMULA_OPERATOR } kind;
-    unsigned operand; /* index in `names` of the formula */
+    unsigned operand; /* index into `names` of the formula */
     char sign;        /* operator: one of + - * / */
     double number;
 };
 
 struct formula {
-    char names[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* each name once, in order of appearance */
+    char names[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* the names in the formula, each once, in order of appearance */
     size_t n_names;
     struct formula_step steps[FORMULA_STEPS_MAX];
     size_t n_steps;
 };
 
 /*
- * Returns -EINVAL, with the offset of the offending character, for an invalid formula or one that exceeds the limits
- * above.
+ * Returns -EINVAL, with the offset of the offending character, for an invalid formula or a formula that exceeds the
+ * limits above.
  */
 int formula_parse(const char *text, struct formula *ret, struct error *error);
 
@@ -48,11 +48,14 @@ void formula_first_name(const char *text, char name[FORMULA_NAME_SIZE]);
  */
 double formula_value(const struct formula_step *steps, size_t n, const double *operands);
 
-/* The events of a group on a target. All strings are borrowed and must outlive a metric set made from them. */
+/*
+ * The events of a group on a target. All strings of the group are borrowed, and must outlive a metric set made from
+ * them.
+ */
 struct metric_set_events {
     enum derived_target target;
     const char *pmu;
-    unsigned slots; /* issue slots per cycle of a CPU of this PMU (metrics/derived.h); 0: unknown */
+    unsigned slots; /* issue slots per cycle of a CPU of this PMU (metrics/derived.h); 0 if unknown */
     const char *const *events;
     size_t n;
 };
@@ -64,8 +67,8 @@ struct metric_set *metric_set_new(const struct metric_set_events *events);
 struct metric_set *metric_set_free(struct metric_set *metric_set);
 
 /*
- * Returns whether the set was made from equal events. Strings are compared by address, so they must be from one intern
- * set.
+ * Returns whether the metric set was made from equal events. Strings are compared by address, so all strings must be
+ * from one intern set.
  */
 bool metric_set_is_of(const struct metric_set *metric_set, const struct metric_set_events *events);
 
@@ -76,23 +79,23 @@ bool metric_set_is_of(const struct metric_set *metric_set, const struct metric_s
 struct metric_set_times {
     double running, enabled; /* time_running and time_enabled, in seconds */
     double busy;             /* seconds in which the CPUs of the target were busy (perf/busy.h); NAN if unknown */
-    double interval;         /* length of the interval in seconds */
+    double interval;         /* length of the interval between the readings, in seconds */
 };
 
-/* Returns the issue slots that the set was made with. */
+/* Returns the issue slots with which the metric set was made. */
 unsigned metric_set_slots(const struct metric_set *metric_set);
-/* The number of metrics, and metric `i` below that number. */
+/* Return the number of metrics, and metric `i`, which must be below that number. */
 size_t metric_set_count(const struct metric_set *metric_set);
 const struct derived_metric *metric_set_metric(const struct metric_set *metric_set, size_t i);
-/* The formula that applies to metric `i`. */
+/* Returns the formula that applies to metric `i`. */
 const struct derived_formula *metric_set_formula(const struct metric_set *metric_set, size_t i);
-/* Whether metric `i` uses event `k`. */
+/* Returns whether metric `i` uses event `k`. */
 bool metric_set_uses_event(const struct metric_set *metric_set, size_t i, size_t k);
-/* Whether metric `i` uses the time that CPUs were busy. */
+/* Returns whether metric `i` uses the time that CPUs were busy. */
 bool metric_set_uses_busy_time(const struct metric_set *metric_set, size_t i);
-/* Whether metric `i` uses two or more events. */
+/* Returns whether metric `i` uses two or more events. */
 bool metric_set_compares_events(const struct metric_set *metric_set, size_t i);
-/* The value of metric `i`, or NAN. rates[k] is the rate per second of event k, NAN if unknown. */
+/* Returns the value of metric `i`, or NAN if unknown. rates[k] is the rate per second of event k, or NAN if unknown. */
 double metric_set_value(const struct metric_set *metric_set, size_t i, const double *rates,
                         const struct metric_set_times *times);
 

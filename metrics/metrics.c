@@ -5,17 +5,17 @@
 #include "base/number.h"
 #include "base/text.h"
 
-/* Replaces _total in the name of a counter. */
+/* The suffix that replaces _total in the name of a counter's creation time. */
 #define CREATED_SUFFIX "_created"
 
 /* --- families --- */
 
-/* The value and the line feed of a sample line. */
+/* Maximum size of the value and the line feed in a sample line. */
 #define VALUE_SIZE_MAX (NUMBER_SIZE_MAX + 1)
 
 /*
  * The type in the TYPE line of both formats, and the suffix that OpenMetrics appends to the family's name for its
- * samples. In the text format, the family has the same name as its samples.
+ * samples. In the text format, a family has the same name as its samples.
  */
 static const struct {
     const char *text, *openmetrics, *suffix;
@@ -79,7 +79,7 @@ static char *render_openmetrics_header(const struct metric *metric)
  */
 struct block {
     struct family *family;
-    uint32_t n; /* series in the block, including removed ones */
+    uint32_t n; /* number of series in the block, including removed series */
     uint32_t used, capacity;
     _Alignas(struct series) char data[];
 };
@@ -87,7 +87,7 @@ struct block {
 #define BLOCK_SIZE_MAX 4096
 #define BLOCK_HEAD (sizeof(struct block) + sizeof(size_t)) /* the size_t is malloc(3)'s own overhead */
 
-/* `collector` of a removed series that is still in its family. No collector has this number. */
+/* Value of the member `collector` in a removed series that is still in its family; no collector has this number. */
 #define REMOVED UINT8_MAX
 
 static struct block *block_of(struct series *series)
@@ -97,7 +97,7 @@ static struct block *block_of(struct series *series)
 
 static struct block *block_new(struct family *family, size_t size)
 {
-    size_t more = family->n * size / 4; /* makes an almost empty block at most a fifth of the family */
+    size_t more = family->n * size / 4; /* limits unused memory to a fifth of the family's memory */
     size_t capacity = MIN(BLOCK_SIZE_MIN + more, (size_t)BLOCK_SIZE_MAX) - BLOCK_HEAD;
 
     capacity = MAX(capacity, size);
@@ -128,7 +128,7 @@ static struct series *block_take(struct family *family, size_t text_size)
     return series;
 }
 
-/* Frees the block with its last series. */
+/* Gives a series back to its memory block, and frees the block if no series is left in it. */
 static void block_give_back(struct series *series)
 {
     struct block *block = block_of(series);
@@ -155,7 +155,7 @@ static struct family *family_free(struct family *family)
 }
 DEFINE_CLEANUP(struct family *, family_free);
 
-/* Renders the headers, or replaces them. */
+/* Renders the family's headers, and replaces the previous headers if there are any. */
 static int family_describe(struct family *family, const struct metric *metric)
 {
     _cleanup_(freep) char *text = render_text_header(metric), *openmetrics = render_openmetrics_header(metric);
@@ -201,7 +201,7 @@ static size_t metrics_find_family(const struct metrics *metrics, const char *nam
     return i;
 }
 
-/* After a reload, the first HELP of the new configuration replaces the old one. */
+/* After a reload, the first HELP of the new configuration replaces the old HELP. */
 static int family_follow_edition(struct metrics *metrics, struct family *family, const struct metric *metric)
 {
     if (family->edition == metrics->edition)
@@ -274,13 +274,13 @@ static struct series *series_new(struct family *family, const struct label *labe
     return series;
 }
 
-/* Returns an upper bound of the size of the sample line. */
+/* Returns an upper bound of the size of the series' sample line. */
 static size_t series_line_size(const struct family *family, const struct series *series)
 {
     return family->name_size + series->size + VALUE_SIZE_MAX;
 }
 
-/* Returns the size of the _created line: its own name, the labels, and the creation time. */
+/* Returns the size of the _created line: the metric's name with _created, the labels, and the creation time. */
 static size_t series_created_line_size(const struct family *family, const struct series *series)
 {
     size_t name_size = family->counter_size + strlen(CREATED_SUFFIX);
@@ -333,7 +333,7 @@ struct series *metrics_add_created(struct metrics *metrics, const struct metric 
     return family->series[family->n++] = series;
 }
 
-/* Drops the removed series. The others keep their order. */
+/* Drops the removed series of a family. The remaining series keep their order. */
 static void family_settle(struct family *family)
 {
     size_t n = 0;

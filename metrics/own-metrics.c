@@ -58,7 +58,7 @@ static const struct {
                     "", METRIC_INFO},
                    0},
     [OWN_PMU_SLOTS] = {{"perfcountd_pmu_slots",
-                        "Operations that a CPU of this PMU can begin in a cycle, if the kernel reports them.", "",
+                        "Operations that a CPU of this PMU can issue per cycle, if the kernel reports the number.", "",
                         METRIC_GAUGE},
                        0},
     [OWN_CPU_BUSY] = {{"perfcountd_cpu_busy_seconds_total", "How long each counted CPU was not idle.", "seconds",

@@ -15,11 +15,11 @@ enum own_metric {
     OWN_COLLECTOR_INCOMPLETE,
     OWN_GROUPS,
     OWN_EVENTS_UNAVAILABLE,
-    /* metrics of the collector cgroup */
+    /* metrics of the `cgroup` collector */
     OWN_CGROUPS,
     OWN_CGROUP_ENGINE,
     OWN_CGROUP_UNKNOWN,
-    /* metrics of the daemon's process, which all Prometheus client libraries have */
+    /* metrics of the daemon's process, named as in all Prometheus client libraries */
     OWN_CPU_SECONDS,
     OWN_OPEN_FDS,
     OWN_MAX_FDS,
@@ -28,7 +28,7 @@ enum own_metric {
     OWN_RESIDENT_BYTES,
     OWN_THREADS,
     OWN_START_TIME,
-    /* metrics of its configuration and its build */
+    /* metrics of the daemon's configuration and build */
     OWN_RELOAD_SUCCESSFUL,
     OWN_RELOAD_TIME,
     OWN_PAUSED,
@@ -42,7 +42,7 @@ enum own_metric {
     OWN_CPU_COOLING,
     OWN_UNDER_VOLTAGE,
     OWN_FINDING,
-    /* metrics of each other process of the daemon */
+    /* metrics of each of the daemon's other processes */
     OWN_CHILD_CPU_SECONDS,
     OWN_CHILD_RESIDENT_BYTES,
     OWN_CHILD_VIRTUAL_BYTES,
@@ -55,17 +55,17 @@ enum own_metric {
     OWN_KERNEL_COUNTED,
 };
 
-/* Decimals of the start times: the kernel reports clock ticks of 1/100 s (proc_pid_stat(5)). */
+/* Decimals of processes' start times, which the kernel reports in clock ticks of 1/100 s (proc_pid_stat(5)). */
 #define OWN_START_DECIMALS 2
 
-/* Ratios have four decimals: the value of a series is in 1/10000. */
+/* Ratios have four decimals: the value of a ratio's series is in units of 1/10000. */
 #define OWN_RATIO_DECIMALS 4
 #define OWN_RATIO_UNITS 10000
 
-/* Adds a series of the metric, with the arguments, the result and the errors of metrics_add_created(). */
+/* Adds a series of the metric by metrics_add_created(), and returns its result. */
 struct series *own_metrics_add_created(struct metrics *metrics, enum own_metric which, unsigned collector,
                                        const struct label *labels, size_t n_labels, uint64_t created_ns);
-/* The same for a metric without _created, with the arguments, the result and the errors of metrics_add(). */
+/* Adds a series of a metric that has no _created line. */
 static inline struct series *own_metrics_add(struct metrics *metrics, enum own_metric which, unsigned collector,
                                              const struct label *labels, size_t n_labels)
 {

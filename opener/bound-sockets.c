@@ -13,12 +13,12 @@
 #include "base/util.h"
 
 /*
- * Identifies the file of a socket. st_mtim is part of it because the inode number may be reused as soon as the file is
- * removed. Unlike st_ctim, st_mtim is not changed by chmod(2).
+ * Identifies the file of a socket. The file's time of creation is included, because the inode number may be reused as
+ * soon as the file is removed. st_mtim serves as this time, because chmod(2) changes st_ctim, but not st_mtim.
  */
 struct bound_socket {
     dev_t device;
-    ino_t inode; /* 0: no socket was bound */
+    ino_t inode; /* 0 if no socket was bound at the path */
     struct timespec made;
 };
 
@@ -72,7 +72,7 @@ static const char *name_of(const char *path)
     return strrchr(path, '/') + 1;
 }
 
-/* The descriptor refers to the same directory even if its path names another one later. */
+/* Each descriptor refers to the same directory even if the path later leads to another directory. */
 void bound_sockets_open(struct bound_sockets *sockets)
 {
     char directory[PATH_MAX];
@@ -85,8 +85,8 @@ void bound_sockets_open(struct bound_sockets *sockets)
 }
 
 /*
- * Whoever can replace the file between both calls can write to its directory, and so could also remove the other file
- * directly.
+ * If somebody replaces the file between fstatat(2) and unlinkat(2), another file is removed. This race is harmless:
+ * only a user who may write to the directory can replace the file, and could remove the other file anyway.
  */
 void bound_sockets_remove(const struct bound_sockets *sockets)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removes the files of unix sockets that the daemon bound while it had privileges. After it has given them up it may
- * not be allowed to remove the files, so the opener does that when the daemon has ended.
+ * Removes the files of unix sockets that the daemon bound while it had privileges. The daemon may not be allowed to
+ * remove these files once it has given up its privileges, so the opener removes them after the daemon has ended.
  *
- * The paths are fixed before the opener is forked. The daemon marks in shared memory which files it has bound, and
- * unmaps that memory before it gives up its privileges. So a compromised daemon cannot change what the opener removes.
+ * A compromised daemon cannot change which files the opener removes: the paths are fixed before the opener is forked,
+ * and the daemon marks the files that it has bound in shared memory, which it unmaps before it gives up its privileges.
  */
 #ifndef OPENER_BOUND_SOCKETS_H
 #define OPENER_BOUND_SOCKETS_H
 
 #include <stddef.h>
 
-/* The daemon itself removes the files of further sockets. */
+/* Maximum number of sockets whose files the opener removes; the daemon removes the files of any further sockets. */
 #define BOUND_SOCKETS_MAX 8
 
 struct bound_socket;
@@ -19,21 +19,24 @@ struct bound_socket;
 struct bound_sockets {
     char *const *paths; /* borrowed */
     size_t n;
-    struct bound_socket *marks;         /* shared; NULL: none */
-    int directories[BOUND_SOCKETS_MAX]; /* of the opener; -1: none */
+    struct bound_socket *marks;         /* array in shared memory; NULL if not mapped */
+    int directories[BOUND_SOCKETS_MAX]; /* descriptors of the opener; -1 for a directory that is not open */
 };
 
-/* Before the fork: maps the shared memory. `paths` must outlive `ret`. Returns -errno. */
+/* Maps the shared memory. Must be called before the opener is forked. `paths` must outlive `ret`. Returns -errno. */
 int bound_sockets_init(char *const *paths, size_t n, struct bound_sockets *ret);
 
-/* In the daemon, with its privileges: marks the sockets that are at the paths now. */
+/* Marks the sockets that currently exist at the paths. The daemon calls this while it has privileges. */
 void bound_sockets_mark(const struct bound_sockets *sockets);
-/* In the daemon: unmaps the memory. */
+/* Unmaps the shared memory; called by the daemon. */
 void bound_sockets_done(struct bound_sockets *sockets);
 
-/* In the opener, before its sandbox: opens the directories. A directory that cannot be opened is skipped. */
+/*
+ * Opens the directories that contain the sockets, and skips directories that cannot be opened. The opener calls this
+ * before it enters its sandbox.
+ */
 void bound_sockets_open(struct bound_sockets *sockets);
-/* In the opener, at its end: removes the marked files that were not replaced. */
+/* Removes the marked files, except those that were replaced. The opener calls this when it ends. */
 void bound_sockets_remove(const struct bound_sockets *sockets);
 
 #endif

@@ -23,22 +23,22 @@
 #include "process/sandbox.h"
 
 /*
- * How long a request waits for its reply: a fixed time plus a time for each result. The watchdog of the service waits
- * much longer.
+ * How long the daemon waits for the reply to a request: a fixed time plus a time for each result. Both parts of this
+ * time are much shorter than the watchdog timeout of the systemd service.
  */
 #define OPENER_PATIENCE_MS 2000
 #define OPENER_PATIENCE_EACH_MS 100
 
 /*
  * How long the daemon waits while a BPF program is loaded, attached or detached. A child of the opener loads the
- * program, and bpf/loader.h gives up before this time; attaching it takes seconds on a loaded board. The watchdog of
- * the service waits longer.
+ * program, and bpf/loader.h gives up earlier than this; attaching the program takes seconds on a heavily loaded board.
+ * The watchdog timeout of the systemd service is longer.
  */
 #define OPENER_BPF_PATIENCE_MS 22000
 
 /* --- Requests --- */
 
-/* Shuts the socket down rather than closing it, so that poll(2) reports it. */
+/* Shuts the socket down rather than closing it, so that poll(2) reports the end of the connection. */
 static int client_give_up(struct opener_client *client)
 {
     client->lost = true;
@@ -52,7 +52,10 @@ static bool error_is_fatal(int error)
     return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
 }
 
-/* Whether the reply is late: it has not arrived, or could not be received for lack of memory. */
+/*
+ * Returns whether this result of receiving means a late reply, which has not arrived or could not be received for lack
+ * of memory.
+ */
 static bool reply_is_late(ssize_t size)
 {
     return size == -EAGAIN || size == -ENOMEM || size == -ENOBUFS;
@@ -65,7 +68,7 @@ static bool socket_is_readable(int socket)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* Sets the receive timeout, unless the socket has it already. */
+/* Sets the receive timeout of the socket, unless it already has this value. */
 static int client_set_patience(struct opener_client *client, unsigned ms)
 {
     struct timeval patience = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
@@ -102,7 +105,10 @@ int opener_client_take_late_reply(struct opener_client *client)
     return client->late ? client_receive_late_reply(client) : client_give_up(client);
 }
 
-/* Returns -ETIMEDOUT while a late reply is outstanding: the opener would answer the next request only after it. */
+/*
+ * Returns -ETIMEDOUT while a late reply is outstanding, because the opener would send that reply before the reply to
+ * the next request.
+ */
 static int client_check_late(struct opener_client *client)
 {
     int r = client->late ? opener_client_take_late_reply(client) : 1;
@@ -120,9 +126,10 @@ static size_t count_opened(const struct opener_reply *reply)
 }
 
 /*
- * Sends client->packet and waits for the reply, which must have `n` results. Returns 0, or the error of the request as
- * a whole: from the reply, or from sending and receiving. `reply` and `opened` are empty at first. `opened` has fewer
- * descriptors than there are results of 0 if this process had no room for more.
+ * Sends the request client->packet and waits for the reply, which must have `n` results. Returns 0, an error from
+ * sending or receiving, or the error that the reply gives for the request as a whole. `reply` and `opened` must be
+ * empty. If this process had no room for all descriptors, `opened` has fewer descriptors than the reply has results
+ * equal to 0.
  */
 static int opener_client_ask(struct opener_client *client, const struct fd_list *given, size_t n, unsigned patience_ms,
                              struct opener_reply *reply, struct fd_list *opened)
@@ -153,7 +160,7 @@ static int opener_client_ask(struct opener_client *client, const struct fd_list 
     return opened->n == wanted || (had_no_room && opened->n < wanted) ? 0 : client_give_up(client);
 }
 
-/* Adds OPENER_PATIENCE_EACH_MS for each result. */
+/* Like opener_client_ask(), but with a timeout that depends on the number of results. */
 static int client_ask(struct opener_client *client, const struct fd_list *given, size_t n, struct opener_reply *reply,
                       struct fd_list *opened)
 {
@@ -162,8 +169,8 @@ static int client_ask(struct opener_client *client, const struct fd_list *given,
 }
 
 /*
- * Moves the descriptors to `ret`. A result whose descriptor did not fit becomes -EMFILE: this process has too many
- * files open.
+ * Sets each element of `ret` to a descriptor, which is moved from `opened`, or to the error of its event. A descriptor
+ * that could not be received, because this process has too many open files, becomes -EMFILE.
  */
 static void reply_to_results(const struct opener_reply *reply, struct fd_list *opened, int *ret)
 {
@@ -174,7 +181,7 @@ static void reply_to_results(const struct opener_reply *reply, struct fd_list *o
     opened->n = 0;
 }
 
-/* Requests as many of the group's events, from `first` on, as fit into one packet. */
+/* Requests as many events of the group, from `first` on, as fit into one packet. */
 static int client_ask_for_events(struct opener_client *client, const struct sys_group *group, size_t first,
                                  size_t *ret_n, int *ret)
 {
@@ -196,7 +203,10 @@ static int client_ask_for_events(struct opener_client *client, const struct sys_
     return r;
 }
 
-/* If the group has no leader, the first event that was opened leads the events of the next request. */
+/*
+ * Returns the leader for the events of the next request: the group's leader or, if there is none, the first event that
+ * could be opened.
+ */
 static int leader_of(const struct sys_group *group, const int *results, size_t n)
 {
     for (size_t i = 0; group->leader < 0 && i < n; i++)
@@ -250,7 +260,7 @@ static int client_ask_for_file(struct opener_client *client, const char *path)
     return fd;
 }
 
-/* Asks for "/", which no rule allows: any answer, including the refusal, shows that the opener is alive. */
+/* Asks for "/", which no rule allows, because any answer, including a refusal, shows that the opener is alive. */
 int opener_client_check(struct opener_client *client)
 {
     int r = client_ask_for_file(client, "/");
@@ -264,9 +274,9 @@ static bool error_is_denied(int error)
 }
 
 /*
- * Asks the opener first for the few files that show more to a privileged process. This process opens all other files
- * itself, and asks the opener only if access is denied and the rules know the path. The opener always opens for
- * reading, whatever `flags` are.
+ * The few files that show more to a privileged process are requested from the opener first. This process tries to open
+ * all other files itself, and asks the opener only if access is denied and the rules know the path. The opener always
+ * opens files for reading, whatever `flags` are.
  */
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
@@ -283,7 +293,9 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     if (!error_is_denied(fd) || !known)
         return fd;
     int given = client_ask_for_file(client, path);
-    /* The opener's path checks refused the file. The error of this process is more informative. */
+    /*
+     * -EBADRQC means that the opener refused the path; the error from this process's own attempt is more informative.
+     */
     return given == -EBADRQC ? fd : given;
 }
 
@@ -330,16 +342,16 @@ void opener_client_done(struct opener_client *client)
 /* --- Process --- */
 
 #define REMEDY "; --no-opener runs without it"
-/* How long the opener may take to start, when no client is waiting, and to accept a request. */
+/* How long the opener may take to start, while no client is waiting, and to accept a request. */
 #define PATIENCE_S 10
 /*
- * How long the opener may wait for the uprobes of one program at a time: the uprobes are opened on each CPU, and each
- * time the kernel visits all processes that run the program.
+ * Limit of the waiting time (process/stragglers.h) for children that open uprobes of one program. A uprobe is opened on
+ * each CPU, and for each CPU the kernel visits all processes that run the program.
  */
 #define PROGRAMS_PATIENCE_NS (5 * NSEC_PER_SEC)
-/* How long the opener may take to end before it is killed. */
+/* How long the opener may take to exit before it is killed. */
 #define END_SOON_NS (100 * NSEC_PER_MSEC)
-/* The same when the daemon ends and the opener has sockets to remove. */
+/* How long the opener may take to exit if it has to remove the files of sockets when the daemon ends. */
 #define REMOVAL_NS NSEC_PER_SEC
 
 DEFINE_CLEANUP(struct opener *, opener_free);
@@ -373,14 +385,14 @@ struct opener_process {
 static unsigned opener_work(const struct opener_rules *rules)
 {
     const struct opener_permissions *permissions = &rules->permissions;
-    bool loads_bpf = permissions->bpf_slots || permissions->sampling; /* sampling: for off-CPU time */
+    bool loads_bpf = permissions->bpf_slots || permissions->sampling; /* off-CPU sampling uses a BPF program */
 
     return (permissions->sampling ? SANDBOX_SAMPLES : 0) | (loads_bpf ? SANDBOX_LOADS_BPF : 0) |
            (permissions->state_files || permissions->uprobes ? SANDBOX_FORKS : 0) |
            (rules->needs_admin ? SANDBOX_NEEDS_ADMIN : 0) | (permissions->n_sockets ? SANDBOX_REMOVES : 0);
 }
 
-/* Makes the loader of BPF programs, which is never freed: it lives as long as this process. */
+/* Makes the loader of BPF programs, which lives as long as this process and is never freed. */
 static int bind_bpf(struct opener_process *process, struct error *error)
 {
     struct bpf_loader *loader;
@@ -394,8 +406,8 @@ static int bind_bpf(struct opener_process *process, struct error *error)
 }
 
 /*
- * Called before the process enters the sandbox, where it is not dumpable, so that only root may open files below
- * /proc/self.
+ * Must be called before the process enters the sandbox: there it is not dumpable, and only root may open the files
+ * below /proc/self of such a process.
  */
 static int open_quotas(const struct opener_server *server, struct error *error)
 {
@@ -430,7 +442,7 @@ static int enter_sandbox(const struct opener_process *process, struct child_hell
     for (size_t i = 0; i < process->sockets.n; i++)
         fds[n++] = process->sockets.directories[i];
     unsigned work = opener_work(&server->rules);
-    if (work & SANDBOX_LOADS_BPF) /* in the sandbox, libraries can no longer be loaded */
+    if (work & SANDBOX_LOADS_BPF) /* no library can be loaded inside the sandbox */
         libbpf_preload();
     int r = sandbox_enter(&(struct sandbox){.kind = SANDBOX_OPENER, .fds = fds, .n_fds = (size_t)n, .work = work},
                           &sandboxed, error);
@@ -454,7 +466,7 @@ static int opener_begin(void *userdata, int socket, struct child_hello *ret, str
     bound_sockets_open(&process->sockets);
     if (r == 0)
         r = enter_sandbox(process, ret, &cause);
-    malloc_trim(0); /* frees the memory in which the filter was built */
+    malloc_trim(0); /* returns the memory that was used to build the filter */
     return r < 0 ? error_set(error, r, "the opener of counters cannot start: %.200s" REMEDY, cause.message) : 0;
 }
 
@@ -471,8 +483,8 @@ static int opener_serve(void *userdata, int socket)
 /* --- Parent --- */
 
 /*
- * How long sending a request waits if the opener does not receive packets. client_set_patience() limits the wait for a
- * reply.
+ * Limits how long sending a request blocks if the opener does not receive packets. client_set_patience() limits the
+ * wait for a reply.
  */
 static int socket_set_patience(int socket)
 {
@@ -547,7 +559,7 @@ static struct opener *opener_new(struct sys *sys, struct opener_permissions *per
 int opener_start(const struct privileged_calls *calls, struct opener_permissions *permissions, const struct user *user,
                  int reader, struct opener **ret, struct error *error)
 {
-    /* Neither process can mount tracefs later. */
+    /* Neither the daemon nor the opener can mount tracefs after the fork. */
     machine_find_tracefs(calls->sys);
     _cleanup_(opener_freep) struct opener *opener = opener_new(calls->sys, permissions);
     if (!opener)
@@ -566,7 +578,7 @@ bool opener_reap(struct opener *opener)
     return child_reap(&opener->child, &opener->status);
 }
 
-/* SIGKILL is used because no other signal ends a stopped process. At worst it leaves files of sockets behind. */
+/* Only SIGKILL ends a stopped process. At worst, the files of sockets are left behind. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
@@ -599,7 +611,7 @@ struct opener *opener_free(struct opener *opener)
 {
     if (!opener)
         return NULL;
-    if (opener->bpf) /* the collectors are closed after the opener */
+    if (opener->bpf) /* collectors are closed later, and must not call the opener then */
         *opener->bpf = (struct bpf_calls){0};
     opener_client_done(&opener->client);
     bound_sockets_done(&opener->sockets);
@@ -613,7 +625,7 @@ struct opener *opener_free(struct opener *opener)
 
 /* --- BPF programs --- */
 
-/* Sets the message of an error that came without one, because the opener failed before it made the call. */
+/* Sets the message of an error for which the opener sent no message, because it failed before it made the call. */
 static int start_fail(int code, const char *message, struct error *error)
 {
     static const struct {
@@ -647,7 +659,7 @@ static int client_ask_bpf(struct opener_client *client, const struct opener_bpf_
     return r < 0 ? r : opener_client_ask(client, given, starts ? 2 : 0, patience_ms, reply, opened);
 }
 
-/* Makes a call whose reply contains only an error code. */
+/* Sends the opener a BPF call whose reply contains only an error code. */
 static int client_order_bpf(struct opener_client *client, const struct opener_bpf_packet *packet,
                             const struct fd_list *given)
 {
@@ -657,7 +669,7 @@ static int client_order_bpf(struct opener_client *client, const struct opener_bp
     return client_ask_bpf(client, packet, given, &reply, &opened);
 }
 
-/* Returns true as soon as the opener has ended, even if the daemon has not handled that yet. */
+/* Returns whether the opener has ended, even if the daemon has not yet handled the end. */
 static bool client_is_lost(void *owner)
 {
     const struct opener_client *client = owner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Serving a request allocates no memory, apart from the calls of server->bpf. */
+/* Except for the calls of server->bpf, serving a request allocates no memory. */
 #include "opener/opener-server.h"
 
 #include <fcntl.h>
@@ -26,14 +26,14 @@
 struct event_opening {
     struct sys *sys;
     const struct opener_rules *rules;
-    struct stragglers *programs; /* children, one for each program; NULL: events are opened without a child */
+    struct stragglers *programs; /* children that open uprobes, or NULL to open events without children */
 };
 
 /* --- State files --- */
 
 /*
- * Converts an error of sending to the reader: -EAGAIN if its socket is full or too many descriptors are in flight
- * (unix(7)), -ENOSYS if it has ended.
+ * Converts an error from sending to the reader of state files: -EAGAIN if the reader's socket is full or too many
+ * descriptors are in flight (unix(7)), -ENOSYS if the reader has ended.
  */
 static int error_of_reader(int r)
 {
@@ -42,13 +42,13 @@ static int error_of_reader(int r)
     return r == -EPIPE || r == -ECONNRESET || r == -ENOTCONN ? -ENOSYS : r;
 }
 
-/* Returns 0 or -errno. May block forever if the path leads to a file system of another user. Allocates nothing. */
+/* Returns 0 or -errno. May block forever if the path leads to another user's file system. Allocates nothing. */
 static int open_and_send(struct sys *sys, const struct state_request *request, const char *path, int reader)
 {
     struct stat status;
 
     _cleanup_(closep) int fd = opener_safe_path_open_of(sys, path, request->user);
-    if (fd == -ENOTDIR) /* ENOTDIR would reveal what exists on the path */
+    if (fd == -ENOTDIR) /* ENOTDIR would reveal which components of the path exist */
         return -ENOENT;
     if (fd < 0)
         return fd == -EAGAIN ? -EHOSTDOWN : fd; /* a process holds a lease on the file (fcntl(2), F_SETLEASE) */
@@ -60,8 +60,8 @@ static int open_and_send(struct sys *sys, const struct state_request *request, c
 }
 
 /*
- * Runs in the child. The exit status is 0 or an errno. Closes the daemon's socket, so that a child that hangs does not
- * keep it open.
+ * Runs in the child: opens a state file and sends it to the reader. The exit status is 0 or an errno. Closes the
+ * daemon's socket, because a child that hangs must not keep that socket open.
  */
 static _Noreturn void state_child_run(struct sys *sys, const struct state_request *request, const char *path,
                                       int reader)
@@ -115,8 +115,8 @@ void own_state_files_bind(struct own_state_files *own, struct state_files *ret)
 /* --- Events --- */
 
 /*
- * The longest wait for a child. It is shorter than the daemon's wait for the opener (opener/client.c,
- * OPENER_PATIENCE_MS).
+ * Maximum time to wait for a child; shorter than the time that the daemon waits for the opener (OPENER_PATIENCE_MS in
+ * opener/client.c).
  */
 #define PATIENCE_NS NSEC_PER_SEC
 
@@ -126,9 +126,10 @@ static bool is_program(const char *text)
 }
 
 /*
- * A process that holds the descriptor of a tracepoint or probe may set its filter without any capability, and a filter
- * can make the kernel follow pointers of the record. A filter can be set only once (kernel/trace/trace_events_filter.c,
- * ftrace_profile_set_filter()), so the opener sets a filter that accepts every record.
+ * A process that holds the descriptor of a tracepoint or probe may set the event's filter without any capability, and a
+ * filter can make the kernel follow pointers in the record. Since the filter of an event can be set only once
+ * (kernel/trace/trace_events_filter.c, ftrace_profile_set_filter()), the opener sets a filter that accepts every
+ * record.
  */
 #define SEAL "common_pid >= 0"
 
@@ -145,10 +146,13 @@ static int event_seal(const struct event_opening *opening, uint32_t type, int fd
 }
 
 /*
- * The programs of a request's uprobes. They are kept open while the uprobes are set, so that nobody can replace them.
+ * The program files in which a request sets uprobes. The files are kept open, and the kernel gets their descriptors, so
+ * that nobody can replace a file while its uprobe is set.
  */
 struct programs {
-    int fds[OPENER_EVENTS_MAX]; /* a descriptor, -errno of opening it, or -ENODATA for an event without a program */
+    /* The program of each event: a descriptor, the error from opening it, or -ENODATA for an event without a program.
+     */
+    int fds[OPENER_EVENTS_MAX];
     char links[OPENER_EVENTS_MAX][32];
 };
 
@@ -159,9 +163,9 @@ static void programs_done(struct programs *programs, size_t n)
 }
 
 /*
- * Returns the text to pass to the kernel for the n-th event: for a uprobe, the path of a descriptor. If the kernel got
- * the program's own path, its owner could replace the file, and the uprobe could then overwrite the middle of an
- * instruction in the other file.
+ * Returns the text to pass to the kernel for the n-th event. For a uprobe, this text is a path in /proc/self/fd, which
+ * leads to the open program. If the kernel got the program's own path, the owner of the program could replace the file,
+ * and the uprobe could then overwrite the middle of an instruction in the new file.
  */
 static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
 {
@@ -172,7 +176,7 @@ static const char *programs_find(struct programs *programs, struct sys *sys, siz
     return programs->fds[n] < 0 ? "" : programs->links[n];
 }
 
-/* Returns the result of the n-th event, or the error of opening its program. */
+/* Returns the result for the n-th event, or the error from opening its program. */
 static int programs_result(const struct programs *programs, struct sys *sys, size_t n, int result)
 {
     if (programs->fds[n] >= 0 || programs->fds[n] == -ENODATA || result == -ECANCELED)
@@ -213,7 +217,7 @@ static void open_here(const struct event_opening *opening, const struct opener_r
 
 /* --- Uprobes --- */
 
-/* Returns a hash of the paths of all programs in a request, usually one; 0 if the request has no uprobe. */
+/* Returns a hash of the paths of all programs (usually one) in a request, or 0 if the request has no uprobe. */
 static uint32_t programs_key(const struct opener_request *request)
 {
     uint64_t hash = 0;
@@ -226,7 +230,10 @@ static uint32_t programs_key(const struct opener_request *request)
     return hash ? hash_fold(hash) | 1 : 0;
 }
 
-/* Runs in the child. Closes the opener's other descriptors, so that a child that hangs does not keep them open. */
+/*
+ * Runs in the child: opens the events and sends their descriptors to the opener. Closes the opener's other descriptors,
+ * which a child that hangs would keep open.
+ */
 static _Noreturn void events_child_run(const struct event_opening *opening, const struct opener_request *request,
                                        const struct fd_list *given, int socket)
 {
@@ -244,7 +251,7 @@ static _Noreturn void events_child_run(const struct event_opening *opening, cons
     _exit(-fd_socket_send(socket, &reply, opener_reply_size(&reply), &opened));
 }
 
-/* Receives the reply of a child that has ended. Fills `ret` and returns 0, or returns -errno. */
+/* Receives the reply of a child that has ended. Returns 0 with the results in `ret`, or -errno. */
 static int child_take_results(int socket, size_t n, int *ret)
 {
     struct opener_reply reply;
@@ -274,7 +281,7 @@ static int open_by_child(const struct event_opening *opening, const struct opene
         return r;
     if (r == 0)
         events_child_run(opening, request, given, its_socket);
-    close(steal_fd(&its_socket)); /* so that this process gets EOF if the child ends without a reply */
+    close(steal_fd(&its_socket)); /* if the child ends without a reply, the opener must see end-of-file */
     r = straggler_await(&child, opening->programs, MIN(patience, PATIENCE_NS));
     if (r != 0)
         return r == -EINPROGRESS ? -EHOSTDOWN : r;
@@ -299,8 +306,8 @@ static void opener_open_events(const struct event_opening *opening, const struct
 /* --- Finders --- */
 
 /*
- * Runs in the child. A finder has the privileges of the opener and its filter of system calls, and no sockets but its
- * own.
+ * Runs in the child, as a finder, which has the privileges and the system-call filter of the opener, but only its own
+ * sockets.
  */
 static _Noreturn void finder_run(pid_t opener, int in, int out)
 {
@@ -308,7 +315,10 @@ static _Noreturn void finder_run(pid_t opener, int in, int out)
     _exit(finder_serve(in, out, false));
 }
 
-/* Reaps finders. Returns how many have not ended; *ret_place is a free place, or NULL. */
+/*
+ * Reaps finders that have ended, and returns how many are still running. *ret_place is set to a free element of
+ * finders->pids, or to NULL if none is free.
+ */
 static int finders_reap(struct finders *finders, pid_t **ret_place)
 {
     int n = 0;
@@ -352,7 +362,7 @@ int finders_start(struct finders *finders, int ret[2])
 
 /* --- BPF programs --- */
 
-/* Checks that the two maps of one more BPF program fit into the quota. */
+/* Checks that the quota has room for the two maps of one more BPF program. */
 static int check_quota(struct quota *quota, struct error *error)
 {
     int r = quota_check(quota, 0, 1, 2, (uint64_t)2 * OPENER_PROGRAMS_MAX);
@@ -434,8 +444,9 @@ static int serve_set_cpu(const struct bpf_calls *bpf, const struct opener_bpf_pa
 }
 
 /*
- * Makes a parsed and permitted call, with the received descriptors, through server->bpf. Returns 0, or the error of the
- * call, with its message in the reply; -ENOSYS if this process has no BPF program; -EBUSY if there are too many.
+ * Makes the BPF call that a checked request asks for, through server->bpf and with the received descriptors. Returns 0,
+ * or the error of the call with a message in the reply; -ENOSYS if this process cannot load BPF programs; -EBUSY if
+ * there are too many programs.
  */
 static int opener_bpf_serve(const struct opener_server *server, const struct opener_bpf_packet *packet,
                             const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
@@ -485,8 +496,8 @@ static bool fd_is_on(int fd, long magic)
 }
 
 /*
- * Whether the file is `directory` or below it. The kernel gives the path through the mount by which the file was
- * opened, and appends " (deleted)" if it is removed.
+ * Returns whether the file is `directory` or below it. The kernel reports the file's path through the mount by which
+ * the file was opened, and appends " (deleted)" to the path of a removed file.
  */
 static bool fd_is_below(int fd, const char *directory)
 {
@@ -534,8 +545,8 @@ static int server_open_group(const struct opener_server *server, const struct op
 }
 
 /*
- * Opens a file of a pseudo file system. Checks the type of the file system: if it is not mounted or is hidden by
- * another mount, the path names some other file.
+ * Opens a file of a pseudo file system, and checks the type of the file system, because the path names some other file
+ * if the pseudo file system is not mounted or is hidden by another mount.
  */
 static int server_open_on(const struct opener_server *server, const char *path, long magic)
 {
@@ -566,7 +577,10 @@ static int server_open_file(const struct opener_server *server, const struct ope
     return 0;
 }
 
-/* The BPF program identifies cgroups by their ids in the cgroup v2 hierarchy, so other directories are refused. */
+/*
+ * The BPF program identifies cgroups by their ids in the cgroup v2 hierarchy, so directories of other file systems are
+ * refused.
+ */
 static int server_bpf(const struct opener_server *server, const struct opener_bpf_packet *packet,
                       const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
@@ -577,8 +591,8 @@ static int server_bpf(const struct opener_server *server, const struct opener_bp
     if (r == 0)
         r = opener_bpf_serve(server, packet, given, reply, opened);
     /*
-     * The daemon assigns cgroups only after it has tested the BPF program. If the test had failed, the daemon would do
-     * without the program and need perf events for each cgroup.
+     * The daemon assigns cgroups only after it has tested the BPF program successfully. Before this test, the daemon
+     * may still fall back to perf events for each cgroup, and needs the higher limit.
      */
     if (r == 0 && packet->call == OPENER_BPF_ASSIGN)
         event_quota_use_bpf(server->events);
@@ -631,13 +645,15 @@ static int server_refuse(const struct opener_server *server, int error)
     unsigned tries = 0;
     int r;
 
-    do /* a temporary lack of memory must not end the opener */
+    do /* the opener must survive a temporary lack of memory */
         r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
     while ((r == -ENOMEM || r == -ENOBUFS) && ++tries < TRIES_MAX && sched_yield() == 0);
     return r;
 }
 
-/* Returns 1 after a reply, 0 when the daemon has closed its end, or -errno. */
+/*
+ * Serves one request. Returns 1 after sending a reply, 0 when the daemon has closed its end of the socket, or -errno.
+ */
 static int server_run_once(const struct opener_server *server)
 {
     uint64_t packet[OPENER_PACKET_MAX / sizeof(uint64_t) + 1];
@@ -650,8 +666,8 @@ static int server_run_once(const struct opener_server *server)
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &opened);
     /*
-     * Sending descriptors needs memory (ENOMEM), and the number in flight is limited (ETOOMANYREFS). If that fails, the
-     * error is sent without descriptors.
+     * Sending descriptors can fail, because it needs memory (ENOMEM) and the number of descriptors in flight is limited
+     * (ETOOMANYREFS). If descriptors cannot be sent, the reply consists of the error alone.
      */
     if (r == -ENOMEM || r == -ENOBUFS || (r < 0 && opened.n > 0))
         r = server_refuse(server, r);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The opener's main loop: it receives a request, checks it, opens the requested events or files, sends the descriptors
- * to the daemon and closes its own copies.
+ * The opener's main loop receives a request, checks it, opens the requested events or files, sends their descriptors to
+ * the daemon, and closes the opener's own copies.
  *
- * A state file of a container runtime goes to the reader of such files (cgroups/names-reader.h), not to the daemon. The
- * process that opens such a file does not read it.
+ * The descriptor of a container runtime's state file is sent to the reader of state files (cgroups/names-reader.h), not
+ * to the daemon. So no process both opens and reads state files.
  *
- * If an event of a request is a uprobe, a child of the opener opens all events of the request, because the program may
- * be on a file system that never answers. To set a uprobe, the kernel reads the program and takes the mmap_lock of each
- * process that has mapped it; meanwhile no process can fork (register_for_each_vma() in kernel/events/uprobes.c). The
- * opener waits for the child for at most a second. Then the request fails with -EHOSTDOWN, and so do other requests for
- * the same program until the child has ended.
+ * If a request has a uprobe, a child of the opener opens all events of the request, because the program in which the
+ * uprobe is set may be on a file system that never answers. To set a uprobe, the kernel reads the program and takes the
+ * mmap_lock of each process that has mapped the program; meanwhile no process can fork (register_for_each_vma() in
+ * kernel/events/uprobes.c). If the child has not ended after a second, the request fails with -EHOSTDOWN, and so do
+ * other requests for the same program until the child has ended.
  *
- * The opener also starts finders (process/finder.h), and makes the calls that count cgroups by BPF (bpf/calls.h).
+ * The opener also starts finders (process/finder.h), and makes the calls for counting cgroups with BPF (bpf/calls.h).
  */
 #ifndef OPENER_OPENER_SERVER_H
 #define OPENER_OPENER_SERVER_H
@@ -26,41 +26,47 @@
 #include "process/stragglers.h"
 
 /*
- * Opens the file that `request` names by a safe path (opener/safe-open.h), and sends it with the request to the socket
- * `reader` (-1: no reader), without blocking. Returns what read() of struct state_files returns.
+ * Opens the state file that `request` names, by a safe path (opener/safe-open.h), and sends its descriptor with the
+ * request to the socket `reader` (-1 if there is no reader), without blocking. Returns the same as the function read()
+ * of struct state_files.
  *
- * A child opens and sends a file that does not belong to root, and this process waits for it as long as `stragglers`
- * allows. If the child has not ended by then, the result is 0 as well, since the file may still be sent. Returns
- * -EHOSTDOWN if a child of this user hangs, if too many children hang, or if this user's children took too long.
+ * If the file's user is not root, a child opens and sends the file, and this process waits for the child as long as
+ * `stragglers` allows. If the child has not ended by then, 0 is returned nevertheless, since the child may still send
+ * the file. Returns -EHOSTDOWN if a child for this user hangs, if too many children hang, or if children for this user
+ * took too long.
  */
 int opener_state_file_send(struct sys *sys, const struct state_request *request, int reader,
                            struct stragglers *stragglers);
 
 struct own_state_files {
     struct sys *sys;
-    const int *reader; /* the reader's socket; *reader is -1 if there is no reader */
+    const int *reader; /* socket of the reader of state files; -1 if there is none */
     struct stragglers stragglers;
 };
 /*
- * Used without an opener: this process opens state files itself, with its own privileges. Does not change ret->records.
+ * Sets up the calls of a process without an opener, which opens state files itself, with its own privileges. Does not
+ * change ret->records.
  */
 void own_state_files_bind(struct own_state_files *own, struct state_files *ret);
 
-/* The finders that the opener has started. A finder that hangs on a file cannot be ended. A zeroed struct is empty. */
+/*
+ * The finders that the opener has started, which cannot be killed while they hang on a file. A zeroed struct is empty.
+ */
 struct finders {
-    pid_t pids[OPENER_FINDERS_MAX]; /* 0: a free place */
+    pid_t pids[OPENER_FINDERS_MAX]; /* PIDs of the finders; 0 marks a free element */
 };
 
 /*
- * Forks a finder; this process must have one thread. ret[0] and ret[1] are the sockets of sys_start_finder(), which the
- * caller closes. Returns how many earlier finders have not ended; -EBUSY if there are too many; errors of socketpair(2)
- * and fork(2).
+ * Forks a finder; the calling process must be single-threaded. ret[0] and ret[1] are set to the two sockets that
+ * sys_start_finder() describes; the caller closes both. Returns how many earlier finders are still running; -EBUSY if
+ * too many are; or an error from socketpair(2) or fork(2).
  */
 int finders_start(struct finders *finders, int ret[2]);
 
 /*
- * Limit of BPF programs whose maps the daemon holds, because maps use kernel memory: the one that counts, the one that
- * replaces it, and replaced ones that the daemon still reads a last time.
+ * Maximum number of BPF programs whose maps the daemon may have open, because maps use kernel memory. The daemon needs
+ * the maps of the program that counts, of its replacement, and of replaced programs whose maps have yet to be read for
+ * the last time.
  */
 #define OPENER_PROGRAMS_MAX 4
 
@@ -68,19 +74,20 @@ struct opener_server {
     struct sys *sys;
     int socket;
     struct opener_rules rules;
-    int reader;                  /* the socket for state files; -1: nobody reads them */
+    int reader;                  /* socket to which state files are sent; -1 if nobody reads them */
     const struct bpf_calls *bpf; /* may be NULL */
-    const char *cgroups;         /* the directory of the cgroup hierarchy, "" if there is none */
+    const char *cgroups;         /* root directory of the cgroup hierarchy, or "" if there is none */
     struct event_quota *events;
-    struct quota *bpf_programs; /* has one account, for the maps of BPF programs */
+    struct quota *bpf_programs; /* quota with a single account, for the maps of BPF programs */
     struct finders *finders;
-    struct stragglers *stragglers; /* children that open state files */
-    struct stragglers *programs;   /* children that open uprobes; NULL: no child is used */
+    struct stragglers *stragglers; /* child processes that open state files */
+    struct stragglers *programs;   /* child processes that open uprobes, or NULL to use no children */
 };
 
 /*
- * Serves requests until the daemon closes its end; then returns 0. Returns -errno if a request cannot be received or a
- * reply cannot be sent. If only the descriptors of a reply cannot be sent, that error is the reply.
+ * Serves requests until the daemon closes its end of the socket, and then returns 0. Returns -errno if a request cannot
+ * be received or a reply cannot be sent. If only the descriptors of a reply cannot be sent, the daemon gets that error
+ * as the reply.
  */
 int opener_server_run(const struct opener_server *server);
 

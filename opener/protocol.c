@@ -11,8 +11,8 @@
 /* --- Calls of the engine bpf --- */
 
 /*
- * Bits for the fields that a call uses, and for the descriptors that it brings: the directory of a cgroup, or two
- * events.
+ * Flags for the packet fields that a BPF call uses, and for the descriptors that come with the call: the directory of a
+ * cgroup, or two events.
  */
 enum { NUMBER = 1, ID = 2, SHAPE = 4, EVENTS = 8, DIRECTORY = 16, TWO_EVENTS = 32 };
 
@@ -50,7 +50,10 @@ static size_t count_fds(const struct opener_bpf_packet *packet)
     return n;
 }
 
-/* Returns -EBADMSG unless it is a valid call that sets only its own fields and has `n_fds` descriptors. */
+/*
+ * Returns -EBADMSG unless the packet is a valid BPF call that needs `n_fds` descriptors and sets only the fields that
+ * it uses.
+ */
 static int opener_bpf_parse(const struct opener_bpf_packet *packet, size_t size, size_t n_fds)
 {
     if (size != sizeof(*packet) || packet->call < OPENER_BPF_START || packet->call >= N_OPENER_BPF_CALLS ||
@@ -92,7 +95,7 @@ static bool call_is_allowed(const struct opener_bpf_packet *packet, const struct
     return true;
 }
 
-/* Returns -EBADRQC if the rules do not permit such a BPF program, or not one of this size. */
+/* Returns -EBADRQC if the rules do not permit this kind of BPF program, or not of this size. */
 static int opener_bpf_check(const struct opener_bpf_packet *packet, const struct opener_rules *rules)
 {
     bool has_program =
@@ -117,7 +120,10 @@ int opener_bpf_write(const struct opener_bpf_packet *packet, struct buffer *ret_
 #define KNOWN_FORMATS                                                                                                  \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h). Installed headers may lack the last ones. */
+/*
+ * The values of PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h). Installed headers may lack the newest
+ * of these constants.
+ */
 static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136, sizeof(struct perf_event_attr)};
 
 /* Parsing */
@@ -208,14 +214,17 @@ static bool attr_size_is_known(const struct perf_event_attr *attr)
     return false;
 }
 
-/* A sample may contain the CPU's position, its task's cgroup and the counts, but no registers, memory or data. */
+/*
+ * A sample may contain the instruction pointer, the call chain, the task's ids and cgroup, and the counts, but no
+ * registers, stack contents or data addresses.
+ */
 #define KNOWN_SAMPLES                                                                                                  \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
      PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP)
 
 /*
- * Copies the fields of an event that samples, and of its records about tasks (sampler/record-options.c). The kernel
- * itself limits the rate of samples.
+ * Copies the fields that configure samples and the records about tasks (sampler/record-options.c). The sampling rate
+ * need not be checked, because the kernel limits it.
  */
 static void copy_sampling(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
@@ -237,8 +246,8 @@ static void copy_sampling(const struct perf_event_attr *from, struct perf_event_
 }
 
 /*
- * Copies what only the samples of off-CPU time have (sampler/off-cpu.h): the data that the opener's own BPF program
- * writes, and the event that raises an interrupt, whose ring the kernel overwrites.
+ * Copies the fields that only the events for off-CPU time use (sampler/off-cpu.h): the flag for raw data, which the
+ * opener's own BPF program writes, and the wakeup and overwriting options of the ring buffer.
  */
 static void copy_off_cpu(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
@@ -253,7 +262,7 @@ static bool is_bpf_output(const struct perf_event_attr *attr)
     return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT;
 }
 
-/* Copies the fields that all events of a sampled group may have. */
+/* Copies the fields that all events of a sampled group may set. */
 static void copy_sampled(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
     to->inherit = from->inherit;
@@ -265,9 +274,9 @@ static void copy_sampled(const struct perf_event_attr *from, struct perf_event_a
 }
 
 /*
- * Compares the attributes with a copy of their known fields. They differ if an unknown field is set: signals, other
- * data of tasks, or samples if the opener gives none. perf/group.c explains enable_on_exec. The opener accepts it only
- * on a CPU or a cgroup, where exec(2) does not enable events.
+ * Compares the attributes with a copy of their permitted fields. The attributes differ from the copy if any other field
+ * is set, such as a field for signals or, if the opener was not started for sampling, for samples. The opener accepts
+ * enable_on_exec (see perf/group.c) only on a CPU or a cgroup, where exec(2) does not enable events.
  */
 static bool attr_is_known(const struct perf_event_attr *attr, bool of_task,
                           const struct opener_permissions *permissions)
@@ -302,13 +311,13 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool of_task,
         known.write_backward = attr->write_backward;
     if (sampling && attr->sample_period && is_bpf_output(attr) && !of_task)
         copy_off_cpu(attr, &known);
-    /* config3, if the headers have it. */
+    /* Copies config3, unless the installed headers lack this field. */
     if (sizeof(known) >= PERF_ATTR_SIZE_VER8)
         memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7, sizeof(uint64_t));
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
-/* If an event's descriptor allows more than counting, it must be one of the permitted events. */
+/* Checks that an event whose descriptor would allow more than counting is one of the permitted events. */
 static int check_permitted_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
@@ -334,8 +343,8 @@ static int request_check_event(const struct opener_request *request, const struc
 }
 
 /*
- * Whether the request is for a group that samples. An event that joins a leader has the leader's target, and the leader
- * was checked when it was opened.
+ * Returns whether the request is for a group that samples. Events that join an existing leader need no check, because
+ * they have the leader's target, which was checked when the leader was opened.
  */
 static bool group_samples(const struct opener_request *request)
 {

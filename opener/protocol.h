@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packets between the daemon and its opener, and the check of requests against the opener's rules. Pure: parses
- * bytes into a request and checks whether it is allowed.
+ * The packets between the daemon and its opener, and the check of requests against the opener's rules. The functions of
+ * this module are pure: they parse bytes into a request and check whether the request is allowed.
  *
- * Each request is one packet on a SOCK_SEQPACKET socket pair and gets one reply. Both ends are the same binary, so
- * numbers are in the machine's byte order. Descriptors are attached to the packet (process/fdpass.h): for a group first
- * the directory of the cgroup, then the leader; for the engine bpf the counters or the directory of the cgroup. The
- * daemon cannot choose the BPF program, only its shape.
+ * Each request is one packet on a SOCK_SEQPACKET socket pair and gets one reply. The daemon and the opener run the same
+ * binary, so numbers in packets are in native byte order. Descriptors are attached to a packet (process/fdpass.h): for
+ * a group of events, first the directory of the cgroup, then the leader; for the engine bpf, the counters or the
+ * directory of the cgroup. The daemon can choose only the shape of the BPF program, not the program itself.
  */
 #ifndef OPENER_PROTOCOL_H
 #define OPENER_PROTOCOL_H
@@ -30,10 +30,10 @@ enum opener_request_kind {
     OPENER_REQUEST_FINDER,
 };
 
-/* The first bytes of each request. */
+/* The header at the start of each request packet. */
 struct opener_packet_header {
     uint16_t version, kind;
-    uint32_t size; /* of the whole packet */
+    uint32_t size; /* size of the whole packet in bytes */
 };
 
 enum opener_bpf_call {
@@ -52,60 +52,63 @@ enum opener_bpf_call {
 };
 
 /*
- * OPENER_REQUEST_BPF: a call of struct bpf_calls (bpf/calls.h). Fields that the call does not use are zero. The
- * reply to `start` has two descriptors, or the sentence of the error; the reply to `assign` has the id of the cgroup,
- * and that to off_cpu_start() the number of the program.
+ * OPENER_REQUEST_BPF: a call of struct bpf_calls (bpf/calls.h). Fields that the call does not use must be zero. The
+ * reply to `start` has two descriptors, or an error message. The reply to `assign` has the id of the cgroup, and the
+ * reply to off_cpu_start() has the number of the program.
  */
 struct opener_bpf_packet {
     struct opener_packet_header header;
     uint32_t call;
-    uint32_t number;        /* set_cpu: the CPU; attach: 0 or 1; assign: the slot */
-    uint64_t id;            /* withdraw: the cgroup; off_cpu: the program's number, or on start the threshold in ns */
-    struct bpf_shape shape; /* start */
+    uint32_t number; /* for set_cpu the CPU, for attach 0 or 1, for assign the slot */
+    /* For withdraw the cgroup, for off_cpu_start() the threshold in ns, for other off-CPU calls the program's number.
+     */
+    uint64_t id;
+    struct bpf_shape shape; /* for start */
     /*
-     * set_cpu: elements past the shape's events are zero. The packet has a descriptor for each SOURCE_READ event, in
-     * order.
+     * The events for set_cpu, followed by zeroed elements. The packet has a descriptor for each event with SOURCE_READ,
+     * in the order of this array.
      */
     struct bpf_event events[BPF_EVENTS_MAX];
 };
-/* Fills in the packet's header and writes the packet to the empty buffer. Returns -ENOMEM on failure. */
+/* Writes the packet, with its header filled in, to an empty buffer. Returns -ENOMEM on failure. */
 int opener_bpf_write(const struct opener_bpf_packet *packet, struct buffer *ret_packet);
 
 #define OPENER_EVENTS_MAX FD_LIST_MAX
-/* Limit of the total size of a request's texts: names of functions and paths of programs, for probes. */
+/* Maximum total size of the texts in a request, which are the functions and program paths of probes. */
 #define OPENER_TEXT_MAX (16 * 1024)
 #define OPENER_MESSAGE_MAX 512
 
 /*
- * OPENER_REQUEST_GROUP: this, then `n_events` events, then `text_size` bytes of text. No number in it becomes a
- * pointer.
+ * A packet of the kind OPENER_REQUEST_GROUP: this struct, then `n_events` events, then `text_size` bytes of text. No
+ * number in the packet is ever used as a pointer.
  */
 struct opener_group_packet {
     struct opener_packet_header header;
-    int32_t pid, cpu; /* pid: -1, the daemon itself, or a task that is sampled */
+    int32_t pid, cpu; /* `pid` is -1, the daemon itself, or a task to sample */
     uint64_t flags;
     uint32_t n_events, text_size;
-    uint32_t leader, whole; /* 0 or 1: a leader is among the descriptors; `whole` of struct sys_group */
+    uint32_t leader, whole; /* booleans: the packet has the leader's descriptor; `whole` of struct sys_group */
 };
 
 struct opener_packet_event {
     struct perf_event_attr attr;
-    uint32_t text; /* a probe's function or file: 1 plus its offset in the text; 0: none */
+    uint32_t text; /* 1 + offset of a probe's function or file in the text; 0 for other events */
     uint32_t zero;
 };
 
-/* OPENER_REQUEST_FILE: this and a path, with its NUL. */
+/* A packet of the kind OPENER_REQUEST_FILE: this struct, then a path with its NUL. */
 struct opener_file_packet {
     struct opener_packet_header header;
 };
 
 /*
- * OPENER_REQUEST_FINDER: the header alone. Its reply has two sockets: see struct sys_calls. A finder that hangs cannot
- * be ended, so their number is limited; above it, the error is -EBUSY.
+ * A packet of the kind OPENER_REQUEST_FINDER consists of a header only. The reply to a request for a finder has two
+ * sockets (see struct sys_calls). Finders that hang cannot be killed, so their number is limited; above the limit,
+ * requests for finders fail with -EBUSY.
  */
 #define OPENER_FINDERS_MAX 8
 
-/* OPENER_REQUEST_STATE. The reply has only an error code and no descriptor. */
+/* A packet of the kind OPENER_REQUEST_STATE, whose reply has only an error code and no descriptor. */
 struct opener_state_packet {
     struct opener_packet_header header;
     struct state_request request;
@@ -114,7 +117,7 @@ struct opener_state_packet {
 #define OPENER_PACKET_MAX                                                                                              \
     (sizeof(struct opener_group_packet) + OPENER_EVENTS_MAX * sizeof(struct opener_packet_event) + OPENER_TEXT_MAX)
 
-/* A parsed packet. Its pointers point into the packet. */
+/* A parsed request, whose members point into the packet. */
 struct opener_request {
     enum opener_request_kind kind;
     const struct opener_group_packet *group;
@@ -124,44 +127,48 @@ struct opener_request {
     const struct opener_bpf_packet *bpf;
 };
 
-/* `packet` is aligned like uint64_t. Returns -EBADMSG if it is not a valid request with exactly `n_fds` descriptors. */
+/*
+ * `packet` must be aligned like uint64_t. Returns -EBADMSG if the packet is not a valid request with exactly `n_fds`
+ * descriptors.
+ */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * Returns 0, or the reason why the request is refused: -EUNATCH if it would be allowed by an opener that was started
- * for sampling, or for a BPF program with this many slots; -ENOPKG for a tracepoint, probe or breakpoint that was not
- * in the configuration at the start, or a PMU that did not exist then; -ENOKEY for a breakpoint of the configuration
- * without opener.breakpoints; -EBADRQC for anything else, which no daemon needs or may have.
+ * Returns 0 if the request is allowed, or else the reason for refusing it: -EUNATCH if an opener that was started for
+ * sampling, or for a BPF program with more slots, would allow the request; -ENOPKG for a tracepoint, probe or
+ * breakpoint that was not in the configuration, or a PMU that did not exist, when the opener was started; -ENOKEY for a
+ * breakpoint of the configuration if opener.breakpoints is not set; -EBADRQC for any other request, which no intact
+ * daemon sends.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
-/* Returns the text of the n-th event, or NULL. It is borrowed from the packet. */
+/* Returns the text of the n-th event, borrowed from the packet, or NULL if the event has no text. */
 const char *opener_request_text(const struct opener_request *request, size_t n);
 
 /*
- * Writes a request for as many of the group's events as fit, from `first` on, to the empty buffer `packet`; *ret_n is
- * their number. Returns -EINVAL if not even one event fits, and -ENOMEM when out of memory.
+ * Writes a request for as many of the group's events, from `first` on, as fit, to the empty buffer `packet`, and sets
+ * *ret_n to the number of these events. Returns -EINVAL if not even one event fits, and -ENOMEM when out of memory.
  */
 int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
                          struct buffer *packet, size_t *ret_n);
-/* Write a request of another kind to an empty buffer. They return -ENOMEM on failure. */
+/* The functions below write the other kinds of requests to an empty buffer, and return -ENOMEM on failure. */
 int opener_request_write_file(const char *path, struct buffer *packet);
 int opener_request_write_finder(struct buffer *packet);
 int opener_request_write_state(const struct state_request *request, struct buffer *packet);
 
-/* The reply to a request. It carries a descriptor for each result that is 0, in order. */
+/* The reply to a request. A descriptor is attached for each result that is 0, in the order of the results. */
 struct opener_reply {
-    int32_t error; /* of the request as a whole, and then there are no results */
+    int32_t error; /* error of the request as a whole; if nonzero, there are no results */
     uint32_t n;
-    /* The id of a cgroup, the number of a program, or how many earlier finders have not ended. */
+    /* The id of a cgroup, the number of a BPF program, or how many earlier finders are still running. */
     uint64_t id;
-    struct off_cpu_totals totals; /* off_cpu_read() */
+    struct off_cpu_totals totals; /* for off_cpu_read() */
     union {
         int32_t results[OPENER_EVENTS_MAX];
-        char message[OPENER_MESSAGE_MAX]; /* the message of an error with its NUL, or "" */
+        char message[OPENER_MESSAGE_MAX]; /* the error message with its NUL, or "" */
     };
 };
-/* The number of bytes to send. */
+/* Returns how many bytes of the reply have to be sent. */
 size_t opener_reply_size(const struct opener_reply *reply);
-/* Adds a result: a descriptor, which also goes to `opened`, or -errno. */
+/* Adds a result to the reply: -errno, or a descriptor, which is also added to `opened`. */
 void opener_reply_add(struct opener_reply *reply, struct fd_list *opened, int result);
 
 #endif

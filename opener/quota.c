@@ -13,14 +13,14 @@
 /* --- Events --- */
 
 /*
- * Accounts for threads on each CPU if other processes are sampled. A capture usually has one event for each thread on a
- * CPU. The limit of an account is high enough for many threads that share it (daemon/session.c).
+ * Number of accounts per CPU for threads, if other processes are sampled. A capture usually has one event per thread
+ * and CPU. The limit on an account is high enough for many threads that share the account (daemon/session.c).
  */
 #define THREAD_ACCOUNTS 512
 
 /*
- * The accounts of one CPU, or of events of threads that are not bound to a CPU. The first account is for events of the
- * whole CPU and of cgroups, the others are for threads.
+ * The accounts of one CPU, or the accounts for thread events that are not bound to a CPU. The first account of a row is
+ * for per-CPU and cgroup events; the other accounts are for threads.
  */
 struct row {
     struct quota *quota;
@@ -116,8 +116,8 @@ void quota_close(struct quota *quota)
 }
 
 /*
- * Counts the file of a line such as "tfd: 5 events: 18 data: 3 pos:0 ino:71 sdev:f" (fs/eventpoll.c, ep_show_fdinfo()).
- * `data` is the account, in hexadecimal.
+ * Counts one registered file, which the kernel lists in a line such as "tfd: 5 events: 18 data: 3 pos:0 ino:71 sdev:f"
+ * (fs/eventpoll.c, ep_show_fdinfo()). The field "data" of the line is the file's account in hexadecimal.
  */
 static void quota_count_line(struct quota *quota, const char *line)
 {
@@ -128,7 +128,7 @@ static void quota_count_line(struct quota *quota, const char *line)
         quota->fresh[account]++;
 }
 
-/* Counts the complete lines of the text, and returns their size in bytes. */
+/* Counts the files in the complete lines of the text, and returns the total size of these lines in bytes. */
 static size_t quota_count_lines(struct quota *quota, char *text)
 {
     char *line = text, *end;
@@ -140,7 +140,7 @@ static size_t quota_count_lines(struct quota *quota, char *text)
     return (size_t)(line - text);
 }
 
-/* Recounts the open files of all accounts. On failure the bounds are unchanged. */
+/* Recounts the open files of all accounts. On failure, quota->bounds is unchanged. */
 static int quota_count(struct quota *quota)
 {
     char text[4096];
@@ -195,8 +195,9 @@ int quota_add(struct quota *quota, size_t account, int fd)
 }
 
 /*
- * Opens the fdinfo file. Before Linux 5.14, it belongs to root if the process is not dumpable, and nobody else may open
- * it. A process is not dumpable if its program has capabilities by setcap(8).
+ * Opens the fdinfo file of the epoll instance. Before Linux 5.14, the fdinfo files of a process that is not dumpable
+ * belong to root, and nobody else may open them. A process is not dumpable if its program file has capabilities
+ * (setcap(8)).
  */
 static int open_list(int epoll)
 {
@@ -213,8 +214,8 @@ static int open_list(int epoll)
 }
 
 /*
- * Checks with an eventfd that the kernel lists registered files, and drops closed ones. If it did not list them, the
- * limits would never apply.
+ * Uses an eventfd to check that the kernel lists registered files, and no longer lists files that were closed. Without
+ * this list, the limits would have no effect.
  */
 static int quota_test(struct quota *quota)
 {

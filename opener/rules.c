@@ -10,7 +10,7 @@
 
 /* --- Files --- */
 
-/* The marks in patterns. Each matches a run of 1 to `most` of its characters. */
+/* The wildcards of path patterns. The wildcard `mark` matches 1 to `most` of the given `characters`. */
 static const struct {
     char mark;
     const char *characters;
@@ -21,18 +21,19 @@ static const struct {
 };
 
 /*
- * The files that may be opened: the list of tracepoints and their ids; the kernel's symbols and modules; the list of
- * processes and their names. Files that processes have mapped are opened by finders (opener/opener-server.h).
+ * The files that may be opened: the list of tracepoints and their ids; the kernel's symbols and modules; the lists of
+ * threads and the names of processes and threads. Files that processes have mapped are opened by finders
+ * (process/finder.h).
  *
- * procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the one that reads it. The table
- * has no directory of tracefs: a descriptor of one would give access to all files below it and bypass the mode of
- * tracefs's root, which excludes other users.
+ * procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the process that reads it. The
+ * table has no directory of tracefs, because the descriptor of such a directory would give access to all files below
+ * it, and bypass the mode of the root of tracefs, which excludes other users.
  */
 static const struct shape {
     const char *pattern;
     enum opener_file_kind kind;
     bool only_sampling;
-    bool for_all; /* every process may open it, but without CAP_SYSLOG it reads zeros for addresses */
+    bool for_all; /* any process may open it, but sees zeroed addresses without CAP_SYSLOG */
 } shapes[] = {
     {"/sys/kernel/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
     {"/sys/kernel/debug/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
@@ -46,8 +47,8 @@ static const struct shape {
 };
 
 /*
- * Returns how many bytes of the path the mark matches (0: none, or too many), or SIZE_MAX if `mark` is an ordinary
- * character.
+ * Returns how many bytes at the start of `path` the wildcard `mark` matches, 0 if it matches no bytes or too many, or
+ * SIZE_MAX if `mark` is not a wildcard.
  */
 static size_t length_at(char mark, const char *path)
 {
@@ -98,7 +99,7 @@ bool opener_path_asks_opener_first(const char *path, bool sampling)
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-/* Types that every kernel has, whatever sysfs lists (include/uapi/linux/perf_event.h). */
+/* Event types that every kernel has, whether or not sysfs lists them (include/uapi/linux/perf_event.h). */
 static const uint32_t always_counting[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
 
 static void permitted_event_done(struct opener_permitted_event *event)
@@ -131,8 +132,8 @@ int opener_permissions_add_event(struct opener_permissions *permissions, const s
     };
 
     /*
-     * The kernel interprets config1 of a probe as a pointer. The parser of events refuses a number there
-     * (perf/event-term.c); the opener must never pass one on.
+     * The kernel interprets config1 of a probe as a pointer. The event parser refuses numbers for config1 of a probe
+     * (perf/event-term.c), and the opener must never pass such a number to the kernel.
      */
     if (kind == PMU_COUNTING || kind == PMU_TRACING || (kind == PMU_PROBE && event.config1)) {
         permitted_event_done(&event);
@@ -236,7 +237,7 @@ static int rules_find_pmus(struct opener_rules *rules, struct sys *sys)
     return r;
 }
 
-/* Returns 0 if sysfs does not list the possible CPUs. */
+/* Returns the number of possible CPUs, or 0 if sysfs does not list them. */
 static unsigned count_cpus(struct sys *sys)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The path is walked one name at a time with O_PATH descriptors, following symbolic links by hand. So each directory,
- * link and file is checked on the descriptor through which the walk continues, and nobody can exchange it in between.
+ * The path is walked one name at a time with O_PATH descriptors, and symbolic links are resolved by hand. Each
+ * directory, link and file is checked through the descriptor with which the walk continues, so nobody can replace it
+ * after the check.
  */
 #include "opener/safe-open.h"
 
@@ -18,16 +19,16 @@
 /* The state of the walk along a path. */
 struct walk {
     struct sys *sys;
-    int at; /* O_PATH descriptor of the current directory; at the end, of the file */
+    int at; /* O_PATH descriptor of the current directory; at the end of the walk, of the file */
     struct stat status;
-    uid_t owner;       /* the only user besides root who owns a component of the path; 0: none so far */
-    const uid_t *user; /* the required owner of the file; NULL: any single user */
+    uid_t owner;       /* the user besides root who owns components of the path; 0 if none so far */
+    const uid_t *user; /* the required owner of the file, or NULL if any single user may own it */
     unsigned links;
-    /* The rest of the path that has not been walked. */
+    /* The part of the path that has not been walked yet. */
     char rest[PATH_MAX];
 };
 
-/* One user besides root may own parts of the path. */
+/* Checks the owner of the current component: only one user besides root may own components of the path. */
 static int walk_check_owner(struct walk *walk)
 {
     uid_t uid = walk->status.st_uid;
@@ -38,7 +39,7 @@ static int walk_check_owner(struct walk *walk)
     return 0;
 }
 
-/* Continues the walk at `fd`, of which it takes ownership. */
+/* Continues the walk at `fd`, and takes ownership of this descriptor. */
 static int walk_enter(struct walk *walk, int fd)
 {
     if (fd < 0)
@@ -53,7 +54,9 @@ static int walk_begin(struct walk *walk, const char *path)
     return walk_enter(walk, open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Moves the next component of the rest to `name`. Returns 1, 0 at the end of the path, or -ENAMETOOLONG. */
+/*
+ * Moves the next component from walk->rest to `name`. Returns 1 on success, 0 at the end of the path, or -ENAMETOOLONG.
+ */
 static int walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
@@ -69,7 +72,7 @@ static int walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
     return 1;
 }
 
-/* Puts the text of the link before the rest of the path. */
+/* Inserts the target of the symbolic link before the rest of the path. */
 static int walk_follow(struct walk *walk, int link)
 {
     char text[PATH_MAX];
@@ -86,8 +89,8 @@ static int walk_follow(struct walk *walk, int link)
 }
 
 /*
- * Returns -EBADRQC if other users can write to the directory. Returns -EACCES if the user may not enter it: the user's
- * files cannot be there, and a request in the user's name must not reveal what the directory contains.
+ * Returns -EBADRQC if other users can write to the directory. Returns -EACCES if the user may not enter the directory:
+ * the user's files cannot be there, and a request in the user's name must not reveal what the directory contains.
  */
 static int directory_check(const struct walk *walk)
 {
@@ -120,7 +123,7 @@ static int walk_step(struct walk *walk, const char *name)
     return r < 0 ? r : walk_follow(walk, fd);
 }
 
-/* Checks the file before opening it, because opening a device can have side effects. */
+/* Checks the type and owner of the file before opening it, because opening a device can have side effects. */
 static int walk_open(const struct walk *walk)
 {
     char link[64];

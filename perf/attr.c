@@ -21,12 +21,12 @@ struct attr_words {
     uint64_t words[ATTR_WORDS]; /* config, config1, config2, config3 */
     const char *text;           /* the function or file of a probe, borrowed from the event; NULL: none */
     double scale;               /* scale of an event that sysfs names; 1 for other events */
-    const char *unit;           /* unit of that event, borrowed from the PMU; "" for other events */
+    const char *unit;           /* unit of an event that sysfs names, borrowed from the PMU, or "" for other events */
 };
 
 /* --- Terms --- */
 
-/* Every PMU has these terms, each of which sets a whole word. */
+/* Every PMU has these terms. Each sets a whole word of the config. */
 static const char *const word_names[ATTR_WORDS] = {"config", "config1", "config2", "config3"};
 
 /*
@@ -221,9 +221,9 @@ static int lay_event_name(const struct event *event, const struct pmu *pmu, stru
 }
 
 /*
- * For an EVENT_PMU or an EVENT_NAME. Terms written in the event override the terms of the sysfs event that it names.
- * Returns -ENOENT for a term or event that the PMU does not have, with the nearest names; -EINVAL for a value that does
- * not fit.
+ * Builds the words of an EVENT_PMU or an EVENT_NAME. Terms written in the event override the terms of the sysfs event
+ * that it names. Returns -ENOENT for a term or event that the PMU does not have, with the nearest names; -EINVAL for a
+ * value that does not fit.
  */
 static int attr_words_build(const struct event *event, const struct pmu *pmu, struct attr_words *ret,
                             struct error *error)
@@ -388,7 +388,7 @@ static int attr_check_name(struct sys *sys, const struct machine *machine, const
         int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
         if (r < 0 && (in_sysfs || r != -ENOENT))
             return r;
-        found = true; /* even on -ENOENT: a CPU may lack events that libpfm4 lists for its model */
+        found = true; /* also after -ENOENT, since a CPU may lack events that libpfm4 lists for its model */
     }
     return found ? 0 : attr_no_event(machine, event, error);
 }
@@ -554,8 +554,9 @@ static int put_own_terms(const struct event *event, struct attr *attr, struct er
 }
 
 /*
- * Without any of user, kernel and hypervisor, all three are counted; likewise for guest and host. exclude_idle in Linux
- * 6.12: drivers/perf/arm_pmuv3.c refuses it, arch/x86/events ignores it, perf_swevent_hrtimer() honours it.
+ * An event with none of the modifiers u, k and h counts in user mode, kernel and hypervisor; one with neither G nor H
+ * counts guest and host. Support for exclude_idle in Linux 6.12: drivers/perf/arm_pmuv3.c refuses it, arch/x86/events
+ * ignores it, perf_swevent_hrtimer() honours it.
  */
 static void put_modifiers(const struct event *event, struct perf_event_attr *attr)
 {

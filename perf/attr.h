@@ -2,7 +2,7 @@
 /*
  * Builds the struct perf_event_attr with which the kernel counts an event on one PMU (perf_event_open(2)).
  *
- * An event (perf/event.h) is parsed text that does not depend on the machine. This module binds it to a PMU: the
+ * An event (perf/event.h) is parsed text that does not depend on the machine. This module binds an event to a PMU: the
  * event's name or terms become bits of config, config1, config2 and config3, as the PMU's formats in sysfs say. libpfm4
  * supplies names that sysfs does not have, tracefs supplies the ids of tracepoints.
  */
@@ -14,8 +14,8 @@
 #include "perf/pmu.h"
 
 /*
- * An event bound to a PMU. The kernel's count times `scale` is a number of `unit`. `pmu` and `unit` are borrowed from
- * the machine, `text` from the event.
+ * An event bound to a PMU. The kernel's count, multiplied by `scale`, is the value in `unit`. `pmu` and `unit` are
+ * borrowed from the machine, `text` from the event.
  */
 struct attr {
     /*
@@ -24,10 +24,10 @@ struct attr {
      * event that is only counted.
      */
     struct perf_event_attr kernel;
-    const char *text; /* function or file of a probe, for struct sys_group; NULL for other events */
+    const char *text; /* function or file of a probe, for struct sys_group, or NULL for other events */
     const struct pmu *pmu;
-    double scale;     /* 1.0; 1e-9 for clocks, which count nanoseconds; or the event's scale in sysfs */
-    const char *unit; /* a Prometheus base unit, lower case and plural: "seconds", "joules"...; "" for plain counts */
+    double scale;     /* 1e-9 for clocks, which count nanoseconds; else the event's scale in sysfs, or 1.0 */
+    const char *unit; /* a Prometheus base unit, lower case and plural: "seconds", "joules"; "" for plain counts */
 };
 
 /*
@@ -41,14 +41,14 @@ const struct pmu *attr_pmu(const struct machine *machine, const struct event *ev
 
 /*
  * Whether `event` names `pmu` ("uncore_imc/.../" also names uncore_imc_0) or is the bare name of one of its events.
- * False for events of any other kind.
+ * Returns false for events of any other kind.
  */
 bool attr_names_pmu(const struct machine *machine, const struct event *event, const struct pmu *pmu);
 
 /*
- * Checks that the machine has the event. Returns -ENODEV if it does not have the PMU, -ENOENT if the name is unknown
- * (the error suggests the nearest names), -EINVAL for a term or value that the PMU's format refuses, and errors of
- * reading a tracepoint's id. Generic and raw events always pass, since only the kernel knows whether a PMU has them.
+ * Checks that the machine has the event. Returns -ENODEV if the machine does not have the PMU, -ENOENT if the name is
+ * unknown (the error suggests the nearest names), -EINVAL for a term or value that the PMU's format refuses, and errors
+ * of reading a tracepoint's id. Generic and raw events always pass, since only the kernel knows whether a PMU has them.
  */
 int attr_check(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error);
 

@@ -10,12 +10,12 @@
 
 #define DMI "/sys/class/dmi/id"
 
-/* Limit in bytes of each file. */
+/* Maximum size of each file, in bytes. */
 #define FILE_MAX 4096
 
 /*
- * Documentation/ABI/testing/sysfs-firmware-ofw asks for the first path, which is a symbolic link to the second. /proc
- * lacks the link where it is mounted with subset=pid.
+ * Documentation/ABI/testing/sysfs-firmware-ofw asks programs to use the path in /proc, a symbolic link to the one in
+ * /sys. The link is missing if /proc is mounted with subset=pid.
  */
 static const char *const trees[] = {"/proc/device-tree", "/sys/firmware/devicetree/base"};
 
@@ -48,7 +48,10 @@ static void copy_name(char *to, size_t room, const char *text, size_t size)
     utf8_copy_printable(to, room, text, size);
 }
 
-/* Device tree strings end with a NUL each. `which` is the string's number; the last one if there are fewer. */
+/*
+ * Copies one string of a device tree property, in which each string ends with a NUL. `which` is its number; if there
+ * are fewer strings, the last one is copied.
+ */
 static void copy_string(char *to, size_t room, const char *text, size_t size, size_t which)
 {
     const char *end = memchr(text, '\0', size);
@@ -61,7 +64,9 @@ static void copy_string(char *to, size_t room, const char *text, size_t size, si
     copy_name(to, room, text, end ? (size_t)(end - text) : size);
 }
 
-/* `compatible` is a list of strings from the board, the most specific, to the chip (Devicetree Specification). */
+/*
+ * `compatible` lists names from the most specific, the board, to the most general, the chip (Devicetree Specification).
+ */
 static int load_tree(struct sys *sys, const char *tree, struct board *board)
 {
     _cleanup_(freep) char *model = NULL, *compatible = NULL;
@@ -77,7 +82,7 @@ static int load_tree(struct sys *sys, const char *tree, struct board *board)
     return r;
 }
 
-/* Copies the text of a file, "" if there is no file. Returns -ENODATA for one that is empty. */
+/* Copies the text of a file, or "" if there is no file. Returns -ENODATA if the file is empty. */
 static int load_name(struct sys *sys, const char *directory, const char *file, char name[BOARD_NAME_SIZE])
 {
     _cleanup_(freep) char *text = NULL;

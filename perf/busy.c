@@ -19,7 +19,7 @@ void busy_times_done(struct busy_times *times, struct sys *sys)
 
 static struct busy_time *find(const struct busy_times *times, unsigned cpu)
 {
-    if (cpu < times->n && times->items[cpu].cpu == cpu) /* as long as none is missing */
+    if (cpu < times->n && times->items[cpu].cpu == cpu) /* true as long as no CPU is missing */
         return &times->items[cpu];
     for (size_t i = 0; i < times->n; i++)
         if (times->items[i].cpu == cpu)
@@ -34,7 +34,7 @@ const struct busy_time *busy_times_find(const struct busy_times *times, unsigned
     return time && time->known ? time : NULL;
 }
 
-/* Where rounding would make the total decrease, it stays unchanged. */
+/* Adds the time since the last reading. If rounding would make the total decrease, the total stays unchanged. */
 static void busy_time_add(struct busy_time *time, double rest, uint64_t monotonic_ns)
 {
     double passed = (double)(monotonic_ns - time->monotonic_ns) / (double)NSEC_PER_SEC;

@@ -2,7 +2,7 @@
 /*
  * Sets of CPU numbers, and the kernel's text format for them: "0-3,6" (Documentation/admin-guide/cputopology.rst).
  *
- * A struct cpuset is embedded in its owner. A zeroed one is the empty set; cpuset_done() frees any other. It is an
+ * A struct cpuset is embedded in its owner. A zeroed one is the empty set; cpuset_done() frees any other. The set is an
  * array of bits that grows with its highest member.
  */
 #ifndef PERF_CPUSET_H
@@ -11,8 +11,8 @@
 #include "base/error.h"
 
 /*
- * A number or a range of numbers in the kernel's list format: "6" or "0-3". Formats of PMUs write numbers of bits in
- * the same way.
+ * A number or a range of numbers in the kernel's list format: "6" or "0-3". The formats of PMUs use the same syntax for
+ * bit numbers.
  */
 struct range {
     unsigned first, last; /* first <= last */
@@ -25,7 +25,7 @@ struct range {
  */
 int range_parse(const char *text, size_t *at, unsigned max, const char *noun, struct range *ret, struct error *error);
 
-/* CPU numbers are below this, which no kernel reaches (CONFIG_NR_CPUS is at most 8192). */
+/* CPU numbers must be below this limit, which no kernel reaches (CONFIG_NR_CPUS is at most 8192). */
 #define CPUSET_MAX 16384
 
 struct cpuset {
@@ -36,7 +36,7 @@ struct cpuset {
 void cpuset_done(struct cpuset *set);
 /*
  * Parses the list format; "" is the empty set. Returns -EINVAL, or -ERANGE for a number of CPUSET_MAX or more, with the
- * error at the offending character; -ENOMEM on failure to allocate.
+ * error at the offending character; -ENOMEM when out of memory.
  */
 int cpuset_parse(const char *text, struct cpuset *ret, struct error *error);
 /* Sets "this machine has no CPU 4, only 0-3". Returns -EINVAL. */
@@ -53,11 +53,11 @@ void cpuset_subtract(struct cpuset *set, const struct cpuset *other);
 bool cpuset_has(const struct cpuset *set, unsigned cpu);
 bool cpuset_equal(const struct cpuset *a, const struct cpuset *b);
 size_t cpuset_count(const struct cpuset *set);
-/* The highest member plus one; 0 for the empty set. */
+/* The highest member plus one, or 0 for the empty set. */
 unsigned cpuset_end(const struct cpuset *set);
-/* The lowest member above `cpu`, or -1 if there is no more; start with -1. */
+/* Returns the lowest member above `cpu`, or -1 if there is none; start with -1. */
 int cpuset_next(const struct cpuset *set, int cpu);
-/* Writes the list format, "0-3,6". The caller frees it; NULL when out of memory. */
+/* Writes the list format, "0-3,6". The caller frees it. Returns NULL when out of memory. */
 char *cpuset_format(const struct cpuset *set);
 
 #define CPUSET_FOREACH(cpu, set) for (int cpu = cpuset_next(set, -1); cpu >= 0; cpu = cpuset_next(set, cpu))

@@ -20,9 +20,9 @@ struct generic_offer {
 
 struct offered_events {
     struct machine *machine;
-    char **cpus; /* for each PMU, its CPUs as text */
+    char **cpus; /* the CPUs of each PMU, as text */
     struct generic_offer *offers;
-    size_t n_offers, n_others; /* n_others: how many of the offers precede the cache events */
+    size_t n_offers, n_others; /* the first n_others offers are not cache events */
     char *tracepoints_text;
     char **tracepoints; /* "system:event", in order */
     size_t n_tracepoints;
@@ -52,8 +52,8 @@ DEFINE_CLEANUP(struct offered_events *, offered_events_free);
 /* --- Gathering --- */
 
 /*
- * Whether the kernel opens the event on the PMU. Events that this process may not open, or that are refused for a
- * temporary reason, are listed too, because the list is cached for a long time.
+ * Whether the kernel opens the event on the PMU. Also true if this process may not open the event or if the reason of
+ * the refusal is temporary, because the list is cached for a long time.
  */
 static bool is_offered(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu)
 {

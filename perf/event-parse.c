@@ -71,7 +71,7 @@ static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error
 }
 
 /*
- * A slash need not start a length: a letter after it begins a term, and a second slash ends an empty list of terms
+ * A slash need not begin a length: a letter after it begins a term, and a second slash ends an empty list of terms
  * ("mem:0/name=x/").
  */
 static bool has_length(const struct event_cursor *cursor)
@@ -117,7 +117,7 @@ static int breakpoint_parse(struct event_cursor *cursor, struct event *event, st
         r = parse_access(cursor, &breakpoint.access, error);
     if (r < 0)
         return r;
-    if (breakpoint.length == 0) /* as in perf; for execution the kernel requires the size of a pointer */
+    if (breakpoint.length == 0) /* the default, as in perf; for execution the kernel requires the size of a pointer */
         breakpoint.length = breakpoint.access & HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
     event->kind = EVENT_BREAKPOINT;
     event->type = PERF_TYPE_BREAKPOINT;
@@ -139,7 +139,10 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether two numbers with a colon between them begin at the cursor. The second is checked by its first digit only. */
+/*
+ * Whether two numbers with a colon between them begin at the cursor. Of the second number, only the first digit is
+ * checked.
+ */
 static bool numeric_starts_here(const struct event_cursor *cursor)
 {
     const char *text = cursor->text + cursor->at;
@@ -204,7 +207,7 @@ static int make_generic(uint64_t config, size_t offset, struct event *event, str
 {
     event->generic = generic_find_config(event->type, config);
     if (!event->generic)
-        return error_set_at(error, -EINVAL, offset, "there is no %s event %" PRIu64 "; 0 is %s",
+        return error_set_at(error, -EINVAL, offset, "there is no %s event %" PRIu64 "; event 0 is %s",
                             event->type == PERF_TYPE_HARDWARE ? "hardware" : "software", config,
                             generic_find_config(event->type, 0)->name);
     event->config = config;
@@ -249,7 +252,7 @@ static int numeric_parse(struct event_cursor *cursor, struct event *event, struc
 #define EVENTS_MAX 64
 #define GROUPS_MAX 256
 
-/* Converts a name that is not a valid metric name to a valid one. */
+/* Stores the name of the metric, converted to a valid one if necessary. */
 static int take_metric_name(struct event *event, const struct event_term *term, struct error *error)
 {
     if (!term->text)
@@ -262,7 +265,10 @@ static int take_metric_name(struct event *event, const struct event_term *term, 
     return 0;
 }
 
-/* Period or frequency of a sampled event. It is passed in attr.sample_period, of which the kernel accepts 63 bits. */
+/*
+ * Stores the period or frequency of a sampled event. The value is passed in attr.sample_period, where the kernel
+ * accepts 63 bits.
+ */
 static int take_rate(struct event *event, const struct event_term *term, struct error *error)
 {
     if (!term->text || !term->numeric || term->value == 0 || term->value > INT64_MAX)
@@ -292,7 +298,7 @@ static int take_term(struct event *event, const struct event_term *term, bool sa
     return r < 0 ? r : 1;
 }
 
-/* Parses the terms and the second slash; the first one has been consumed. */
+/* Parses the terms and the slash after them; the slash before them has been consumed. */
 static int parse_terms(struct event_cursor *cursor, struct event *event, struct error *error)
 {
     _cleanup_(event_terms_done) struct event_terms terms = {0};
@@ -362,7 +368,7 @@ static bool find_generic(const char *word, size_t size, struct event *event)
     return true;
 }
 
-/* Whether the name before a slash is that of a PMU. As in perf, the kernel's names of events take precedence. */
+/* Whether the name before a slash is the name of a PMU. As in perf, the kernel's names of events take precedence. */
 static bool is_pmu(const char *word, size_t size)
 {
     uint64_t config;
@@ -520,7 +526,7 @@ static int parse_event_here(struct event_cursor *cursor, struct event *ret, stru
 
 /*
  * Whether a group in braces starts here, perhaps after a name: "{", "name{" or "name:{". *ret_name is the length of the
- * name, *ret_before that of everything before the "{".
+ * name; *ret_before is the length of everything before the "{".
  */
 static bool group_starts_here(const struct event_cursor *cursor, size_t *ret_name, size_t *ret_before)
 {

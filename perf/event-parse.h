@@ -35,9 +35,9 @@ int event_groups_parse(const char *text, struct event_groups *ret, struct error 
 /* Parses text that is exactly one group, without a name. Returns the errors of event_groups_parse(). */
 int event_list_parse(const char *text, struct event_list *ret, struct error *error);
 /*
- * The same for a group whose first event is sampled. That event accepts the terms `period` and `freq`, and a clock
- * accepts the modifiers u, k and I: the kernel honours them on a clock that samples (kernel/events/core.c,
- * perf_swevent_hrtimer()) and ignores them on one that counts.
+ * Like event_list_parse(), but for a group whose first event is sampled. The first event accepts the terms `period` and
+ * `freq`, and a clock accepts the modifiers u, k and I: the kernel honours them on a clock that samples
+ * (kernel/events/core.c, perf_swevent_hrtimer()) and ignores them on one that counts.
  */
 int event_list_parse_sampled(const char *text, struct event_list *ret, struct error *error);
 /* Parses one event: no braces, and commas only between slashes. Returns the errors of event_groups_parse(). */

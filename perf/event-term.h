@@ -35,7 +35,7 @@ static inline bool cursor_take(struct event_cursor *cursor, char c)
 void cursor_skip_space(struct event_cursor *cursor);
 /* Length of the name at the cursor, which does not move: letters, digits, "_", "-" and "."; 0 if there is no name. */
 size_t cursor_name(const struct event_cursor *cursor);
-/* Sets the error that `expected` ("a comma") is missing at the cursor, and returns -EINVAL. */
+/* Sets the error "`expected` is missing at the cursor", for example for "a comma", and returns -EINVAL. */
 int cursor_set_error(const struct event_cursor *cursor, const char *expected, struct error *error);
 
 /*
@@ -62,7 +62,7 @@ void event_terms_done(struct event_terms *terms);
  * -EINVAL at the offending character, with offsets from the beginning of the cursor's text; -ENOMEM.
  */
 int event_terms_parse(struct event_cursor *cursor, struct event_terms *ret, struct error *error);
-/* The same for a whole text, such as a file of sysfs. Returns -EINVAL if anything follows the terms. */
+/* Parses the terms in a whole text, such as a file of sysfs. Returns -EINVAL if anything follows the terms. */
 int event_terms_parse_text(const char *text, struct event_terms *ret, struct error *error);
 
 /*

@@ -12,7 +12,7 @@
 /* Sources: kernel/events/core.c, kernel/events/hw_breakpoint.c, and the drivers with setup_aux(). */
 static const struct {
     const char *name;
-    bool prefix; /* the driver numbers its instances */
+    bool prefix; /* the driver appends a number to the name */
     enum pmu_kind kind;
 } kinds[] = {
     {"tracepoint", false, PMU_TRACEPOINT}, {"kprobe", false, PMU_PROBE},     {"uprobe", false, PMU_PROBE},
@@ -131,7 +131,7 @@ bool event_has_ignored_modifiers(const struct event *event)
     return effective_modifiers(event) != event->modifiers;
 }
 
-/* Joins the terms with commas: "event=0x3c,umask=0x1"; a single named event gives its name. */
+/* Joins the terms with commas: "event=0x3c,umask=0x1". For a single named event, the result is its name. */
 static char *terms_text(const struct event *event)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -144,7 +144,7 @@ static char *terms_text(const struct event *event)
     return buffer_string(&text);
 }
 
-/* Returns the text from which the metric name is made, without modifiers. NULL when out of memory. */
+/* Returns the text from which the metric name is made, without modifiers, or NULL when out of memory. */
 static char *metric_source(const struct event *event)
 {
     char cache[CACHE_NAME_SIZE], *text;
@@ -230,8 +230,8 @@ int event_set_metric(struct event *event, const char *name, struct error *error)
 }
 
 /*
- * Appends no full stop. A metric has one HELP text, so the same event must get the same text whatever PMU counts it; a
- * cache event therefore appears by its canonical name.
+ * Does not end with a full stop. A metric has one HELP text, so the same event must get the same text whatever PMU
+ * counts it; a cache event therefore appears by its canonical name.
  */
 static void append_description(struct buffer *help, const struct event *event)
 {

@@ -16,25 +16,28 @@
  * more are known by name.
  */
 enum pmu_kind {
-    PMU_COUNTING,   /* nothing besides counting */
+    PMU_COUNTING,   /* nothing but counting */
     PMU_TRACEPOINT, /* the holder of the descriptor can set a filter (PERF_EVENT_IOC_SET_FILTER) */
-    PMU_PROBE,      /* kprobe, uprobe: like a tracepoint; in addition, opening it patches the kernel or a program */
-    PMU_BREAKPOINT, /* the holder of the descriptor can move it to another address (PERF_EVENT_IOC_MODIFY_ATTRIBUTES) */
+    PMU_PROBE,      /* kprobe, uprobe: like a tracepoint, but opening the event also patches the kernel or a program */
+    PMU_BREAKPOINT, /* the holder of the descriptor can move the breakpoint (PERF_EVENT_IOC_MODIFY_ATTRIBUTES) */
     PMU_TRACING,    /* records what a CPU executes, in the AUX ring buffer: PMUs with setup_aux() */
 };
 
 enum pmu_kind pmu_kind(const char *name);
 
 enum event_kind {
-    EVENT_GENERIC,    /* hardware, software or cache event, by name or TYPE:CONFIG: the kernel's `type` and `config` */
-    EVENT_RAW,        /* rNNN: `config`, on the core PMU of each CPU */
-    EVENT_PMU,        /* pmu/terms/: `pmu` and `terms` */
-    EVENT_TRACEPOINT, /* system:name: `system` and `name` */
-    EVENT_BREAKPOINT, /* mem:ADDRESS/LENGTH:ACCESS: `breakpoint` */
-    EVENT_NAME,       /* any other bare word: `name`, to be looked up in sysfs and libpfm4 */
+    EVENT_GENERIC,    /* hardware, software or cache event, by name or TYPE:CONFIG: uses `type` and `config` */
+    EVENT_RAW,        /* rNNN: uses `config`, on the core PMU of each CPU */
+    EVENT_PMU,        /* pmu/terms/: uses `pmu` and `terms` */
+    EVENT_TRACEPOINT, /* system:name: uses `system` and `name` */
+    EVENT_BREAKPOINT, /* mem:ADDRESS/LENGTH:ACCESS: uses `breakpoint` */
+    EVENT_NAME,       /* any other bare word: uses `name`, which is looked up in sysfs and libpfm4 */
 };
 
-/* perf's modifiers. Without any of user, kernel and hypervisor, all three are counted; likewise for guest and host. */
+/*
+ * perf's modifiers. An event with none of u, k and h counts in user mode, kernel and hypervisor; one with neither G nor
+ * H counts guest and host.
+ */
 enum event_modifier {
     EVENT_USER = 1 << 0,        /* u */
     EVENT_KERNEL = 1 << 1,      /* k */
@@ -53,10 +56,10 @@ enum event_modifier {
 /* "umask=0x1": a term of a PMU's event. */
 struct event_term {
     char *name;
-    char *text; /* value as written: a number, or a probe's function or file; NULL if omitted, which means 1 */
+    char *text; /* value as written: a number, or a probe's function or file, or NULL if omitted, which means 1 */
     uint64_t value;
     bool numeric;  /* `text` is a number, stored in `value` */
-    size_t offset; /* in the parsed text */
+    size_t offset; /* position in the parsed text */
 };
 
 void event_term_done(struct event_term *term);
@@ -78,9 +81,9 @@ struct event {
     uint32_t type;
     uint64_t config;
     struct event_breakpoint breakpoint;
-    const struct generic_event *generic; /* for EVENT_GENERIC: its row of the table; NULL for cache events */
-    unsigned modifiers;                  /* bits of enum event_modifier */
-    unsigned precise;                    /* 0 to 3: how many times p is given; P is 3 */
+    const struct generic_event *generic; /* row of the table of generic events; NULL for all other events */
+    unsigned modifiers;                  /* mask of bits of enum event_modifier */
+    unsigned precise;                    /* 0 to 3: how many times p is given; P counts as 3 */
     uint64_t period, frequency;          /* the terms `period` and `freq` of a sampled event; 0: not given */
     char *metric;                        /* "cycles_user" */
     size_t offset;                       /* position in the parsed text */
@@ -92,8 +95,8 @@ void event_done(struct event *event);
 struct event_list {
     struct event *events;
     size_t n;
-    unsigned modifiers; /* given after the whole group; each event has them as well */
-    char *name;         /* given before the braces; NULL if unnamed */
+    unsigned modifiers; /* modifiers after the whole group; each event has them as well */
+    char *name;         /* given before the braces, or NULL if unnamed */
     char *text;         /* as written, without the name */
     size_t offset;      /* position of the group, or of its name, in the parsed text */
 };
@@ -111,15 +114,15 @@ void event_groups_done(struct event_groups *groups);
 /*
  * Turns any text into a valid metric name: lower case; characters outside [a-z0-9_] become "_"; runs of "_" become one,
  * and are removed at both ends. "event_" is put before a digit, and an empty result is "event". The caller frees the
- * name; NULL when out of memory.
+ * name. Returns NULL when out of memory.
  */
 char *event_metric_name(const char *text);
 /*
- * Sets the metric name from the event's kind, terms and modifiers, unless it has one already. Returns -ENOMEM on
+ * Sets the metric name from the event's kind, terms and modifiers, unless the event already has one. Returns -ENOMEM on
  * failure.
  */
 int event_build_metric(struct event *event);
-/* Whether the kernel ignores one of the event's modifiers; the metric name then omits it. */
+/* Whether the kernel ignores one of the event's modifiers. Then the metric name omits that modifier. */
 bool event_has_ignored_modifiers(const struct event *event);
 /* The unit to append to the metric name, or "" if the name already ends with it ("read_bytes"). */
 const char *event_unit_suffix(const struct event *event, const char *unit);
@@ -131,7 +134,7 @@ int event_set_metric(struct event *event, const char *name, struct error *error)
 
 /*
  * The HELP text of the event's metric, from the table of generic events or made from the event's name. The caller frees
- * it; NULL when out of memory.
+ * it. Returns NULL when out of memory.
  */
 char *event_help(const struct event *event);
 

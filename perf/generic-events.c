@@ -91,11 +91,12 @@ const struct generic_event *generic_find_config(uint32_t type, uint64_t config)
 #define N_RESULTS 2
 
 /*
- * A cache, operation or result in the name of a cache event. Its index in the table is the number that the kernel uses.
+ * A cache, operation or result in the name of a cache event. The index of a word in its table is the number that the
+ * kernel uses.
  */
 struct cache_word {
     const char *names[5];
-    unsigned operations; /* for a cache: the operations that it supports */
+    unsigned operations; /* the operations that a cache supports */
 };
 
 static const struct cache_word caches[] = {

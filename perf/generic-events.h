@@ -21,7 +21,7 @@ struct generic_event {
 extern const struct generic_event generic_events[];
 extern const size_t n_generic_events;
 
-/* By name or alias, ignoring case as perf does; NULL for an unknown name. */
+/* Finds an event by name or alias, ignoring case as perf does. Returns NULL for an unknown name. */
 const struct generic_event *generic_find(const char *name, size_t size);
 
 /*
@@ -30,7 +30,7 @@ const struct generic_event *generic_find(const char *name, size_t size);
  */
 int generic_parse_raw(const char *text, size_t size, uint64_t *ret_config);
 
-/* By the kernel's numbers; NULL if the table has no such event. */
+/* Finds an event by the kernel's numbers. Returns NULL if the table has no such event. */
 const struct generic_event *generic_find_config(uint32_t type, uint64_t config);
 
 /*

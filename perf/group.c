@@ -38,8 +38,8 @@ static int open_rest(const struct partition_opening *opening, bool whole, int *e
 
 /*
  * Opens the first event that can be a leader, and all events that can join its group. An event that cannot join is left
- * for the next group. As the leader there, it either opens, and only did not fit here, or fails with the error that
- * explains why it cannot be counted.
+ * for the next group, which it leads. If the event opens there, it only did not fit into this group; if it fails there
+ * too, the error says why it cannot be counted.
  */
 static int open_next_group(struct partition_opening *opening, int *errors, struct partition_group *group)
 {
@@ -59,7 +59,7 @@ static int open_next_group(struct partition_opening *opening, int *errors, struc
     return 0;
 }
 
-/* Enables a group and adds it. If it cannot be enabled, it is closed and its members get the error. */
+/* Enables a group and adds it. If the group cannot be enabled, it is closed and its members get the error. */
 static void partition_add_group(const struct partition_opening *opening, struct partition *partition,
                                 const struct partition_group *group)
 {
@@ -156,7 +156,7 @@ struct member {
     uint64_t id;
 };
 
-/* Kept small, because each cgroup has several groups on each CPU. */
+/* This struct is kept small, because each cgroup has several groups on each CPU. */
 struct group {
     union {
         struct sys *sys;
@@ -340,9 +340,9 @@ int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool wh
 }
 
 /*
- * Members are opened enabled (perf/sys.h), so the leader's state decides for all. PERF_IOC_FLAG_GROUP would disable
- * each member, and a member of another PMU than the leader's may not count any more when it is enabled again (Linux
- * 6.18).
+ * All members but the leader are opened enabled (perf/sys.h), so the leader's state decides for the whole group.
+ * PERF_IOC_FLAG_GROUP would disable each member, and a member of another PMU than the leader's may not count any more
+ * when it is enabled again (Linux 6.18).
  */
 static int group_control(const struct group *group, unsigned long request)
 {
@@ -361,7 +361,10 @@ int group_disable(struct group *group)
     return group_control(group, PERF_EVENT_IOC_DISABLE);
 }
 
-/* The kernel lists members in the order in which they joined, so the value is normally at `hint`. */
+/*
+ * Finds the value of a member. The kernel lists members in the order in which they joined, so the value is normally at
+ * `hint`.
+ */
 static int find_value(const struct raw_reading *raw, size_t hint, uint64_t id, uint64_t *ret)
 {
     for (size_t i = 0; i < raw->n; i++) {
@@ -476,8 +479,8 @@ static const uint64_t capacity_candidates[] = {
 };
 
 /*
- * Opens a group of the maximum size: cycles first, then copies of `config`. As many members open as the PMU has
- * counters. Cycles are included because they may have a dedicated counter.
+ * Opens a group of the maximum size: cycles first, then copies of `config`. The number of members that open is the
+ * number of the PMU's counters. Cycles are included because they may have a dedicated counter.
  */
 static int try_capacity(struct sys *sys, const struct pmu *pmu, uint64_t config, unsigned *ret)
 {

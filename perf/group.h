@@ -36,7 +36,7 @@ static inline size_t event_count(uint64_t mask)
 
 #define GROUP_MEMBERS_MAX 64
 
-/* Where a group counts: the arguments of perf_event_open(2). */
+/* The target of a group: the arguments of perf_event_open(2). */
 struct group_target {
     pid_t pid; /* -1 for a whole CPU, 0 for the calling thread, or a cgroup's directory with PERF_FLAG_PID_CGROUP */
     int cpu;
@@ -62,22 +62,24 @@ struct group;
 int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret);
 /*
  * Opens a group of those `attrs` that the kernel accepts; the first that opens is the leader. ret_errors[i] is 0 or
- * -errno. With `whole`, either all events open or none: nothing is tried after the first that fails, and the events
- * after it get -ECANCELED. Returns 0, -ENOMEM, or -E2BIG for more than GROUP_MEMBERS_MAX; *ret is NULL if nothing
- * opened.
+ * -errno. With `whole`, either all events open or none: the events after the first one that fails are not tried and get
+ * -ECANCELED. Returns 0, -ENOMEM, or -E2BIG for more than GROUP_MEMBERS_MAX; *ret is NULL if nothing opened.
  */
 int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool whole, const struct group_target *target,
                     int *ret_errors, struct group **ret);
 /* Drops a reference; dropping the last one closes all descriptors. */
 struct group *group_free(struct group *group);
 
-/* A member of a part that is not an event: a clock, whose value is the running time of the group in nanoseconds. */
+/*
+ * A part of a group may have this member, which is not an event but a clock: its value is the running time of the
+ * group, in nanoseconds.
+ */
 #define GROUP_CLOCK (-1)
 
 /*
- * Makes a part of a group. `members` are indexes of its members, or GROUP_CLOCK, in the order of the part; at most
- * GROUP_MEMBERS_MAX. The part shares the descriptors and keeps them open; enabling, disabling and reading it acts on
- * the whole group. Returns NULL when out of memory.
+ * Makes a part of a group. `members` has the `n` members of the part, in order: indexes of members of `whole`, or
+ * GROUP_CLOCK; at most GROUP_MEMBERS_MAX. The part shares the descriptors and keeps them open; enabling, disabling and
+ * reading it acts on the whole group. Returns NULL when out of memory.
  */
 struct group *group_subgroup(struct group *whole, const int *members, size_t n);
 
@@ -94,11 +96,11 @@ int group_read(const struct group *group, struct group_reading *ret);
 
 /* The number of members, including the leader. */
 size_t group_size(const struct group *group);
-/* The number of descriptors that the group opened itself; 0 for a part. */
+/* The number of descriptors that the group opened itself, or 0 for a part. */
 size_t group_descriptors(const struct group *group);
 /* The descriptor of the n-th member, for mmap(2); the group owns it. -1 for a clock of a part. */
 int group_fd(const struct group *group, size_t n);
-/* The kernel's id of the n-th member, which is never reused; 0 for a clock of a part. */
+/* The kernel's id of the n-th member, which is never reused, or 0 for a clock of a part. */
 uint64_t group_id(const struct group *group, size_t n);
 /*
  * Whether the group runs whenever it is enabled, because no member needs a counter of a PMU. For a part, the result is
@@ -107,24 +109,24 @@ uint64_t group_id(const struct group *group, size_t n);
 bool group_always_runs(const struct group *group);
 
 /*
- * How many events `pmu` counts at once if cycles are one of them. No file says this, so a group is opened on the PMU's
- * first CPU, member by member, and closed again: the kernel refuses the first member with which the group could never
- * run. Counters that others hold (the NMI watchdog, another profiler) are included. Returns -ENODATA if the PMU has no
- * event to try this with; errors of perf_event_open(2).
+ * How many events `pmu` counts at once if cycles are one of them. No file gives this number, so a group is opened on
+ * the PMU's first CPU, member by member, and closed again: the kernel refuses the first member that the PMU could not
+ * count together with the others. The result includes counters that others hold (the NMI watchdog, another profiler).
+ * Returns -ENODATA if the PMU has no event to try this with; errors of perf_event_open(2).
  */
 int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
 
 struct partition_group {
     struct group *group; /* enabled unless the target is paused */
-    uint64_t events;     /* its members; the perf group has them in ascending order */
+    uint64_t events;     /* mask of its events, which the perf group has in ascending order */
 };
 
 struct partition {
     struct partition_group *groups;
     size_t n_groups;
-    int errors[GROUP_MEMBERS_MAX]; /* by event: 0, or why it is not counted (-errno) */
+    int errors[GROUP_MEMBERS_MAX]; /* indexed by event: 0, or why the event is not counted (-errno) */
     size_t culprit;                /* the event that failed, if a strict group did not open */
-    size_t fits;                   /* if the culprit opens alone: how many events the PMU counts at once */
+    size_t fits;                   /* how many events the PMU counts at once, if the culprit opens alone */
 };
 
 /*

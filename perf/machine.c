@@ -75,7 +75,7 @@ int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu)
             continue;
         if (n < 0)
             return -errno;
-        /* Other processes may send to the group as well; port 0 is the kernel. */
+        /* Other processes may send to the multicast group as well; the kernel sends from port 0. */
         if (sender.nl_pid == 0 && uevent_parse(message, (size_t)n, ret_change, ret_cpu) == 0)
             return 0;
     }
@@ -136,7 +136,9 @@ int idle_times_load(struct sys *sys, struct idle_times *ret)
 /* --- Machine --- */
 
 #define DEVICES "/sys/bus/event_source/devices"
-/* Limit in bytes. The list of tracepoints has 62 KB on Linux 6.18, and more if more modules are loaded. */
+/*
+ * Maximum size of the list of tracepoints, in bytes. It has 62 KB on Linux 6.18, and more if more modules are loaded.
+ */
 #define TRACEPOINTS_MAX ((size_t)4 << 20)
 
 DEFINE_CLEANUP(struct machine *, machine_free);
@@ -195,8 +197,8 @@ static int machine_add_synthetic(struct machine *machine, const struct pmu *like
 }
 
 /*
- * If a container hides the list or denies access to it, the machine has no PMUs. Any other error may be temporary and
- * is returned.
+ * If a container hides the list of PMUs or denies access to it, the machine has no PMUs. Any other error of reading the
+ * list may be temporary and is returned.
  */
 static int load_pmus(struct sys *sys, struct machine *machine)
 {
@@ -226,8 +228,9 @@ static int compare_pmus(const void *a, const void *b)
 }
 
 /*
- * Whether a generic event can name this PMU. The event that is opened to find out is attached to the calling process,
- * which needs the least privilege, and counts nothing. Kernels without extended types return ENOENT or EINVAL.
+ * Whether a generic event can name this PMU by its type in config. To find out, an event is opened on the calling
+ * process, which needs the least privilege. The event counts nothing. Kernels that do not support the PMU's type in
+ * config return ENOENT or EINVAL.
  */
 static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
 {
@@ -259,7 +262,7 @@ static void probe_extended_types(struct sys *sys, struct machine *machine)
             machine->pmus[i]->extended = takes_extended_type(sys, machine->pmus[i]);
 }
 
-/* The kernel always has these two PMUs, even if sysfs does not show them. */
+/* Adds the PMUs "software" and "tracepoint" if sysfs does not show them, since every kernel has both. */
 static int complete_pmus(struct machine *machine)
 {
     static const struct pmu always[] = {

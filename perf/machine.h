@@ -16,7 +16,7 @@
 #include "perf/sys.h"
 
 /*
- * CPUs that come and go, from the kernel's messages over NETLINK_KOBJECT_UEVENT (lib/kobject_uevent.c). The socket
+ * The kernel reports CPUs that come and go by messages over NETLINK_KOBJECT_UEVENT (lib/kobject_uevent.c). The socket
  * listens to multicast group 1, to which the kernel itself sends, so it works without udevd.
  */
 enum uevent_change { UEVENT_ONLINE, UEVENT_OFFLINE };
@@ -31,7 +31,7 @@ int uevent_parse(const char *message, size_t size, enum uevent_change *ret_chang
 int uevent_open(void);
 
 /*
- * Gets the next change of a CPU that waits in the socket. Skips messages about other things, and messages that the
+ * Gets the next message about a CPU that waits in the socket. Skips messages about other things, and messages that the
  * kernel did not send. Returns -EAGAIN if there is none; -ENOBUFS if messages were lost, so that any CPU may have come
  * or gone; errors of recvmsg(2).
  */
@@ -39,8 +39,8 @@ int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu);
 
 struct idle_time {
     unsigned cpu;
-    double seconds; /* since boot, including waiting for I/O; it may decrease a little (proc(5)) */
-    double stolen;  /* seconds since boot in which the hypervisor ran others; 0 if unknown */
+    double seconds; /* idle time since boot, including waiting for I/O; may decrease a little (proc(5)) */
+    double stolen;  /* seconds since boot in which the hypervisor ran other guests, or 0 if unknown */
 };
 
 /* The CPUs that are online, in ascending order. */
@@ -49,7 +49,7 @@ struct idle_times {
     size_t n;
 };
 
-/* Limit in bytes. /proc/stat has a line for each CPU and a number for each interrupt of the machine. */
+/* Maximum size of /proc/stat, in bytes. It has a line for each CPU and a number for each interrupt of the machine. */
 #define STAT_MAX (2 * 1024 * 1024)
 
 /* Reads /proc/stat, which needs no privilege. Returns -errno if it cannot be read, -EBADMSG if it has no CPU. */
@@ -59,25 +59,27 @@ int idle_times_parse(const char *text, long ticks, struct idle_times *ret);
 void idle_times_done(struct idle_times *times);
 
 struct machine {
-    unsigned references; /* counted by the event loop's thread alone */
+    unsigned references; /* reference count, changed only in the event loop's thread */
     struct cpuset possible, online;
-    struct pmu **pmus; /* in order of name, the absent one last */
+    struct pmu **pmus; /* sorted by name; the absent PMU comes last */
     size_t n_pmus;
     bool lists_pmus;        /* sysfs has a list of PMUs */
     struct defects defects; /* PMUs that cannot be used */
-    int paranoid;           /* kernel.perf_event_paranoid; INT_MIN if it cannot be read */
+    int paranoid;           /* kernel.perf_event_paranoid, or INT_MIN if it cannot be read */
     char *release;          /* kernel release, "6.1.0-35-arm64" */
-    const char *tracefs;    /* "/sys/kernel/tracing" or "/sys/kernel/debug/tracing"; NULL if not mounted */
+    const char *tracefs;    /* "/sys/kernel/tracing" or "/sys/kernel/debug/tracing", or NULL if not mounted */
 };
 
 /*
- * Reads /sys and /proc. With several core PMUs, tries whether generic events can name them. Mounts tracefs if it is not
- * mounted and mounting is allowed, and leaves it mounted, as perf does. Fails only if memory is short, or if the lists
- * of online and possible CPUs in /sys/devices/system/cpu or the list of PMUs cannot be read. A machine whose list of
- * PMUs does not exist has no PMUs.
+ * Reads /sys and /proc. If there are several core PMUs, finds out by a try whether generic events can name them. Mounts
+ * tracefs if it is not mounted and mounting is allowed, and leaves it mounted, as perf does. Fails only if memory is
+ * short, or if the lists of online and possible CPUs in /sys/devices/system/cpu or the list of PMUs cannot be read. If
+ * sysfs has no such list, the machine has no PMUs, which is not an error.
  */
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
-/* Like machine_load(), for a machine that was loaded before. Also fails if its list of PMUs no longer exists. */
+/*
+ * Like machine_load(), for a machine that was loaded before. Also fails if the machine's list of PMUs no longer exists.
+ */
 int machine_load_again(struct sys *sys, const struct machine *before, struct machine **ret, struct error *error);
 /* Adds a reference, so that the machine lasts as long as a thread reads it. */
 struct machine *machine_ref(struct machine *machine);
@@ -85,7 +87,8 @@ struct machine *machine_ref(struct machine *machine);
 struct machine *machine_free(struct machine *machine);
 
 /*
- * The directory of tracefs, which is mounted first if necessary and allowed; NULL if it is not available. Static text.
+ * Returns the directory of tracefs, a static text, after mounting tracefs if that is necessary and allowed, or NULL if
+ * tracefs is not available.
  */
 const char *machine_find_tracefs(struct sys *sys);
 
@@ -96,7 +99,7 @@ const char *machine_find_tracefs(struct sys *sys);
 int machine_list_tracepoints(struct sys *sys, const struct machine *machine, char **ret_text);
 
 /*
- * Returns 1 if other CPUs are online than when the machine was loaded, otherwise 0; errors of sys_read_file() and
+ * Returns 1 if other CPUs are online than when the machine was loaded, 0 if not, or an error of sys_read_file() or
  * cpuset_parse().
  */
 int machine_is_outdated(struct sys *sys, const struct machine *machine);

@@ -16,7 +16,7 @@ struct scale *scale_new(size_t n)
     return scale;
 }
 
-/* A counter may wrap, so only a step of 2^63 or more is taken for a step back. */
+/* Since a counter may wrap, only a step of 2^63 or more counts as a step back. */
 static bool went_backwards(const struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values)
 {
     if (enabled < scale->last.enabled || running < scale->last.running)
@@ -41,7 +41,7 @@ static void counter_add(struct scale_counter *counter, uint64_t value, uint64_t 
 
 int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values)
 {
-    running = MIN(running, enabled); /* otherwise the excess would be missing from the next reading */
+    running = MIN(running, enabled); /* else the excess would be missing from the running time of the next reading */
     if (went_backwards(scale, enabled, running, values))
         return -ESTALE;
     uint64_t denabled = enabled - scale->baseline.enabled, drunning = running - scale->baseline.running;
@@ -122,9 +122,10 @@ static enum group_activity activity_of(const struct scale *scale, bool idle)
 }
 
 /*
- * The running time of a group that needs no counter is its enabled time, whatever the kernel says. Before Linux 6.2
- * software events of a cgroup are switched apart from those of the PMU, and the time between the two is missing from
- * their running time: 28 % of it where tasks switch all the time (6.1, tests/vm/cgroup.sh). The counts are complete.
+ * For a group that needs no counter, the enabled time is taken as its running time, whatever the kernel reports. Before
+ * Linux 6.2 the software events of a cgroup are switched separately from its hardware events, and the time between the
+ * two is missing from their running time: 28 % of it where tasks switch all the time (6.1, tests/vm/cgroup.sh). The
+ * counts are complete nevertheless.
  */
 static int take_reading(struct open_group *open_group, const struct group_reading *reading)
 {
@@ -153,7 +154,7 @@ int open_group_read(struct open_group *open_group, struct sys *sys, struct group
     if (open_group->error == -ENODATA)
         enable_again(open_group, sys);
     else if (open_group->error == 0)
-        open_group->error = -ENODATA; /* enabled again, but no task of the cgroup has run there since */
+        open_group->error = -ENODATA; /* enabled again, but no task of the cgroup has run on the CPU since then */
     return open_group->error;
 }
 
@@ -228,7 +229,7 @@ void open_group_replace(struct open_group *open_group, struct group *group)
     open_group->backoff_s = 0;
 }
 
-/* Keyed by the error of the last reading. */
+/* Why a group is starved, by the error of the last reading. */
 static const struct {
     int error;
     const char *cause;

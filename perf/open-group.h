@@ -6,7 +6,7 @@
  * totals continue when it is opened again.
  *
  * A struct scale computes the totals from the readings; it makes no system calls. The kernel may multiplex a group, so
- * the count between two readings is extrapolated: total += dvalue * denabled / drunning, in 64.64 fixed point. So a
+ * the count between two readings is extrapolated: total += dvalue * denabled / drunning, in 64.64 fixed point. Thus a
  * total never decreases, however the ratio changes, and the fractions of a slow counter add up.
  */
 #ifndef PERF_OPEN_GROUP_H
@@ -35,27 +35,27 @@ struct scale_times {
 
 struct scale {
     enum scale_state state;
-    bool ran; /* it ran at least once, so the totals are meaningful */
+    bool ran; /* the group ran at least once, so the totals are meaningful */
     uint8_t n;
-    struct scale_times baseline; /* the reading where the next delta starts; does not move while starved */
-    struct scale_times last;     /* the last reading */
-    struct scale_times before;   /* sum over earlier openings */
+    struct scale_times baseline; /* the reading from which the next delta is taken; unchanged while starved */
+    struct scale_times last;     /* times of the last reading */
+    struct scale_times before;   /* times of all earlier openings */
     struct scale_counter counters[];
 };
 
 /*
- * For `n` counters, at most 255, all zero as in a group that was just opened. The caller frees it with free(); NULL
- * when out of memory.
+ * Returns a scale for `n` counters, at most 255, which are all zero as in a group that was just opened. The caller
+ * frees it with free(). Returns NULL when out of memory.
  */
 struct scale *scale_new(size_t n);
 
 /*
  * Adds the next reading, with times in nanoseconds. Returns -ESTALE and changes nothing if a time or a counter went
- * backwards: the group is not the one that was read before. A counter that wraps at 2^64 continues.
+ * backwards: the group is not the one that was read before. Counters may wrap at 2^64.
  */
 int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values);
 
-/* Call when the group was opened again and its counters start at zero. The totals continue. */
+/* To be called when the group was opened again and its counters start at zero. The totals continue. */
 void scale_reopen(struct scale *scale);
 
 /* Times over all openings; `running` is never above `enabled`. */
@@ -67,21 +67,21 @@ enum group_activity {
     GROUP_COUNTED,
     GROUP_MULTIPLEXED,
     GROUP_STARVED, /* enabled but did not run, or cannot be read or opened: nothing is known */
-    GROUP_STALE,   /* no longer the group that was opened: its CPU went away, maybe in a suspend */
-    GROUP_OFFLINE, /* its CPU is offline, so nothing can happen there */
+    GROUP_STALE,   /* not the group that was opened any more: its CPU went away, maybe in a suspend */
+    GROUP_OFFLINE, /* the group's CPU is offline, so no event can occur there */
 };
 
 struct open_group {
-    struct group *group; /* NULL while it is closed */
+    struct group *group; /* NULL while the open_group is closed */
     struct scale *scale;
-    uint64_t events; /* members, as a mask of the configured group's events; in this order in the perf group */
+    uint64_t events; /* mask of the configured group's events that are members, in ascending order */
     int cpu;
-    int error; /* of the last reading or reopening; 0 or -errno */
+    int error; /* error of the last reading or reopening: 0 or -errno */
     enum group_activity activity;
     uint32_t next_in_row; /* for collectors/group-rows.c */
-    bool paused;          /* disabled on purpose */
-    uint8_t backoff_s;    /* seconds for which a group in the error state is left alone; 0 if it is not in that state */
-    uint64_t retry_ns;    /* CLOCK_MONOTONIC time when it is enabled again */
+    bool paused;          /* the group is disabled on purpose */
+    uint8_t backoff_s;    /* seconds for which a group in the error state is left alone; 0 in other states */
+    uint64_t retry_ns;    /* CLOCK_MONOTONIC time at which the group is enabled again */
 };
 
 void open_group_done(struct open_group *open_group);
@@ -101,14 +101,14 @@ int open_group_pause(struct open_group *open_group, bool paused);
 /* Closes the descriptors; the totals are kept. */
 void open_group_close(struct open_group *open_group);
 /*
- * Closes the group because its CPU went offline; `offline` says whether the CPU is still offline. If it is not, it may
- * never have been offline, as after messages were lost; the group has then counted until now, and is read a last time.
- * Afterwards the activity is GROUP_OFFLINE.
+ * Closes the group because its CPU went offline; `offline` says whether the CPU is still offline. If it is online
+ * again, it may never have been offline, since messages may have been lost. Then the group has counted until now, and
+ * is read a last time. Afterwards the activity is GROUP_OFFLINE.
  */
 void open_group_leave(struct open_group *open_group, struct sys *sys, bool offline);
 /*
- * Opens a closed group again, whole; `attrs` are those of its members, in order. Returns the error if it does not open;
- * the group then stays closed.
+ * Opens a closed group again, with all its members; `attrs` are those of its members, in order. Returns the error if it
+ * does not open; the group then stays closed.
  */
 int open_group_reopen(struct open_group *open_group, struct sys *sys, const struct attr *attrs,
                       const struct group_target *target);

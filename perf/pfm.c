@@ -19,10 +19,10 @@
 /* Maps a PMU of libpfm4 to the PMU in sysfs that counts its events. */
 struct pfm_pmu {
     const char *name;     /* libpfm4's name */
-    const char *alias;    /* as in libpfm4's constants and documents: "arm_cortex_a76"; or NULL */
-    const char *sysfs;    /* the kernel's name */
-    bool any_model;       /* several models share the name in sysfs: only the one that libpfm4 detected counts there */
-    const char *stand_in; /* the PMU whose common events serve if libpfm4 does not have this one; or NULL */
+    const char *alias;    /* name in libpfm4's constants and documents, "arm_cortex_a76"; or NULL */
+    const char *sysfs;    /* name in sysfs */
+    bool any_model;       /* several models share the name in sysfs; libpfm4 detects which of them counts there */
+    const char *stand_in; /* the PMU whose common events are used if libpfm4 lacks this one; or NULL */
 };
 
 /*
@@ -93,8 +93,8 @@ static bool pfm_pmu_is_name(const char *name)
 
 #define PFM_NAME_SIZE 256
 /*
- * Exceeds the number of every libpfm4 PMU. The library reports its own limit at run time, because its version may
- * differ from that of the header.
+ * A number above that of any PMU of libpfm4. The actual limit is only known at run time, because the library may have
+ * another version than its header.
  */
 #define PFM_PMUS_MAX 8192
 
@@ -110,21 +110,21 @@ struct pfm_library {
 
 /* A PMU of libpfm4 and its events. */
 struct pfm_table {
-    const char *name; /* "arm_ac76": as in pfm_pmus[] if it has a row */
+    const char *name; /* "arm_ac76": the name in pfm_pmus[] if that has a row for the PMU */
     pfm_pmu_info_t info;
     bool stand_in; /* `info` describes another PMU, whose common events are used */
 };
 
-/* The parts of a name: "skl", "INST_RETIRED", ":ANY_P". Not terminated; they point into the name. */
+/* The parts of a name: "skl", "INST_RETIRED", ":ANY_P". The parts point into the name and end without a NUL. */
 struct pfm_name {
     const char *prefix, *event, *rest;
     size_t prefix_size, event_size;
 };
 
-/* Called for each event of a table until it returns true. */
+/* A callback for each event of a table; true ends the visit. */
 typedef bool (*pfm_event_visit)(void *userdata, const pfm_event_info_t *event);
 
-/* Finds a row by libpfm4's name or the alias, ignoring case; NULL if there is none. */
+/* Finds a row of pfm_pmus[] by libpfm4's name or the alias, ignoring case; NULL if there is none. */
 static const struct pfm_pmu *pfm_pmu_find(const char *name, size_t size)
 {
     for (size_t i = 0; i < N_PFM_PMUS; i++)
@@ -134,8 +134,9 @@ static const struct pfm_pmu *pfm_pmu_find(const char *name, size_t size)
 }
 
 /*
- * Whether an event of a stand-in means the same on the other core. Numbers 0xc0 to 0x3fff are specific to each core,
- * all others are common (Arm Architecture Reference Manual, "The PMU event number space and common events").
+ * Whether an event of a stand-in means the same on the other core. Event numbers 0xc0 to 0x3fff are specific to each
+ * kind of core, all others are common (Arm Architecture Reference Manual, "The PMU event number space and common
+ * events").
  */
 static bool pfm_pmu_is_common(uint64_t config)
 {
@@ -163,9 +164,9 @@ static const struct library libpfm4 = {
 };
 
 /*
- * Loads and initializes the library, which is never unloaded; further calls find it initialized. Returns -ENODEV with a
- * sentence if it cannot be used. Sets LIBPFM_ENCODE_INACTIVE in the environment: by default libpfm4 encodes only for
- * the one model that it detects, which on a big.LITTLE machine is that of CPU 0.
+ * Loads and initializes the library, which is never unloaded; further calls do nothing. Returns -ENODEV with a sentence
+ * if it cannot be used. Sets LIBPFM_ENCODE_INACTIVE in the environment: by default libpfm4 encodes only for the one
+ * model that it detects, which on a big.LITTLE machine is that of CPU 0.
  */
 static int pfm_library_load(struct pfm_library *ret, struct error *error)
 {
@@ -245,7 +246,7 @@ static bool pfm_table_find(const struct pfm_library *library, const char *name, 
     return true;
 }
 
-/* Finds the next row of pfm_pmus[] for sysfs's PMU of which libpfm4 has the table. */
+/* Finds the next row of pfm_pmus[] that is for the PMU `sysfs` and whose table libpfm4 has. */
 static bool next_of_kind(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret)
 {
     while (*at < N_PFM_PMUS) {
@@ -264,8 +265,8 @@ static bool is_of_kind(const char *name, const char *sysfs)
 }
 
 /*
- * Finds the next table that serves sysfs's PMU for a name without prefix: first those of pfm_pmus[], then all others.
- * `at` starts at 0. False past the last.
+ * Finds the next table in which to look up a name without prefix for the PMU `sysfs`: first those in pfm_pmus[], then
+ * all others. `at` starts at 0. Returns false after the last one.
  */
 static bool pfm_table_next(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret)
 {
@@ -321,7 +322,7 @@ static bool pfm_table_each_event(const struct pfm_library *library, const struct
     return false;
 }
 
-/* A pfm_event_visit that offers each name to the struct suggest in `userdata`. */
+/* A pfm_event_visit that adds each name to the struct suggest in `userdata`. */
 static bool pfm_suggest_event(void *userdata, const pfm_event_info_t *event)
 {
     suggest_consider(userdata, event->name);
@@ -335,7 +336,7 @@ const char *pfm_built(void)
     return "yes";
 }
 
-/* For an uncore PMU, libpfm4 has looked up the type in sysfs. */
+/* Whether the table is for this PMU. For an uncore PMU, libpfm4 has looked up the type in sysfs. */
 static bool table_counts_on(const struct pfm_table *table, const struct pmu *pmu, const struct perf_event_attr *attr,
                             bool named)
 {
@@ -394,7 +395,7 @@ struct pfm_listing {
     void *userdata;
 };
 
-/* `mask` is "" for an event without unit masks. Returns false if the PMU does not count it. */
+/* `mask` is "" for an event without unit masks. Returns false if the PMU does not count the event. */
 static bool list_one(const struct pfm_listing *listing, const char *event, const char *mask, const char *description)
 {
     char name[PFM_NAME_SIZE];
@@ -409,7 +410,7 @@ static bool list_one(const struct pfm_listing *listing, const char *event, const
     return true;
 }
 
-/* An event with unit masks is listed once for each mask; an event without is listed once. */
+/* An event with unit masks is listed once for each mask, an event without masks once. */
 static bool list_event(void *userdata, const pfm_event_info_t *event)
 {
     const struct pfm_listing *listing = userdata;
@@ -490,7 +491,7 @@ static int pfm_no_pmu(const struct pfm_library *library, const struct pfm_name *
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
-/* Returns the error of an event that exists, with a unit mask that is unknown or missing. */
+/* Sets and returns the error for an event that exists but whose unit mask is unknown or missing. */
 static int bad_mask(const struct pfm_library *library, const struct pfm_table *table, const struct sought *sought,
                     int reason, size_t offset, struct error *error)
 {
@@ -538,8 +539,8 @@ static bool table_is_here(const struct machine *machine, const struct pfm_table 
 }
 
 /*
- * Returns the error of a name without prefix whose unit mask is unknown or missing on a PMU of this machine. Returns 0
- * if libpfm4 does not have the event.
+ * Sets and returns the error for a name without prefix, if a PMU of this machine has the event but the unit mask is
+ * unknown or missing. Returns 0 if libpfm4 does not have the event.
  */
 static int explain_bare(const struct pfm_library *library, const struct machine *machine, const struct pfm_name *parsed,
                         size_t offset, struct error *error)

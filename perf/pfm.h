@@ -2,8 +2,9 @@
 /*
  * The event names that libpfm4 has for each model of CPU: "SKL::UNHALTED_CORE_CYCLES", "INST_RETIRED:ANY_P".
  *
- * libpfm4 names a kind of core ("arm_ac76", "skl"), sysfs names the kernel's PMU for it ("armv8_cortex_a76", "cpu").
- * Arm's names in sysfs identify the kind of core. x86's do not: there only libpfm4's detection of the CPU does.
+ * libpfm4 names a kind of core ("arm_ac76", "skl"); sysfs names the kernel's PMU for that kind ("armv8_cortex_a76",
+ * "cpu"). On Arm, the name in sysfs identifies the kind of core. On x86 that name does not identify the kind, so
+ * libpfm4 has to detect the CPU.
  *
  * The library, which takes 2 MB of memory, is loaded when a name is first looked up, and is never unloaded. If
  * perfcountd is built without libpfm4, no name is found.
@@ -20,14 +21,14 @@
 
 /*
  * Whether events of libpfm4's core PMU `name` can be counted on the PMU `sysfs`. `detected`: libpfm4 found the PMU on
- * this machine. `named`: a person wrote its name, which suffices if one Arm PMU in sysfs stands for all kinds of core.
- * Pure.
+ * this machine. `named`: the user gave the PMU's name; that is enough if a single Arm PMU in sysfs stands for all kinds
+ * of core. Pure.
  */
 bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool named);
 
 #define PFM_WORDS 3
 
-/* config, config1 and config2 of struct perf_event_attr; its type is the PMU's. */
+/* config, config1 and config2 of struct perf_event_attr; the type in it is that of the PMU. */
 struct pfm_words {
     uint64_t words[PFM_WORDS];
 };
@@ -36,9 +37,9 @@ struct pfm_words {
 const char *pfm_built(void);
 
 /*
- * Finds the words with which `pmu` counts `name` ("EVENT", "EVENT:UMASK", "PMU::EVENT", without modifiers). An event of
- * an uncore PMU needs its prefix. Returns -ENOENT if libpfm4 has no event of that name for the PMU, or if libpfm4 is
- * not available; pfm_explain() gives the reason.
+ * Finds the config words with which `pmu` counts `name` ("EVENT", "EVENT:UMASK", "PMU::EVENT", without modifiers). An
+ * event of an uncore PMU needs its prefix. Returns -ENOENT if libpfm4 has no event of that name for the PMU, or if
+ * libpfm4 is not available; pfm_explain() gives the reason.
  */
 int pfm_encode(const struct pmu *pmu, const char *name, struct pfm_words *ret);
 

@@ -11,15 +11,15 @@
 /* --- Units --- */
 
 /*
- * One `name` is `scale` times `base`. For bytes by powers of 1000, `binary` is the scale by powers of 1024; otherwise
- * 0.
+ * One `name` is `scale` times `base`: one "MB" is 1e6 "bytes". Some drivers mean 2^20 bytes by "MB", so units of bytes
+ * with a power of 1000 have the power of 1024 in `binary`; it is 0 in all others.
  */
 struct known_unit {
     const char *name, *base;
     double scale, binary;
 };
 
-/* tests/unit/test-pmu.c lists the drivers of Linux that write a unit. "M" is i915's, for cycles. */
+/* tests/unit/test-pmu.c lists the drivers of Linux that write a unit. The unit "M" is written by i915, for cycles. */
 static const struct known_unit units[] = {
     {"Joules", "joules", 1, 0},    {"J", "joules", 1, 0},
     {"Bytes", "bytes", 1, 0},      {"B", "bytes", 1, 0},
@@ -53,12 +53,12 @@ bool unit_is_base(const char *text)
     return false;
 }
 
-/* The relative error of a scale. Drivers write ten digits or more. */
+/* Maximum relative error of a scale, of which drivers write ten digits or more. */
 #define ROUNDING 1e-9
-/* A double represents every whole number up to this. */
+/* Every whole number up to this one can be represented by a double. */
 #define WHOLE_MAX 0x1p53
 
-/* Returns the whole number to which `amount` is equal within rounding, or 0 if there is none. */
+/* Returns the whole number that equals `amount` within the rounding error, or 0 if there is none. */
 static double whole_number(double amount)
 {
     if (!(amount >= 0.5 && amount < WHOLE_MAX))
@@ -309,7 +309,7 @@ static int load_directory(struct sys *sys, struct pmu *pmu, const char *director
     return r;
 }
 
-/* A core PMU has `cpus`, a system PMU has `cpumask`. Either may be empty while its CPUs are offline. */
+/* A core PMU has `cpus`, a system PMU has `cpumask`. Either file may be empty while the CPUs are offline. */
 static int pmu_load_cpus(struct sys *sys, struct pmu *pmu, const struct cpuset *online, struct error *error)
 {
     static const struct {
@@ -359,7 +359,7 @@ static void load_cap(struct sys *sys, const struct pmu *pmu, const char *name, u
         number_parse_u64(text, value);
 }
 
-/* Only arm64 cores have these two capabilities (drivers/perf/arm_pmuv3.c). */
+/* Loads two capabilities that only arm64 cores have (drivers/perf/arm_pmuv3.c). */
 static void load_caps(struct sys *sys, struct pmu *pmu)
 {
     uint64_t slots = 0;
@@ -453,7 +453,7 @@ const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name)
 
 #define EVENT_NUMBER "event=0x"
 
-/* Whether the event consists of that number alone. */
+/* Whether the event has this number and no other term. */
 static bool event_has_number(const struct pmu_event *event, uint64_t number)
 {
     const char *digits = event->terms + strlen(EVENT_NUMBER);

@@ -13,9 +13,9 @@
 #include "perf/sys.h"
 
 /*
- * Converts the `.scale` and `.unit` of an event: one count is *ret_scale of the base unit *ret_base. "MiB" at 6.1e-5 is
- * 64 "bytes". An unknown unit becomes a part of a metric name and keeps its scale; a unit without a letter becomes "".
- * The caller frees *ret_base. Returns -ENOMEM on failure. Pure.
+ * Converts the `.scale` and `.unit` of an event: one count is *ret_scale times the base unit *ret_base. "MiB" at 6.1e-5
+ * is 64 "bytes". An unknown unit becomes a part of a metric name and keeps its scale; a unit without a letter becomes
+ * "". The caller frees *ret_base. Returns -ENOMEM on failure. Pure.
  *
  * Bytes are rounded to a whole number if only the digits that the driver left out are missing: 9.536743164e-07 MiB is 1
  * byte. If powers of 1000 give no whole number of bytes but powers of 1024 do, the driver means the latter: "MB" at
@@ -23,7 +23,7 @@
  */
 int unit_resolve(const char *text, double scale, char **ret_base, double *ret_scale);
 
-/* Whether it is a base unit of Prometheus that unit_resolve() uses: "bytes", "seconds", ... */
+/* Whether the text is a base unit of Prometheus that unit_resolve() uses: "bytes", "seconds", ... */
 bool unit_is_base(const char *text);
 
 /*
@@ -37,7 +37,9 @@ struct pmu_format {
     uint64_t bits;
 };
 
-/* Parses "config1:0-7,32-35"; `ret` gets no name. Pure. Returns -EINVAL with the error at the offending character. */
+/*
+ * Parses "config1:0-7,32-35"; does not set ret->name. Pure. Returns -EINVAL with the error at the offending character.
+ */
 int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *error);
 /* Puts `value` into the bits of `format` in *word. Pure. Returns -ERANGE if the value has more bits than the format. */
 int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t *word);
@@ -45,7 +47,7 @@ int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t
 enum pmu_scope {
     PMU_CORE,   /* has `cpus`, or is named "cpu": counts on each CPU of `cpus` */
     PMU_SYSTEM, /* has `cpumask`: counts for several CPUs, and is read on those of `cpus` */
-    PMU_ANY,    /* has neither (software, tracepoint, msr...): counts on every CPU */
+    PMU_ANY,    /* has neither file (software, tracepoint, msr...): counts on every CPU */
 };
 
 /* Files of sysfs that perfcountd cannot use, and why, so that an error does not claim that they do not exist. */
@@ -73,21 +75,21 @@ struct pmu {
     char *name; /* sysfs name: "cpu", "armv8_cortex_a76", "software" */
     uint32_t type;
     enum pmu_scope scope;
-    bool extended; /* generic events accept its type in the upper half of config; machine_load() tries it */
-    bool absent;   /* stands for the missing hardware PMU of CPUs; nothing can be opened on it */
+    bool extended; /* generic events accept the PMU's type in the upper half of config (machine_load()) */
+    bool absent;   /* a placeholder for the missing hardware PMU of CPUs, on which nothing can be opened */
     bool watched;  /* the NMI watchdog is on and may hold a counter of each CPU; machine_load() sets it */
     struct cpuset cpus;
     struct pmu_format *formats;
     size_t n_formats;
     struct pmu_event *events;
     size_t n_events;
-    struct defects defects; /* formats and events that cannot be used */
+    struct defects defects; /* formats and events that cannot be used, and why */
     unsigned slots; /* caps/slots, of arm64 cores with top-down events: operations begun per cycle; 0: unknown */
     uint64_t threshold_max; /* caps/threshold_max; UINT64_MAX if there is no such file, 0 if there are no thresholds */
 };
 
 void defects_done(struct defects *defects);
-/* Copies both strings. Returns -ENOMEM on failure. */
+/* Adds a file and the reason why it cannot be used; copies both strings. Returns -ENOMEM on failure. */
 int defects_add(struct defects *defects, const char *name, const char *reason);
 /* Returns the reason, or NULL if `name` is not listed. */
 const char *defects_find(const struct defects *defects, const char *name);
@@ -101,8 +103,8 @@ int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, str
 struct pmu *pmu_free(struct pmu *pmu);
 
 /*
- * Whether "uncore_imc" as a person writes it means the PMU `name`: the same name, or the same with "_NUMBER" after it.
- * perf does the same for machines with several PMUs of a kind.
+ * Whether a name that a user has written, such as "uncore_imc", means the PMU `name`: it is the same name, or lacks the
+ * "_NUMBER" at its end. perf does the same for machines with several PMUs of a kind.
  */
 bool pmu_name_matches(const char *written, const char *name);
 /*
@@ -112,13 +114,13 @@ bool pmu_name_matches(const char *written, const char *name);
 bool pmu_is_per_cpu(const struct pmu *pmu);
 
 /*
- * Whether the PMU implements the event with this number. Armv8 cores say which of the common events they implement
- * (PMCEID0_EL0 and PMCEID1_EL0), and sysfs lists those (drivers/perf/arm_pmuv3.c); other events can be opened but count
- * nothing. True for any other number or PMU.
+ * Whether the CPUs of the PMU implement the event with this number. Armv8 cores say which of the common events they
+ * implement (PMCEID0_EL0 and PMCEID1_EL0), and sysfs lists those (drivers/perf/arm_pmuv3.c); other events can be opened
+ * but count nothing. True for any other number or PMU.
  */
 bool pmu_has_number(const struct pmu *pmu, uint64_t number);
 
-/* By name; NULL if the PMU has no such format or event. The PMU owns the result. */
+/* Finds a format or an event by name. Returns NULL if the PMU does not have it. The PMU owns the result. */
 const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name);
 const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The size of the groups follows from the number of counters. arm64's PMUv3 has a cycle counter and, on Cortex-A55 and
- * A76, six others. Intel has 4 to 8 beside the fixed ones for cycles, instructions and slots. AMD has six in all. The
- * NMI watchdog may hold one of them (on Intel the one for cycles): the kernel then opens a group that needs all of
- * them, but never schedules it.
+ * The number of counters limits the size of the groups. arm64's PMUv3 has a cycle counter and, on Cortex-A55 and A76,
+ * six others. Intel has 4 to 8 beside the fixed ones for cycles, instructions and slots. AMD's CPUs have six in all.
+ * The NMI watchdog may hold a counter (on Intel the one for cycles): then the kernel opens a group that needs all
+ * counters, but never schedules it.
  */
 #include "perf/presets.h"
 

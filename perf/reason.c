@@ -53,7 +53,7 @@ static bool is_kernel_before_perfmon(const struct circumstances *c)
 
 /*
  * In remedies, %d is kernel.perf_event_paranoid and %s is the path of the program. Whoever may run a file with
- * CAP_PERFMON can sample everybody, so the file is given to a group first. chgrp must precede setcap, because it
+ * CAP_PERFMON can sample everybody, so the file is given to a group first. chgrp must precede setcap, because chgrp
  * removes capabilities.
  */
 #define BY_GROUP                                                                                                       \
@@ -114,7 +114,7 @@ static const struct {
     {ETOOMANYREFS, NULL, "too many descriptors are in flight between processes of this user",
      "raise LimitNOFILE= (ulimit -n)"},
     {ETIMEDOUT, NULL, "the opener does not answer",
-     "perfcountd will retry when it answers; if it never does, restart perfcountd"},
+     "perfcountd will retry when the opener answers; if it never does, restart perfcountd"},
     {EPIPE, NULL, REASON_OPENER_GONE, REASON_OPENER_GONE_REMEDY},
     {EDQUOT, NULL, "the opener's limit of open events is reached",
      "it opens as many on each CPU as the configuration could need when perfcountd started; restart perfcountd"},
@@ -137,8 +137,8 @@ static const struct {
 };
 
 /*
- * Errors that go away by themselves. ENOSPC does not: the configuration asks for more breakpoints than the CPU has
- * slots.
+ * Errors that go away by themselves. ENOSPC is none of them: the configuration asks for more breakpoints than the CPU
+ * has slots.
  */
 static const struct {
     int error;

@@ -26,13 +26,13 @@
 void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size);
 
 /*
- * How long an error lasts if nobody fixes its cause, and so whether another try is worthwhile. In ascending order of
- * how often to try again: of several errors, the maximum counts.
+ * How long an error lasts if nobody fixes its cause, and so whether another try is worthwhile. The values are ordered
+ * by how often to try again; of several errors, the highest value counts.
  */
 enum reason_span {
-    REASON_LASTS,  /* for good: no retry helps */
-    REASON_BRIEF,  /* a moment, as in a race with a CPU that is coming up */
-    REASON_PASSES, /* until other users release their resources */
+    REASON_LASTS,  /* permanent: no retry helps */
+    REASON_BRIEF,  /* lasts a moment, as in a race with a CPU that is coming up */
+    REASON_PASSES, /* lasts until other users release their resources */
 };
 
 enum reason_span reason_span(int error);

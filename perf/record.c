@@ -10,7 +10,7 @@ static inline uint64_t take_word(struct record_cursor *cursor)
     return *cursor->at++;
 }
 
-/* Takes a word that has two fields of 32 bits. */
+/* Takes a word that consists of two fields of 32 bits. */
 static inline void take_pair(struct record_cursor *cursor, uint32_t *ret_first, uint32_t *ret_second)
 {
     uint64_t word = take_word(cursor);
@@ -39,7 +39,7 @@ static inline const uint64_t *take_array(struct record_cursor *cursor, uint64_t 
     return words;
 }
 
-/* Takes `size` bytes. The kernel pads, so `size` is a multiple of a word. */
+/* Takes `size` bytes. The kernel pads the bytes, so `size` is a multiple of the word size. */
 static inline const void *take_bytes(struct record_cursor *cursor, uint64_t size)
 {
     if (size % WORD != 0)
@@ -52,7 +52,7 @@ static inline const void *take_bytes(struct record_cursor *cursor, uint64_t size
 /* Constants that the headers of Linux 5.10 may not have. The numbers are the kernel's ABI. */
 #define SAMPLE_DATA_PAGE_SIZE (UINT64_C(1) << 22)
 #define SAMPLE_CODE_PAGE_SIZE (UINT64_C(1) << 23)
-#define SAMPLE_WEIGHTS (PERF_SAMPLE_WEIGHT | UINT64_C(1) << 24) /* one number, or three in one word */
+#define SAMPLE_WEIGHTS (PERF_SAMPLE_WEIGHT | UINT64_C(1) << 24) /* a weight: one number, or three in one word */
 #define FORMAT_LOST (UINT64_C(1) << 4)
 #define BRANCH_COUNTERS (UINT64_C(1) << 19)
 
@@ -79,7 +79,7 @@ static void take_identity(struct record_cursor *cursor, uint64_t type, struct re
         sample->period = take_word(cursor);
 }
 
-/* Words in a value of PERF_SAMPLE_READ, including its id and its lost count. */
+/* Returns the number of words in a value of PERF_SAMPLE_READ, including its id and its lost count. */
 static size_t value_width(uint64_t format)
 {
     return 1 + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST);
@@ -108,7 +108,10 @@ static void record_take_read(struct record_cursor *cursor, uint64_t format, stru
     sample->n_read = 1;
 }
 
-/* The size has 32 bits, so the bytes after it are not aligned to words. The kernel's padding aligns the next field. */
+/*
+ * The size field has 32 bits, so the bytes after it are not aligned to words. The kernel's padding aligns the next
+ * field.
+ */
 static void take_raw(struct record_cursor *cursor, struct record_sample *sample)
 {
     const char *start = (const char *)cursor->at;
@@ -212,7 +215,7 @@ static void take_fields(struct record_cursor *cursor, const struct record_layout
     take_locations(cursor, type, sample);
 }
 
-/* Decodes the fields of a sample. Sets cursor->bad if not all of them are there. */
+/* Decodes the fields of a sample. Sets cursor->bad if not all fields are there. */
 static void record_take_sample(struct record_cursor *cursor, const struct record_layout *layout, struct record_id *id,
                                struct record_sample *sample)
 {
@@ -288,7 +291,7 @@ static void decode_mmap(struct record_cursor *cursor, struct record *record)
     record->mmap.file = take_text(cursor);
 }
 
-/* Layout: one byte with the size, three unused bytes, the build id. */
+/* Takes a build id: one byte with its size, three unused bytes, the id itself. */
 static void take_build_id(struct record_cursor *cursor, struct record_mmap *mapping)
 {
     const unsigned char *bytes = take_words(cursor, 3);
@@ -376,7 +379,7 @@ static void decode_cgroup(struct record_cursor *cursor, struct record *record)
     record->cgroup.path = take_text(cursor);
 }
 
-/* The fields of this and the next two types are not used: only the record's size is checked. */
+/* The fields of this and the next two types of record are not used: only the size of the record is checked. */
 static void decode_namespaces(struct record_cursor *cursor, struct record *record)
 {
     size_t n;

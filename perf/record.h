@@ -4,7 +4,7 @@
  * walks the callchain of a sample.
  *
  * Pure and bounds-checked: whatever the bytes are, nothing outside of them is read. Arrays and strings of the result
- * point into the record's bytes, in the machine's byte order, and live as long as those.
+ * point into the record's bytes, in the machine's byte order, and live as long as the bytes.
  */
 #ifndef PERF_RECORD_H
 #define PERF_RECORD_H
@@ -16,7 +16,7 @@
 #define WORD sizeof(uint64_t)
 
 /*
- * A position in the words of a record. Taking words beyond the end is allowed and sets `bad`. So a decoder takes the
+ * A position in the words of a record. Taking words beyond the end is allowed and sets `bad`. Thus a decoder takes the
  * fields in the kernel's order and checks once, at the end, whether the record had all of them.
  */
 struct record_cursor {
@@ -67,10 +67,10 @@ struct record_layout record_layout_of(const struct perf_event_attr *attr);
  * sample_id_all adds.
  */
 struct record_id {
-    uint32_t pid, tid; /* UINT32_MAX if unknown */
-    uint64_t time;     /* ns of the attr's clock; 0 if unknown */
+    uint32_t pid, tid; /* UINT32_MAX if the process is unknown */
+    uint64_t time;     /* in ns, by the attr's clock, or 0 if unknown */
     uint64_t id, stream_id;
-    uint32_t cpu; /* UINT32_MAX if unknown */
+    uint32_t cpu; /* UINT32_MAX if the CPU is unknown */
 };
 
 struct record_value {
@@ -79,8 +79,8 @@ struct record_value {
 
 /* PERF_SAMPLE_REGS_USER or _INTR: one value for each bit of the attr's mask, lowest bit first. */
 struct record_registers {
-    uint64_t abi;           /* PERF_SAMPLE_REGS_ABI_*; NONE means that there are no values */
-    const uint64_t *values; /* NULL if there are none */
+    uint64_t abi;           /* PERF_SAMPLE_REGS_ABI_*; PERF_SAMPLE_REGS_ABI_NONE: there are no values */
+    const uint64_t *values; /* NULL if the sample has no values */
 };
 
 struct off_cpu_wait;
@@ -89,23 +89,23 @@ struct off_cpu_wait;
 struct record_sample {
     uint64_t ip, address, period, weight, data_source, transaction, physical_address, cgroup;
     uint64_t data_page_size, code_page_size;
-    uint64_t time_enabled, time_running; /* of `read` */
+    uint64_t time_enabled, time_running; /* the times that precede or follow the values in `read` */
     const uint64_t *read;                /* the values of PERF_SAMPLE_READ, not decoded: use record_read_value() */
     size_t n_read;
     const uint64_t *callchain; /* innermost first, with the PERF_CONTEXT_* markers among the addresses */
     size_t n_callchain;
-    const void *raw; /* including the kernel's padding at its end */
+    const void *raw; /* the data, with the kernel's padding at its end */
     size_t raw_size;
     const struct perf_branch_entry *branches; /* latest first */
     const uint64_t *branch_counters;          /* one for each branch, or NULL */
     size_t n_branches;
     uint64_t branch_index; /* PERF_SAMPLE_BRANCH_HW_INDEX */
     struct record_registers user_registers, interrupt_registers;
-    const void *stack; /* of user space, from the stack pointer */
-    size_t stack_size; /* bytes that were copied, at most as many as the attr asks for */
+    const void *stack; /* copy of the user stack, from the stack pointer on */
+    size_t stack_size; /* size of the copy, at most what the attr asks for */
     const void *aux;
     size_t aux_size;
-    const struct off_cpu_wait *wait; /* of the event off-cpu, from sampler/off-cpu.c; NULL for other events */
+    const struct off_cpu_wait *wait; /* set for samples of the event off-cpu, by sampler/off-cpu.c; else NULL */
 };
 
 /*
@@ -114,7 +114,7 @@ struct record_sample {
  */
 struct record_value record_read_value(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
-/* The words of the n-th value in the record; `n` must be below n_read. */
+/* Returns the words of the n-th value in the record; `n` must be below n_read. */
 const uint64_t *record_read_words(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
 struct record_cursor;
@@ -122,21 +122,21 @@ struct record_cursor;
 struct record_mmap {
     uint32_t pid, tid;
     uint64_t address, length, offset;
-    uint32_t major, minor; /* MMAP2 without a build id; otherwise 0 */
+    uint32_t major, minor; /* set only in an MMAP2 without a build id; otherwise 0 */
     uint64_t inode, inode_generation;
     uint32_t protection, flags;
     unsigned char build_id[20];
-    uint8_t build_id_size; /* 0 if there is none */
+    uint8_t build_id_size; /* 0 if the record has no build id */
     const char *file;
 };
 
 struct record {
     uint32_t type;       /* PERF_RECORD_* */
-    uint16_t misc, size; /* `size` in bytes, including the header; less than bytes->size where the kernel errs */
+    uint16_t misc, size; /* `size` in bytes, including the header; bytes->size may be too large */
     const struct perf_event_header *bytes;
     struct record_id id;
     union {
-        struct record_sample sample; /* SAMPLE; in READ only the times, `read` and `n_read` */
+        struct record_sample sample; /* for SAMPLE; READ sets only the times, `read` and `n_read` */
         struct record_mmap mmap;     /* MMAP, MMAP2 */
         struct {
             uint32_t pid, tid;
@@ -148,7 +148,7 @@ struct record {
         } task; /* FORK, EXIT */
         struct {
             uint64_t id, lost;
-        } lost; /* LOST; in LOST_SAMPLES only `lost` */
+        } lost; /* for LOST; LOST_SAMPLES sets only `lost` */
         struct {
             uint64_t time, id, stream_id;
         } throttle; /* THROTTLE, UNTHROTTLE */
@@ -176,12 +176,12 @@ struct record {
  */
 int record_decode(const void *bytes, size_t size, const struct record_layout *layout, struct record *ret);
 
-/* "SAMPLE", "MMAP2"...; NULL for an unknown type. The types of Linux 6.19 are known. */
+/* "SAMPLE", "MMAP2"..., or NULL for an unknown type. The types of Linux 6.19 are known. */
 const char *record_type_name(uint32_t type);
 
 /*
- * Whose address space an address is in. SPACE_OTHER belongs to guests and hypervisors, whose addresses cannot be
- * symbolised.
+ * The address space to which an address belongs. SPACE_OTHER belongs to guests and hypervisors, whose addresses cannot
+ * be symbolised.
  */
 enum address_space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };
 
@@ -189,7 +189,7 @@ enum address_space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };
 struct callchain {
     const struct record_sample *sample;
     size_t next, start;       /* `start`: index of the first address after the last marker */
-    enum address_space space; /* of the address that callchain_next() returned last */
+    enum address_space space; /* space of the last address that callchain_next() returned */
 };
 
 /* The address space that the record's `misc` names. */
@@ -211,8 +211,8 @@ static inline struct callchain callchain_begin(const struct record *record)
 }
 
 /*
- * Gets the next address; false after the last. Skips the PERF_CONTEXT_* markers, which name the address space of the
- * addresses after them.
+ * Gets the next address. Returns false after the last one. Skips the PERF_CONTEXT_* markers, which name the address
+ * space of the addresses after them.
  */
 static inline bool callchain_next(struct callchain *chain, uint64_t *ret_ip)
 {
@@ -229,8 +229,8 @@ static inline bool callchain_next(struct callchain *chain, uint64_t *ret_ip)
 }
 
 /*
- * Whether the last address is a return address in a caller. The call ends one byte before it, so look up that byte: the
- * return address itself may belong to another line or function.
+ * Whether the last address is a return address in a caller. The call instruction ends one byte before the return
+ * address, so look up that byte: the return address itself may belong to another line or function.
  */
 static inline bool callchain_is_caller(const struct callchain *chain)
 {

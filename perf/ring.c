@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel advances data_head after it has written records; the reader advances data_tail after it has read them.
- * Both only grow; their offsets in the data are modulo its size.
+ * data_head and data_tail only grow; modulo the size of the data, they are offsets in the data.
  *
  * With attr.write_backward, data_head begins at 0 and only falls: the newest record begins there. The data is zeroed at
  * first, so a header of size 0 ends the records of a ring that was never full (kernel/events/ring_buffer.c;
@@ -14,18 +14,18 @@
 
 #include "base/cleanup.h"
 
-#define ALIGNMENT sizeof(uint64_t) /* of every record, so a header never wraps */
+#define ALIGNMENT sizeof(uint64_t) /* alignment of every record, so a header never wraps */
 
 struct ring {
     struct sys *sys;
     void *mapping;
     size_t mapping_size;
-    struct perf_event_mmap_page *page; /* NULL for records in memory, which are in `mapping` and never wrap */
+    struct perf_event_mmap_page *page; /* NULL for records in memory, which fill `mapping` and never wrap */
     const char *data;
-    uint64_t size;     /* of the data, a power of two */
-    uint64_t head;     /* data_head as last seen: everything below it can be read */
-    uint64_t tail;     /* the first record that was not taken */
-    uint64_t released; /* data_tail as last written */
+    uint64_t size;     /* size of the data, a power of two */
+    uint64_t head;     /* value of data_head that was seen last: everything below it can be read */
+    uint64_t tail;     /* position of the first record that was not taken */
+    uint64_t released; /* value of data_tail that was written last */
     size_t current;    /* size of the record that ring_next() returned and that was not taken yet */
     void *bounce;      /* copy of a record that wraps, in one piece */
     size_t bounce_size;
@@ -148,7 +148,7 @@ static int ring_join(struct ring *ring, uint64_t start, size_t size, const struc
 
 /*
  * Returns the number of bytes that can be read. Reads data_head only when all records below the known head are taken,
- * because the kernel writes to its cache line.
+ * because the kernel keeps writing to the cache line of data_head.
  */
 static uint64_t available(struct ring *ring)
 {
@@ -189,7 +189,7 @@ void ring_take(struct ring *ring)
     ring->current = 0;
 }
 
-/* The kernel may then overwrite the records below the tail, so all reads of them must precede the store. */
+/* After the store, the kernel may overwrite the records below the tail, so all reads of them must precede it. */
 void ring_release(struct ring *ring)
 {
     if (ring->tail == ring->released || !ring->page)

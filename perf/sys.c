@@ -32,8 +32,8 @@ static enum descriptor_use use_of(const struct sys_group *group)
 }
 
 /*
- * How many more descriptors may be opened for `use`. Counting never uses the share that is reserved for sampling;
- * sampling may also use what counting leaves.
+ * How many more descriptors may be opened for `use`, which is counting or sampling. Counting never uses the share that
+ * is reserved for sampling; sampling may also use what counting leaves.
  */
 static uint64_t room_for(const struct descriptors *descriptors, enum descriptor_use use)
 {
@@ -100,7 +100,7 @@ static void close_excess(struct sys *sys, int *fds, size_t n, uint64_t keep)
 
 /*
  * The limit is checked after the kernel has opened the events, so that an event that the machine does not have fails
- * with its own error and not for lack of descriptors. This thread opens nothing else in between.
+ * with its own error and not for lack of descriptors. This thread opens no other descriptors in between.
  */
 void sys_open_group(struct sys *sys, const struct sys_group *group, int *ret)
 {
@@ -234,7 +234,8 @@ static uint64_t own_now(struct sys *sys, clockid_t clock)
 }
 
 /*
- * Writes the root and `path`. Returns -ENAMETOOLONG if they do not fit, since a shortened path would be another file.
+ * Writes `path` with the root before it. Returns -ENAMETOOLONG if the result does not fit, since a shortened path would
+ * name another file.
  */
 static int sys_rooted_path(const struct sys *sys, const char *path, char *text, size_t size)
 {
@@ -260,7 +261,7 @@ static bool kernel_misplaces_siblings(void)
            minor < 17;
 }
 
-/* The siblings of an enabled leader are added on the leader's CPU. They start some microseconds after it. */
+/* The siblings of an enabled leader are added on the leader's CPU, and start some microseconds after the leader. */
 static int open_cgroup_leader(struct sys *sys, struct perf_event_attr *attr, const struct sys_group *group)
 {
     attr->disabled = attr->enable_on_exec = 1;

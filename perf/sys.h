@@ -4,7 +4,7 @@
  * /proc, goes through struct sys, so that a unit test can simulate any machine.
  *
  * All functions return the result of the system call, or -errno. A test embeds `struct sys` as the first member of its
- * simulated machine. Only one thread uses it.
+ * simulated machine. Only one thread uses a struct sys.
  */
 #ifndef PERF_SYS_H
 #define PERF_SYS_H
@@ -19,25 +19,25 @@
 #include "base/util.h"
 
 /*
- * The events of a group to open, in order. Each joins `leader`; if that is -1, the first that opens is the leader. A
- * leader that is to count a cgroup at once (`disabled` is 0) is nevertheless opened disabled, and the caller enables it
- * when all members are open. On a kernel where the leader must be enabled earlier (early_leaders), it is already
- * enabled, and the caller's call has no effect. `disabled`, `enable_on_exec`, `pinned` and `exclusive` apply to a whole
- * group and are taken from the leader only.
+ * The events of a group to open, in order. Each event joins `leader`; if that is -1, the first event that opens is the
+ * leader. A leader that is to count a cgroup at once (`disabled` is 0) is nevertheless opened disabled, and the caller
+ * enables it when all members are open. On a kernel where the leader must be enabled earlier (early_leaders), it is
+ * already enabled, and the caller's call has no effect. `disabled`, `enable_on_exec`, `pinned` and `exclusive` apply to
+ * a whole group and are taken from the leader only.
  */
 struct sys_group {
     const struct perf_event_attr *attrs;
     /*
      * texts[i] is the function or file on which the probe attrs[i] is set, NULL for other events. `texts` may be NULL
-     * if there are no probes. The kernel wants a pointer to the text in config1, which is set only when the event is
-     * opened.
+     * if there are no probes. The kernel expects a pointer to the text in config1, which is set just before the event
+     * is opened.
      */
     const char *const *texts;
     size_t n;
     pid_t pid;
     int cpu, leader;
     unsigned long flags;
-    bool whole; /* all or none: nothing is tried after an event that fails */
+    bool whole; /* all or none: the events after one that fails are not tried */
 };
 
 struct sys;
@@ -45,8 +45,8 @@ struct descriptors;
 struct memory_limit;
 
 /*
- * The table is set as a whole: by sys_init(), by the opener's client, or by a test. Use the functions below to make the
- * calls.
+ * The table of calls is set as a whole: by sys_init(), by the opener's client, or by a test. Use the functions below to
+ * make the calls.
  */
 struct sys_calls {
     int (*perf_event_open)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
@@ -63,12 +63,12 @@ struct sys_calls {
     /* Maps the first `size` bytes of `fd`, shared. */
     int (*mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
     int (*munmap)(struct sys *sys, void *address, size_t size);
-    /* Nanoseconds of `clock`. Cannot fail for the clocks that are used. */
+    /* Reads `clock`, in nanoseconds. Never fails for the clocks in use. */
     uint64_t (*now)(struct sys *sys, clockid_t clock);
     /*
      * Starts a finder with the opener's privileges (process/finder.h). ret[0] takes its requests, ret[1] is read by the
-     * next process in the chain; the caller closes both. Returns how many of the finders that were started before have
-     * not ended. NULL if there is no opener.
+     * next process in the chain; the caller closes both. Returns how many of the finders that were started earlier are
+     * still running. The pointer is NULL if there is no opener.
      */
     int (*start_finder)(struct sys *sys, int ret[2]);
     /* Mounts tracefs at `path`. */
@@ -77,7 +77,7 @@ struct sys_calls {
 
 struct sys {
     struct sys_calls calls;
-    void *owner; /* owner of `calls`: the opener's client; NULL if this process makes the calls itself */
+    void *owner; /* owner of `calls`: the opener's client, or NULL if this process makes the calls itself */
     /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
     const char *root;
     struct descriptors *descriptors;   /* limits sys_open_group(); NULL if only the kernel's limits apply */
@@ -90,23 +90,23 @@ struct sys {
 /* Initializes the interface to the machine on which the process runs. */
 void sys_init(struct sys *sys);
 /*
- * The time that the kernel gives a record now, with attr.clockid CLOCK_MONOTONIC. That is the host's clock in every
- * time namespace, so times of records must not be compared with sys_now().
+ * The time that a record gets if the kernel writes it now and attr.clockid is CLOCK_MONOTONIC. In every time namespace
+ * that is the host's clock, so times of records must not be compared with sys_now().
  */
 uint64_t sys_record_now(struct sys *sys);
 /*
- * Parses the text of /proc/PID/timens_offsets. Returns the nanoseconds by which CLOCK_MONOTONIC is ahead of the host's;
- * 0 if the text does not say. Pure.
+ * Parses the text of /proc/PID/timens_offsets. Returns the nanoseconds by which CLOCK_MONOTONIC is ahead of the host's,
+ * or 0 if the text does not say. Pure.
  */
 int64_t sys_parse_monotonic_offset(const char *text);
-/* The calls made directly by this process, on the real machine. */
+/* The table with which this process makes the calls itself, on the real machine. */
 extern const struct sys_calls sys_own_calls;
 void sys_own_open_group(struct sys *sys, const struct sys_group *group, int *ret);
 int sys_own_open_file(struct sys *sys, const char *path, int flags);
 
 /* --- Calls --- */
 
-/* Events beyond sys->descriptors fail with -EMFILE. */
+/* Opens the events of a group. Events beyond the limit in sys->descriptors fail with -EMFILE. */
 void sys_open_group(struct sys *sys, const struct sys_group *group, int *ret);
 int sys_close(struct sys *sys, int fd);
 
@@ -168,20 +168,20 @@ static inline int sys_mount_tracefs(struct sys *sys, const char *path)
  * errors of open(2) and read(2), -EFBIG, or -ENOMEM.
  */
 int sys_read_file(struct sys *sys, const char *path, char **ret_text);
-/* The same for a path that is formatted as by printf(3). Returns -ENAMETOOLONG if the path is too long. */
+/* Like sys_read_file(), for a path that is formatted as by printf(3). Returns -ENAMETOOLONG if the path is too long. */
 int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /*
- * A file of /proc or /sys that is read again and again. It stays open in between, since opening and closing it costs
- * several times what reading it costs. All zero before the first reading.
+ * A file of /proc or /sys that is read again and again. The file stays open in between, since opening and closing it
+ * costs several times what reading it costs. All zero before the first reading.
  */
 struct kept_file {
-    int fd; /* 0: not open */
+    int fd; /* descriptor of the file; 0 if it is not open */
 };
 /*
  * Reads the file from its start. Replaces the content of `text`, and adds a NUL that its size does not include. The
- * descriptor counts as one of counting (below); if there is no room for it, or if the file cannot be read, it is closed
- * and the next call opens the file again. Returns errors of sys_open_file() and file_reread().
+ * descriptor counts as one of those for counting (below); if there is no room for it, or if the file cannot be read, it
+ * is closed and the next call opens the file again. Returns errors of sys_open_file() and file_reread().
  */
 int kept_file_read(struct sys *sys, struct kept_file *file, const char *path, size_t max, struct buffer *text);
 void kept_file_close(struct sys *sys, struct kept_file *file);
@@ -199,34 +199,36 @@ void strings_free(char **strings, size_t n);
  * Limits how many of the process's descriptors counting and sampling may hold; the rest is for clients and for the
  * process itself.
  *
- * sys_open_group() applies the limit, so nothing that counts or samples can bypass it: a collector, a retry, a cgroup
- * that came later, a reload, a CPU that is back, a capture. An event without room fails with -EMFILE, as it does if the
- * kernel refuses it. A descriptor that sys_close() closes is free again. Single events, opened by
- * sys_perf_event_open(), are closed at once and are not counted.
+ * sys_open_group() applies the limit, so nothing that counts or samples can bypass it: a collector, a retry, a new
+ * cgroup, a reload, a CPU that is back, a capture. An event that exceeds the limit fails with -EMFILE, as if the kernel
+ * had refused it. A descriptor that sys_close() closes is free again. Single events, opened by sys_perf_event_open(),
+ * are closed at once and are not counted.
  */
 struct descriptor_limits {
     uint64_t counting; /* counting may hold at most this many descriptors */
-    uint64_t sampling; /* guaranteed to sampling, which also gets what counting leaves; 0: nothing samples */
+    uint64_t sampling; /* reserved for sampling, which also gets what counting leaves; 0: no sampling */
 };
 
 struct descriptors {
     struct descriptor_limits limits;
     uint64_t n_counting, n_sampling; /* open now */
-    unsigned char *uses;             /* by descriptor: which of the two holds it */
+    unsigned char *uses;             /* indexed by descriptor: whether counting or sampling holds it */
     size_t n_uses;
 };
 
 /* Sets the limit. `descriptors` must outlive all events. */
 void descriptors_attach(struct descriptors *descriptors, struct sys *sys, const struct descriptor_limits *limits);
-/* Removes the limit. `descriptors` may be NULL, or may never have been attached. */
+/* Removes the limit. Does nothing if `descriptors` is NULL or descriptors_attach() was not called. */
 void descriptors_done(struct descriptors *descriptors, struct sys *sys);
 
 /*
- * Counts descriptors that counting opened by other means. They are free again when sys_close() closes them. Returns
- * -EMFILE if there is no room for all of them, or -ENOMEM; none of them is counted then.
+ * Counts descriptors that counting opened by other means. The descriptors are free again when sys_close() closes them.
+ * Returns -EMFILE if there is no room for all of them, or -ENOMEM; none of them is counted then.
  */
 int descriptors_keep(struct sys *sys, const int *fds, size_t n);
-/* How many descriptors a user that now holds `own` may hold in total for counting; UINT64_MAX if there is no limit. */
+/*
+ * How many descriptors a user that now holds `own` may hold in total for counting, or UINT64_MAX if there is no limit.
+ */
 uint64_t descriptors_room(const struct sys *sys, uint64_t own);
 
 #endif

@@ -22,8 +22,8 @@
 
 #define TRIES_MAX 64
 /*
- * The kernel writes the page only on the CPU on which the task runs. So a reader may see a change that interrupted it,
- * but never one in progress: program order and a compiler barrier suffice.
+ * The kernel writes the page only on the CPU on which the task runs. So a reader may be interrupted by a change of the
+ * page, but never sees one in progress: program order and a compiler barrier suffice.
  */
 #define barrier() __asm__ volatile("" ::: "memory")
 
@@ -79,7 +79,7 @@ static int read_pass(const volatile struct perf_event_mmap_page *page, const str
     return r;
 }
 
-/* Nanoseconds since the kernel wrote the times of the page. */
+/* Returns the nanoseconds since the kernel wrote the times of the page. */
 static uint64_t elapsed(const struct pass *pass)
 {
     uint64_t cycles = pass->base_cycles + ((pass->cycles - pass->base_cycles) & pass->mask);
@@ -120,20 +120,20 @@ int userpage_read(const volatile struct perf_event_mmap_page *page, const struct
 #define MRS_SIZE 4
 
 /*
- * A bit of the PMU's config1: bit 1 is `rdpmc`. `long` (bit 0) is not set: before PMUv3p5 it binds cycles to the cycle
- * counter, which is taken by the per-CPU cycles event, and the event would never run. 32 bits suffice, since the kernel
- * adds up overflows.
+ * The bit `rdpmc` of the PMU's config1. `long` (bit 0) is not set: before PMUv3p5 it binds cycles to the cycle counter,
+ * which is taken by the per-CPU cycles event, and the event would never run. 32 bits suffice, since the kernel adds up
+ * overflows.
  */
 #define ASK_USER 2
 
-/* The linker defines these as the beginning and the end of the section below. */
+/* The linker defines these two symbols as the beginning and the end of the section below. */
 extern const char __start_userpage_counter[], __stop_userpage_counter[];
 
 struct outcome {
     uint64_t value, refused;
 };
 
-/* The number of a register is part of the instruction, so each register needs its own. */
+/* The number of a register is part of the instruction, so each register needs an instruction of its own. */
 #define READ(number, name)                                                                                             \
     case number:                                                                                                       \
         __asm__ volatile("mrs %0, " name : "=r"(value), "+r"(refused));                                                \
@@ -144,8 +144,8 @@ struct outcome {
         f(20) f(21) f(22) f(23) f(24) f(25) f(26) f(27) f(28) f(29) f(30)
 
 /*
- * Alone in its section, so that the handler recognizes the instructions by their address. The handler sets x9 to report
- * a refusal.
+ * This function is alone in its section, so that the handler recognizes the instructions by their address. The handler
+ * sets x9 to report a refusal.
  */
 __attribute__((section("userpage_counter"), noinline)) static struct outcome read_register(unsigned number)
 {
@@ -199,7 +199,10 @@ static int arm64_counter(const struct userpage_reader *reader, unsigned number, 
     return 0;
 }
 
-/* The virtual counter is the clock. The barrier keeps the CPU from reading it before earlier instructions are done. */
+/*
+ * The virtual counter (cntvct_el0) is the clock. The barrier keeps the CPU from reading it before earlier instructions
+ * are done.
+ */
 static uint64_t arm64_clock(const struct userpage_reader *reader)
 {
     uint64_t now;
@@ -223,7 +226,7 @@ const struct userpage_reader userpage_reader = {
 
 #define RDPMC_SIZE 2
 
-/* The linker defines these as the beginning and the end of the section below. */
+/* The linker defines these two symbols as the beginning and the end of the section below. */
 extern const char __start_userpage_counter[], __stop_userpage_counter[];
 
 struct outcome {
@@ -231,8 +234,8 @@ struct outcome {
 };
 
 /*
- * Alone in its section, so that the handler recognizes the instruction by its address. The handler sets rsi to report a
- * refusal.
+ * This function is alone in its section, so that the handler recognizes the instruction by its address. The handler
+ * sets rsi to report a refusal.
  */
 __attribute__((section("userpage_counter"), noinline)) static struct outcome rdpmc(uint32_t number)
 {
@@ -304,10 +307,10 @@ const struct userpage_reader userpage_reader = {.counter = NULL};
 
 /* --- Thread counter --- */
 
-/* The event on the PMU of one kind of core. */
+/* The counter's event on the PMU of one kind of core. */
 struct core_counter {
-    struct group *group; /* has one member */
-    void *page;          /* NULL if it cannot be read in user space */
+    struct group *group; /* a group of one member */
+    void *page;          /* NULL if the event cannot be read in user space */
 };
 
 struct thread_counter {
@@ -315,7 +318,7 @@ struct thread_counter {
     const struct userpage_reader *reader;
     size_t page_size;
     bool excludes_kernel;
-    uint64_t enabled; /* the highest that was returned, in nanoseconds */
+    uint64_t enabled; /* the highest enabled time that was returned, in nanoseconds */
     size_t n;
     struct core_counter cores[];
 };
@@ -355,7 +358,7 @@ struct thread_counter *thread_counter_free(struct thread_counter *counter)
     return NULL;
 }
 
-/* Returns the next core PMU that is present or absent, as asked for; NULL after the last. */
+/* Returns the next core PMU that is present or absent, as asked for, or NULL after the last one. */
 static const struct pmu *next_core(const struct machine *machine, bool absent, size_t *at)
 {
     while (*at < machine->n_pmus) {
@@ -444,7 +447,7 @@ static int open_core(struct thread_counter *counter, const struct attr *attr, ui
     return group_enable(core->group);
 }
 
-/* Returns the config1 that asks for reads in user space; 0 if that is not allowed, or not needed. */
+/* Returns the config1 that asks for reads in user space, or 0 if that is not allowed, or not needed. */
 static uint64_t user_read_config1(struct sys *sys, const struct userpage_reader *reader)
 {
     _cleanup_(freep) char *text = NULL;
@@ -483,8 +486,8 @@ int thread_counter_open(struct sys *sys, const struct machine *machine, const st
 }
 
 /*
- * The page of an event that is on no counter has its final value and running time. The enabled time is that of an event
- * that is on a counter.
+ * If an event is on no counter, its page has its current value and running time, but an old enabled time. So the
+ * enabled time is taken from the events that are on a counter.
  */
 static int read_user_pages(const struct thread_counter *counter, struct thread_counter_reading *reading)
 {
@@ -522,8 +525,8 @@ static int read_groups(const struct thread_counter *counter, struct thread_count
 }
 
 /*
- * The events of the kinds of core were opened one after the other, so their enabled times differ a little. The returned
- * time never falls below an earlier one.
+ * The events of the different kinds of core were opened one after the other, so their enabled times differ a little.
+ * The returned enabled time never decreases nevertheless.
  */
 int thread_counter_read(struct thread_counter *counter, struct thread_counter_reading *ret)
 {

@@ -4,7 +4,7 @@
  * that; otherwise by read(2).
  *
  * A thread counter is the sum of one perf event for each kind of core, so it counts on whichever CPU the thread runs.
- * Its events are neither grouped with others nor pinned, so they take only counters that others leave.
+ * The events are neither grouped with others nor pinned, so they take only counters that others leave.
  *
  * Reads in user space use the first page of the event's mapping, by the protocol that <linux/perf_event.h> documents
  * beside struct perf_event_mmap_page.
@@ -18,28 +18,31 @@
 #include "perf/machine.h"
 
 /*
- * The instructions with which a CPU reads its counters in user space. A test embeds it as the first member of its
- * simulated CPU.
+ * The instructions with which a CPU reads its counters in user space. A test embeds this struct as the first member of
+ * its simulated CPU.
  */
 struct userpage_reader {
     /*
-     * Called before the first `counter`. Installs a signal handler, so that a CPU that refuses does not end the
-     * process.
+     * Called before the first call of `counter`. Installs a signal handler, so that the process survives if the CPU
+     * refuses to read a counter.
      */
     int (*prepare)(const struct userpage_reader *reader);
     /* Reads a counter. Returns -EACCES if the CPU refused. NULL if no instruction for this is known. */
     int (*counter)(const struct userpage_reader *reader, unsigned number, uint64_t *ret);
-    /* The CPU's clock, from which the page's times are extrapolated; in its own unit. */
+    /* Reads the CPU's clock, in its own unit; the page's times are extrapolated with it. */
     uint64_t (*clock)(const struct userpage_reader *reader);
     /*
      * For CPUs where an event must ask for reads in user space when it is opened: the file that is "1" if asking is
-     * allowed, and the bits of config1 that ask. NULL if there is nothing to ask for.
+     * allowed, and the bits of config1 that ask. Both members are zero if there is nothing to ask for.
      */
     const char *allowed_path;
     uint64_t ask;
 };
 
-/* The reader of the CPU for which perfcountd is built. Its `counter` is NULL unless that is x86-64 or arm64. */
+/*
+ * The reader of the CPU for which perfcountd is built. The member `counter` is NULL on CPUs other than x86-64 and
+ * arm64.
+ */
 extern const struct userpage_reader userpage_reader;
 
 struct userpage_reading {
@@ -65,15 +68,15 @@ const char *thread_counter_event_name(enum thread_counter_event event);
 struct thread_counter;
 
 struct thread_counter_reading {
-    uint64_t enabled, running; /* nanoseconds; for scale_add() */
+    uint64_t enabled, running; /* times in nanoseconds, for scale_add() */
     uint64_t value;
     bool user; /* read without a system call */
 };
 
 /*
- * Opens the event and enables it. It counts the kernel's work as well, if that is permitted. On failure nothing is
- * open, and *ret_refused is the PMU that refused, untouched if none did. Returns errors of perf_event_open(2); -ENOENT
- * if a kind of core does not have the event, since the sum would miss the work there; -ENOMEM.
+ * Opens the event and enables it. The event counts the kernel's work as well, if that is permitted. On failure nothing
+ * is open, and *ret_refused is the PMU that refused, untouched if none did. Returns errors of perf_event_open(2);
+ * -ENOENT if a kind of core does not have the event, since the sum would miss the work on those cores; -ENOMEM.
  */
 int thread_counter_open(struct sys *sys, const struct machine *machine, const struct userpage_reader *reader,
                         enum thread_counter_event event, struct thread_counter **ret, const struct pmu **ret_refused);
@@ -82,13 +85,13 @@ struct thread_counter *thread_counter_free(struct thread_counter *counter);
 /* How many descriptors one thread counter takes on this machine, at most. */
 size_t thread_counter_needs(const struct machine *machine);
 
-/* Must be called in the thread that opened it. Returns errors of group_read(). */
+/* Must be called in the thread that opened the counter. Returns errors of group_read(). */
 int thread_counter_read(struct thread_counter *counter, struct thread_counter_reading *ret);
 
 /* Disables the counter, or enables it again. Returns errors of ioctl(2). */
 int thread_counter_pause(struct thread_counter *counter, bool paused);
 
-/* Whether it counts the kernel's work for this thread as well. */
+/* Whether the counter includes the kernel's work for this thread. */
 bool thread_counter_has_kernel(const struct thread_counter *counter);
 
 #endif

@@ -17,7 +17,7 @@
 
 /* --- /proc/PID/stat --- */
 
-/* Field numbers as in proc(5). */
+/* Field numbers in /proc/PID/stat, as in proc(5). */
 enum {
     STATE = 3,
     USER_TICKS = 14,
@@ -38,7 +38,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 int process_stat_parse(const char *text, struct process_stat *ret)
 {
-    /* The name is in parentheses, and may itself contain parentheses and spaces. */
+    /* The process's name, which is in parentheses, may itself contain parentheses and spaces. */
     const char *at = strrchr(text, ')');
     uint64_t fields[END] = {0};
     char *end;
@@ -94,7 +94,7 @@ int process_stat_read_boot(uint64_t *ret)
 
 /* --- names --- */
 
-/* Characters that a shell does not interpret. */
+/* Characters that need no quotes in a shell command. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
 
 void program_path(char *text, size_t size)
@@ -103,7 +103,7 @@ void program_path(char *text, size_t size)
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
     path[n > 0 ? n : 0] = '\0';
-    /* The link is "PATH (deleted)" if the file has been replaced, for example by an upgrade. */
+    /* The target of /proc/self/exe is "PATH (deleted)" if the file has been replaced, for example by an upgrade. */
     bool is_plain = n > 0 && n <= PROGRAM_PATH_MAX && strspn(path, plain) == (size_t)n;
     snprintf(text, size, "%s", is_plain ? path : "$(command -v perfcountd)");
 }
@@ -116,8 +116,8 @@ void program_set_name(const char *name)
 
     prctl(PR_SET_NAME, name, 0, 0, 0);
     /*
-     * The arguments are adjacent in memory from argv[0] on, which is program_invocation_name. /proc/self/cmdline gives
-     * their total size.
+     * The arguments are adjacent in memory, beginning with argv[0], which is program_invocation_name. The size of
+     * /proc/self/cmdline is the total size of the arguments.
      */
     if (n <= (ssize_t)strlen(name) || memcmp(line, program_invocation_name, strlen(program_invocation_name) + 1) != 0)
         return;
@@ -171,7 +171,7 @@ bool child_wait(struct child *child, uint64_t ns, int *ret_status)
 #define END_SOON_NS (100 * NSEC_PER_MSEC)
 #define END_NS NSEC_PER_SEC
 
-/* SIGKILL, since no other signal ends a stopped process. */
+/* Only SIGKILL ends a stopped process. */
 void child_end(struct child *child, int *ret_status)
 {
     if (!child_wait(child, END_SOON_NS, ret_status)) {
@@ -221,8 +221,8 @@ void child_settle(pid_t parent, const char *name, const int *kept, size_t n)
 }
 
 /*
- * The child opens the file before it enters its sandbox, which prevents that. The parent could not open it if /proc
- * hides processes (hidepid=).
+ * Opens /proc/self/stat in the child and sends the descriptor to the parent, which could not open the file if /proc
+ * hides processes (hidepid=). Must be called before the child enters its sandbox, where it cannot open files.
  */
 static int send_stat(int socket)
 {
@@ -231,7 +231,7 @@ static int send_stat(int socket)
     return fd_socket_send_one(socket, "", 1, stat);
 }
 
-/* Ends with _exit(2), which does not run the parent's exit(3) handlers. */
+/* The child ends with _exit(2), so that the exit(3) handlers of the parent do not run in the child. */
 static _Noreturn void child_run(const struct child_plan *plan, int socket, pid_t parent)
 {
     struct fd_list kept = plan->kept;
@@ -267,7 +267,10 @@ static bool wait_for_packet(int socket, uint64_t until)
     }
 }
 
-/* Returns what child_start() returns once the child is forked. `error` has a message only for an error of begin(). */
+/*
+ * Receives the child's hello packet. Returns the result for child_start(). `error` gets a message only if begin()
+ * failed.
+ */
 static int receive_hello(const struct child_plan *plan, int socket, struct child *child, struct child_hello *ret,
                          struct error *error)
 {
@@ -294,7 +297,10 @@ static int receive_hello(const struct child_plan *plan, int socket, struct child
     return 0;
 }
 
-/* `status` is the child's wait status and is only valid for -EPIPE. */
+/*
+ * Sets a message that starts with plan->failure, and returns `code`. `status`, the child's wait status, is only used
+ * for -EPIPE.
+ */
 static int start_fail(const struct child_plan *plan, int code, pid_t pid, int status, struct error *error)
 {
     char end[128];
@@ -324,7 +330,7 @@ int child_start(const struct child_plan *plan, struct child *ret, int *ret_socke
         return start_fail(plan, -errno, 0, 0, error);
     if (pid == 0)
         child_run(plan, theirs, parent);
-    close(steal_fd(&theirs)); /* so that this process gets EOF if the child ends */
+    close(steal_fd(&theirs)); /* if the child ends, the parent must see end-of-file */
     int r = receive_hello(plan, ours, &child, ret_hello, &told);
     if (r < 0 || !plan->serve)
         child_end(&child, &status);

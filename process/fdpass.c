@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TRIES_MAX 1000 /* of recvmsg(2) while memory is short */
+#define TRIES_MAX 1000 /* maximum number of calls of recvmsg(2) while memory is short */
 
 union control {
     char bytes[CMSG_SPACE(FD_LIST_MAX * sizeof(int))];
@@ -55,7 +55,7 @@ static void fd_list_take(struct fd_list *list, struct msghdr *message)
     }
 }
 
-/* Retries while memory is short, up to TRIES_MAX times. */
+/* Returns whether to retry after this error: always on EINTR, and up to TRIES_MAX times while memory is short. */
 static bool receives_again(int error, unsigned *tries)
 {
     if (error == EINTR)
@@ -68,7 +68,7 @@ static bool receives_again(int error, unsigned *tries)
 
 /*
  * Receives at most `fds_max` descriptors; the kernel discards the rest and sets MSG_CTRUNC. The control length must be
- * CMSG_LEN(), since CMSG_SPACE() rounds up and could leave room for one more.
+ * CMSG_LEN(), since CMSG_SPACE() rounds up and could leave room for one more descriptor.
  */
 static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_max, int flags, struct fd_list *ret_fds,
                               bool *ret_short)
@@ -116,7 +116,10 @@ int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd)
     return packet_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}}, MSG_DONTWAIT);
 }
 
-/* Returns the size. If `ret_fd` is NULL, descriptors are not received, and their truncation is not an error. */
+/*
+ * Returns the size of the packet. If `ret_fd` is NULL, descriptors are not received, and their truncation is not an
+ * error.
+ */
 static ssize_t receive_one(int socket, void *packet, size_t least, size_t size, int flags, int *ret_fd)
 {
     struct fd_list fds = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets with file descriptors, over a SOCK_SEQPACKET socket (unix(7), SCM_RIGHTS).
+ * Sends and receives packets with file descriptors over SOCK_SEQPACKET sockets (unix(7), SCM_RIGHTS).
  *
- * Senders keep their descriptors; receivers own what they receive. All functions retry on EINTR.
+ * The sender keeps its descriptors, and the receiver owns the received copies. All functions of this module retry on
+ * EINTR.
  */
 #ifndef PROCESS_FDPASS_H
 #define PROCESS_FDPASS_H
@@ -13,42 +14,43 @@
 
 #define FD_LIST_MAX 64
 
-/* A zeroed list is empty. */
+/* A list of descriptors; a zeroed list is empty. */
 struct fd_list {
     size_t n;
     int fds[FD_LIST_MAX];
 };
 void fd_list_close(struct fd_list *list);
 
-/* Sends a packet with all descriptors of `fds`, possibly none. Returns 0 or an error of sendmsg(2). */
+/* Sends a packet with all descriptors of `fds`, which may be empty. Returns 0 or an error from sendmsg(2). */
 int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_list *fds);
 /*
- * Returns the size of the packet, or 0 when the peer has closed. Returns -EBADMSG if the packet has more than `size`
- * bytes or descriptors were truncated, or an error of recvmsg(2). The kernel truncates descriptors that exceed
- * FD_LIST_MAX or RLIMIT_NOFILE. If `ret_short` is not NULL, truncated descriptors are not an error: *ret_short is set
- * to whether there were any, and the remaining descriptors are returned.
+ * Receives a packet. Returns its size, or 0 when the peer has closed its end. Returns -EBADMSG if the packet has more
+ * than `size` bytes or the kernel dropped descriptors, or an error from recvmsg(2). The kernel drops descriptors that
+ * exceed FD_LIST_MAX or RLIMIT_NOFILE. If `ret_short` is not NULL, dropped descriptors are not an error: *ret_short
+ * tells whether descriptors were dropped, and the other descriptors are returned.
  */
 ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list *ret_fds, bool *ret_short);
 
-/* Sends a packet with one descriptor, or with none if `fd` is -1. */
+/* Sends a packet with one descriptor, or without a descriptor if `fd` is -1. */
 int fd_socket_send_one(int socket, const void *packet, size_t size, int fd);
-/* The same without blocking. Returns -EAGAIN if the socket buffer is full. */
+/* Like fd_socket_send_one(), but never blocks. Returns -EAGAIN if the socket buffer is full. */
 int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd);
 /*
- * Receives a packet of exactly `size` bytes. *ret_fd is -1 if it has no descriptor. Returns -EPIPE when the peer has
- * closed, -EBADMSG for a packet of another size or with several descriptors, or an error of recvmsg(2).
+ * Receives a packet of exactly `size` bytes. *ret_fd is set to the packet's descriptor, or to -1 if the packet has no
+ * descriptor. Returns -EPIPE when the peer has closed its end, -EBADMSG for a packet of another size or with several
+ * descriptors, or an error from recvmsg(2).
  */
 int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd);
-/* The same for a packet of `least` to `size` bytes. Returns its size. */
+/* Like fd_socket_receive_one(), for a packet of `least` to `size` bytes. Returns the size of the packet. */
 ssize_t fd_socket_receive_up_to(int socket, void *packet, size_t least, size_t size, int *ret_fd);
 /*
  * Like fd_socket_receive_one(), but leaves the packet in the socket. If `ret_fd` is NULL, the packet's descriptor is
- * not received: a process that receives it must close it, and close(2) may block forever on another user's file.
+ * not received, so that this process need not close it: close(2) may block forever on another user's file.
  */
 int fd_socket_peek_one(int socket, void *packet, size_t size, int *ret_fd);
 /*
- * Removes the next packet without receiving its descriptors. Never blocks. Returns -EPIPE when the peer has closed, or
- * an error of recvmsg(2).
+ * Removes the next packet from the socket without receiving the packet's descriptors. Never blocks. Returns -EPIPE when
+ * the peer has closed its end, or an error from recvmsg(2).
  */
 int fd_socket_drop(int socket);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A compromised daemon can stop and continue its opener's finder at any point, while an accomplice changes files and
- * processes. All checks in this file must be safe against that.
+ * All checks in this file must be safe against a compromised daemon that stops and continues its opener's finder at any
+ * point, while an accomplice changes files and processes.
  */
 #include "process/finder.h"
 
@@ -24,16 +24,16 @@
 #endif
 
 #define STATUS_SIZE ((size_t)16 * 1024)
-#define NUMBERS_MAX 32             /* nesting of PID namespaces (MAX_PID_NS_LEVEL) */
-#define CHUNK ((size_t)16 * 1024)  /* longer than any line of /proc/PID/maps */
-#define MAPS_MAX ((size_t)8 << 20) /* at most so many bytes of /proc/PID/maps are searched */
+#define NUMBERS_MAX 32             /* maximum nesting depth of PID namespaces (MAX_PID_NS_LEVEL) */
+#define CHUNK ((size_t)16 * 1024)  /* read size; longer than any line of /proc/PID/maps */
+#define MAPS_MAX ((size_t)8 << 20) /* maximum number of bytes of /proc/PID/maps that are searched */
 
 /* --- processes --- */
 
 /*
- * Everything about a process is opened relative to one descriptor of its /proc directory. After the process has been
- * reaped, this fails with ESRCH or ENOENT even if its PID is in use again (fs/proc/base.c, get_proc_task()). Returns
- * -EBADRQC if /proc is not a proc file system.
+ * Opens the /proc directory of a process, relative to which all its files are opened. After the process has been
+ * reaped, opening files relative to this descriptor fails with ESRCH or ENOENT, even if the PID is in use again
+ * (fs/proc/base.c, get_proc_task()). Returns -EBADRQC if /proc is not a proc file system.
  */
 static int process_open(uint32_t pid)
 {
@@ -56,7 +56,10 @@ static int open_in(int directory, const char *name, int flags)
     return fd < 0 ? -errno : fd;
 }
 
-/* Opening a device has side effects and opening a pipe may block, so files are opened with O_PATH and checked first. */
+/*
+ * Reopens a file that was opened with O_PATH and then checked. Without this check, opening a device could have side
+ * effects, and opening a pipe could block.
+ */
 static int reopen(int found)
 {
     char path[32];
@@ -67,7 +70,7 @@ static int reopen(int found)
 
 /* --- mapped files --- */
 
-/* Parses "START-END rwxp ...". Returns false for another line. */
+/* Parses a line "START-END rwxp ..." of /proc/PID/maps. Returns false for a line of another form. */
 static bool maps_parse_line(const char *line, size_t size, uint64_t *start, uint64_t *end, bool *executable)
 {
     const char *dash = memchr(line, '-', size), *blank = memchr(line, ' ', size);
@@ -93,7 +96,7 @@ int find_in_maps(const char *lines, size_t size, uint64_t start, uint64_t end)
     return 0;
 }
 
-/* The length of the complete lines at the start of `text`. */
+/* Returns the total length of the complete lines at the start of `text`. */
 static size_t whole_lines(const char *text, size_t size)
 {
     const char *last = memrchr(text, '\n', size);
@@ -102,8 +105,8 @@ static size_t whole_lines(const char *text, size_t size)
 }
 
 /*
- * Returns 0 if the open file /proc/PID/maps has the range as executable, -EBADRQC if the range is not executable, and
- * -ENOENT if it is not there, or not within MAPS_MAX bytes, or the address space is gone.
+ * Returns 0 if the open file /proc/PID/maps lists the range as executable, -EBADRQC if the range is not executable, and
+ * -ENOENT if the range is not in the first MAPS_MAX bytes of the file or the address space is gone.
  */
 static int check_range(int maps, uint64_t start, uint64_t end)
 {
@@ -137,7 +140,7 @@ static int stat_regular(int found, struct stat *ret)
     return S_ISREG(ret->st_mode) ? 0 : -EINVAL;
 }
 
-/* Whether the file is on a memory-only file system. */
+/* Returns whether the file is on a memory-backed file system, or true if that cannot be determined. */
 static bool is_memory(int fd)
 {
     struct statfs status;
@@ -155,9 +158,9 @@ static bool is_memory(int fd)
 }
 
 /*
- * The last line of defence if all other checks are bypassed: shared memory (memfd_create(2)) and private files are
- * never passed on. The file of a program or library is either on a disk or has a name, and is executable or readable by
- * others.
+ * This check is the last line of defence if all other checks are bypassed: shared memory (memfd_create(2)) and private
+ * files never pass it. The file of a program or library is either on a disk or has a name, and is executable or
+ * readable by others.
  */
 static int check_program(int found, const struct stat *status)
 {
@@ -169,10 +172,10 @@ static int check_program(int found, const struct stat *status)
 /*
  * Finds the mapped file through /proc/PID/map_files.
  *
- * An open "maps" file shows the address space that the process had when it was opened, and is empty once that is gone.
- * The link is opened between two opens of "maps", and both must show the range as executable. A process can defeat this
- * if it calls execve(2) in between while another process keeps its first address space alive; check_program() still
- * applies then.
+ * An open "maps" file shows the address space that the process had when the file was opened, and is empty once that
+ * address space is gone. The link in map_files is opened between two opens of "maps", both of which must show the range
+ * as executable. A process can defeat this by calling execve(2) in between while another process keeps the first
+ * address space alive; even then, check_program() limits what is opened.
  */
 static int find_link(int process, const struct find_request *request, struct stat *ret_status)
 {
@@ -199,15 +202,19 @@ static int find_link(int process, const struct find_request *request, struct sta
 }
 
 /*
- * Compares only the inode number: on overlayfs, mappings show another device than stat(2). Another file with the same
- * number discloses nothing: a file that was found by its path is read with this process's own privileges.
+ * Only inode numbers are compared, because on overlayfs, mappings show a different device from stat(2). A different
+ * file with the same inode number discloses nothing, because a file that was found by its path is read with this
+ * process's own privileges.
  */
 static int check_inode(const struct stat *status, uint64_t inode)
 {
     return inode && status->st_ino != inode ? -ESTALE : 0;
 }
 
-/* Resolves the path in the root of the process, so that a symbolic link in a container stays in the container. */
+/*
+ * Resolves the path within the root directory of the process, so that symbolic links in a container cannot lead out of
+ * the container.
+ */
 static int find_in_root(int process, const struct find_request *request)
 {
     const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -230,7 +237,10 @@ static int reopen_file(int found, const struct stat *status, uint64_t inode, int
     return 0;
 }
 
-/* `found` is an O_PATH descriptor, or -errno, which is returned. */
+/*
+ * Opens the file of the O_PATH descriptor `found`, if it is a regular file with this inode. If `found` is negative,
+ * returns it as the error.
+ */
 static int try_file(int found, uint64_t inode, int *ret_fd)
 {
     struct stat status;
@@ -245,7 +255,7 @@ static int worse(int a, int b)
     return b == -ENOENT || b == -ESRCH ? a : b;
 }
 
-/* Opens the file by its path in this process's own root. */
+/* Opens the file by its path in this process's own root directory. */
 static int open_here(const struct find_request *request, int *ret_fd)
 {
     _cleanup_(closep) int here = open_in(AT_FDCWD, request->path, O_PATH);
@@ -275,7 +285,10 @@ static int open_mapped(const struct find_request *request, bool by_path, int *re
 
 /* --- JIT maps and maps --- */
 
-/* Reads the numbers of a line "KEY:\t1\t2...". Returns their count, or 0 if there is no such line. */
+/*
+ * Parses the numbers of the line "KEY:\t1\t2...". Returns how many numbers the line has, or 0 if there is no line with
+ * this key.
+ */
 static size_t numbers_of(const char *text, const char *key, uint64_t numbers[NUMBERS_MAX])
 {
     const char *line = strstr(text, key);
@@ -295,7 +308,7 @@ int find_parse_status(const char *text, uint32_t pid, struct find_owner *ret)
 {
     uint64_t numbers[NUMBERS_MAX];
 
-    if (numbers_of(text, "\nUid:", numbers) < 2) /* real, effective, saved, file system */
+    if (numbers_of(text, "\nUid:", numbers) < 2) /* real, effective, saved and file-system IDs */
         return -EBADMSG;
     ret->real_uid = (uint32_t)numbers[0];
     ret->uid = (uint32_t)numbers[1];
@@ -304,7 +317,7 @@ int find_parse_status(const char *text, uint32_t pid, struct find_owner *ret)
     return 0;
 }
 
-/* Reads at most size - 1 bytes and adds a NUL. */
+/* Reads at most size - 1 bytes of the file, and appends a NUL. */
 static int read_text(int directory, const char *name, char *text, size_t size)
 {
     _cleanup_(closep) int fd = open_in(directory, name, O_RDONLY);
@@ -323,9 +336,10 @@ static int read_text(int directory, const char *name, char *text, size_t size)
 }
 
 /*
- * Whether users may hard-link files that they cannot write (fs.protected_hardlinks is 0). Then another user may have
- * linked a secret file of the process's user to this name; its link count drops to one when the owner replaces the
- * original. Files that everybody may read are safe.
+ * Returns whether users may hard-link files that they cannot write (fs.protected_hardlinks is 0). If users may do so,
+ * another user may have linked a secret file of the process's user to the name of the JIT map, and the link count of
+ * the secret file drops to one when its owner replaces the original. Files that everybody may read cannot be secret, so
+ * they are accepted.
  */
 static bool others_may_link(void)
 {
@@ -346,8 +360,9 @@ static int check_jit_map(int found, uint32_t uid)
 }
 
 /*
- * The directory must be opened before the user of the process is read. If the user is then root, no other user can have
- * mounted files over that /tmp: a process in namespaces that a user created never becomes root of the machine.
+ * The directory /tmp of the process must be opened before the user of the process is read. If that user is then root,
+ * no other user can have mounted files over this /tmp, because a process in namespaces that a user created never
+ * becomes root of the machine.
  */
 static int open_jit_map(const struct find_request *request, int *ret_fd)
 {
@@ -377,7 +392,10 @@ static int open_jit_map(const struct find_request *request, int *ret_fd)
     return 0;
 }
 
-/* The kernel checks the privileges of the process that opens maps, not of its reader (fs/proc/task_mmu.c). */
+/*
+ * The kernel checks the privileges of the process that opens /proc/PID/maps, not those of the process that reads the
+ * file (fs/proc/task_mmu.c).
+ */
 static int open_maps(const struct find_request *request, int *ret_fd)
 {
     _cleanup_(closep) int process = process_open(request->pid);
@@ -427,7 +445,7 @@ int find_request_receive(int socket, union find_buffer *ret, int *ret_fd)
 
 /*
  * The number of descriptors in flight is limited per user (unix(7), ETOOMANYREFS). If the descriptor cannot be sent,
- * the request is passed on without it.
+ * the request is passed on without a descriptor.
  */
 static int request_pass(int out, struct find_request *request, int fd)
 {

@@ -14,12 +14,15 @@
 #define TEXT_MAX (64 * 1024)
 /* cgroup v1 reports "no limit" as the largest multiple of the page size. */
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
-/* One part in five of a limit is reserved for kernel memory: sockets, descriptors, page tables. */
+/* One fifth of a limit is reserved for kernel memory, such as sockets, descriptors and page tables. */
 #define RESERVE_PART 5
-/* Always allowed, so that small replies still succeed. This memory comes from the reserve. */
+/* Room that is always allowed, at the expense of the reserve, so that small replies still succeed. */
 #define SMALL_ROOM (UINT64_C(1) << 20)
 
-/* Conventional mount points, and the controller in the hierarchy's line of /proc/PID/cgroup ("" for version 2). */
+/*
+ * The conventional mount point of each memory cgroup hierarchy, and the name of the controller in /proc/PID/cgroup (""
+ * for version 2).
+ */
 static const struct {
     const char *mount, *controller;
     bool v1;
@@ -28,7 +31,10 @@ static const struct {
     {"/sys/fs/cgroup", "", false},
 };
 
-/* Finds the path in a line "ID:CONTROLLERS:PATH" (cgroups(7)). Modifies `text`. Returns NULL if no line matches. */
+/*
+ * Returns the PATH of the controller from lines "ID:CONTROLLERS:PATH" (cgroups(7)), or NULL if no line has this
+ * controller. Modifies `text`.
+ */
 static char *find_path(char *text, const char *controller)
 {
     for (char *line; (line = strsep(&text, "\n"));) {
@@ -46,8 +52,8 @@ static char *find_path(char *text, const char *controller)
 }
 
 /*
- * A container without a cgroup namespace reads the path that its cgroup has on the host, but sees that cgroup at the
- * mount point. If the path does not exist, the mount point is used.
+ * In a container without a cgroup namespace, /proc/PID/cgroup shows the cgroup's path on the host, but the cgroup
+ * itself is mounted at the mount point. The mount point is therefore used if the path does not exist.
  */
 static int limit_set_path(struct memory_limit *limit, const char *mount, const char *path)
 {
@@ -101,7 +107,7 @@ static char *read_text(const char *directory, size_t size, const char *name)
     return text;
 }
 
-/* Returns false if the file is missing or says "max". */
+/* Reads a limit from a cgroup's file. Returns false if the file is missing or contains "max". */
 static bool read_number(const char *directory, size_t size, const char *name, uint64_t *ret)
 {
     _cleanup_(freep) char *text = read_text(directory, size, name);
@@ -109,7 +115,7 @@ static bool read_number(const char *directory, size_t size, const char *name, ui
     return text && number_parse_u64_n(text, strcspn(text, "\n"), ret) == 0;
 }
 
-/* The value of NAME in a flat-keyed file of lines "NAME NUMBER\n", or 0. */
+/* Returns the NUMBER of `name` in a text with lines "NAME NUMBER\n", or 0 if no line has this name. */
 static uint64_t stat_field(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -125,7 +131,10 @@ static uint64_t stat_field(const char *text, const char *name)
     return 0;
 }
 
-/* Unmapped page cache, in bytes. The kernel reclaims it before it kills a process. */
+/*
+ * Returns the size in bytes of the page cache that no process has mapped, which the kernel reclaims before it kills a
+ * process.
+ */
 static uint64_t read_reclaimable(const struct memory_limit *limit, size_t size)
 {
     _cleanup_(freep) char *text = read_text(limit->path, size, "memory.stat");
@@ -139,7 +148,10 @@ static uint64_t read_reclaimable(const struct memory_limit *limit, size_t size)
     return files - MIN(files, mapped);
 }
 
-/* The room in the cgroup whose directory is the first `size` bytes of the path. UINT64_MAX: no limit. */
+/*
+ * Returns how many bytes may still be allocated in the cgroup whose directory is the first `size` bytes of limit->path,
+ * or UINT64_MAX if this cgroup has no limit.
+ */
 static uint64_t room_at(const struct memory_limit *limit, size_t size)
 {
     uint64_t most, used;
@@ -165,7 +177,7 @@ uint64_t memory_limit_room(const struct memory_limit *limit)
     return room;
 }
 
-/* Reads the bytes of data and stack that count for RLIMIT_DATA: the sixth field of proc_pid_statm(5). */
+/* Reads how many bytes of data and stack count towards RLIMIT_DATA: the sixth field of proc_pid_statm(5). */
 static bool read_data(uint64_t *ret)
 {
     _cleanup_(freep) char *text = NULL;

@@ -27,7 +27,10 @@ const char *capability_name(unsigned i)
                                                                    : capng_capability_to_name(i);
 }
 
-/* If a system-call filter refuses capget(2), root is assumed to have all, so that it drops them or fails to start. */
+/*
+ * If a system-call filter refuses capget(2), root is assumed to have all capabilities, so that the daemon drops them or
+ * fails to start.
+ */
 uint64_t capabilities_own(void)
 {
     uint64_t mask = 0;
@@ -47,7 +50,7 @@ bool capabilities_are_privileged(void)
     return capability_in(own, CAP_PERFMON) || capability_in(own, CAP_SYS_ADMIN);
 }
 
-/* Asks the kernel whether no capability outside `mask` remains. */
+/* Asks the kernel for the capabilities of this process, and returns whether all of them are in `mask`. */
 static bool capabilities_are_within(uint64_t mask)
 {
     static const capng_type_t sets[] = {CAPNG_EFFECTIVE, CAPNG_PERMITTED, CAPNG_INHERITABLE};
@@ -72,7 +75,7 @@ int capabilities_keep_only(uint64_t mask, struct error *error)
     bool may_bound = capability_in(capabilities_own(), CAP_SETPCAP);
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return error_set(error, -errno, "cannot forgo new privileges: %s", strerror(errno));
+        return error_set(error, -errno, "cannot set no_new_privs: %s", strerror(errno));
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot clear the ambient capabilities: %s", strerror(errno));
     capng_clear(CAPNG_SELECT_BOTH);
@@ -91,17 +94,20 @@ int capabilities_empty_bounding_set(struct error *error)
     if (!capability_in(capabilities_own(), CAP_SETPCAP))
         return 0;
     for (unsigned long i = 0; i < 64; i++)
-        if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EINVAL) /* EINVAL: unknown to this kernel */
+        if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EINVAL) /* EINVAL: unknown capability */
             return error_set(error, -errno, "cannot empty the bounding set of capabilities: %s", strerror(errno));
     return 0;
 }
 
 /* --- users --- */
 
-/* Used if /etc/passwd has no user "nobody": the kernel's default overflowuid. */
+/* User ID to use if there is no user "nobody": the kernel's default overflowuid. */
 #define NOBODY 65534
 
-/* Tried before getpwnam(3), which loads the libraries of nsswitch.conf(5) for good. */
+/*
+ * Looks up the user in /etc/passwd. /etc/passwd is tried before getpwnam(3), because getpwnam(3) loads the libraries of
+ * nsswitch.conf(5) and never unloads them.
+ */
 static bool user_find_in_file(const char *name, struct user *ret)
 {
     _cleanup_(fclosep) FILE *file = fopen("/etc/passwd", "re");
@@ -137,8 +143,8 @@ static bool user_find_configured(const char *name, struct user *ret)
 }
 
 /*
- * Whether the ID is mapped in this user namespace (user_namespaces(7)). A kernel without user namespaces does not have
- * the file.
+ * Returns whether the user ID is mapped in this user namespace (user_namespaces(7)). If the kernel lacks user
+ * namespaces, the file `map` does not exist.
  */
 static bool is_mapped(const char *map, unsigned number)
 {
@@ -174,7 +180,7 @@ int user_choose(const char *name, struct user *ret, struct error *error)
                          name);
     if (*name && !user_is_mapped(&user))
         return error_set(error, -EINVAL, "user: \"%.64s\" has no number in this user namespace", name);
-    /* Without a mapping for the default user, this is a user namespace whose root is an ordinary user outside. */
+    /* If the default user is not mapped, this process is in a user namespace whose root is an ordinary user outside. */
     user.change = user_is_mapped(&user);
     *ret = user;
     return 0;

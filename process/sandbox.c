@@ -23,8 +23,8 @@
 /* --- policies --- */
 
 /*
- * Who may make a system call, as bits: the lower bits are enum sandbox_work, for an opener that does this work; the
- * others are kinds of processes.
+ * Flags that tell which processes may make a system call. The lower bits are those of enum sandbox_work, and stand for
+ * an opener that does this kind of work; each of the other bits stands for a kind of process.
  */
 enum {
     OPENER = 1 << 5,
@@ -36,15 +36,15 @@ enum {
 #define ALL (OPENER | PARSERS)
 #define FORKING (SANDBOX_FORKS | READER)
 #define BPF SANDBOX_LOADS_BPF
-#define ASAN_PARSERS (HAS_ASAN ? PARSERS : 0) /* AddressSanitizer, for its reports and at exit */
+#define ASAN_PARSERS (HAS_ASAN ? PARSERS : 0) /* calls that AddressSanitizer makes for reports and at exit */
 
-/* The policy of a process. The tables `limits`, `kept`, `allowed` and `denied` below complete it. */
+/* The policy for each kind of process, which the tables `limits`, `kept`, `allowed` and `denied` below complete. */
 static const struct policy {
     const char *name;
-    enum { AS_STARTED, CONFIGURED, NOBODY } user; /* AS_STARTED also keeps capabilities; the others drop all */
-    unsigned calls;                               /* its bits in `allowed`; 0: all but those in `denied` */
-    bool is_child;                                /* keeps few descriptors, and ends with its parent */
-    bool ignores_signals;                         /* signals that are sent to all processes of a service */
+    enum { AS_STARTED, CONFIGURED, NOBODY } user; /* with AS_STARTED some capabilities are kept as well */
+    unsigned calls;                               /* flag in the table `allowed`; 0: all calls not in `denied` */
+    bool is_child;                                /* the process keeps few descriptors, and ends with its parent */
+    bool ignores_signals;                         /* ignores signals that are sent to all processes of a service */
 } policies[] = {
     [SANDBOX_OPENER] = {"opener", AS_STARTED, OPENER, true, true},
     [SANDBOX_DAEMON] = {"daemon", CONFIGURED, 0, false, false},
@@ -52,39 +52,45 @@ static const struct policy {
     [SANDBOX_READER] = {"reader", NOBODY, READER, true, true},
 };
 
-/* Limits of setrlimit(2), also of children. The symboliser lowers RLIMIT_DATA for each request itself. */
+/*
+ * Limits set by setrlimit(2), which child processes inherit. In addition, the symboliser itself lowers RLIMIT_DATA for
+ * each request.
+ */
 static const struct limit {
     unsigned who;
     int resource;
     rlim_t value;
 } limits[] = {
     {SYMBOLISER, RLIMIT_AS, (rlim_t)1 << 30},
-    {SYMBOLISER, RLIMIT_FSIZE, 0},           /* the value is in struct sandbox */
-    {READER, RLIMIT_DATA, (rlim_t)64 << 20}, /* jansson's tree takes several times the size of the text */
+    {SYMBOLISER, RLIMIT_FSIZE, 0},           /* struct sandbox has the limit */
+    {READER, RLIMIT_DATA, (rlim_t)64 << 20}, /* parsed JSON takes several times the size of its text */
     {PARSERS, RLIMIT_CORE, 0},
     {PARSERS, RLIMIT_NOFILE, 32},
 };
 
 /*
- * The capabilities that an opener keeps, if it has them, for some of its work; `work` 0: always. If a capability with
- * `replaces_admin` is missing, because the kernel is older or it was not granted, the opener keeps CAP_SYS_ADMIN
- * instead.
+ * The capabilities that an opener keeps, if it has them, for the kinds of work in `work`; 0 means for any work. If a
+ * capability with `replaces_admin` is missing, because the kernel is too old or the capability was not granted, the
+ * opener keeps CAP_SYS_ADMIN instead.
  */
 static const struct {
     unsigned capability, work;
     bool replaces_admin;
 } kept[] = {
-    {CAP_PERFMON, 0, true},                   /* Linux 5.8: suffices for all events but SANDBOX_NEEDS_ADMIN */
-    {CAP_DAC_READ_SEARCH, 0, false},          /* tracefs is root's, and not every program is readable for everybody */
-    {CAP_SYS_PTRACE, SANDBOX_SAMPLES, false}, /* mapped files of other processes */
-    {CAP_CHECKPOINT_RESTORE, SANDBOX_SAMPLES, true}, /* Linux 5.9: opening the mapped files */
-    {CAP_SYSLOG, SANDBOX_SAMPLES, false},            /* the addresses of the kernel's functions */
-    {CAP_BPF, SANDBOX_LOADS_BPF, true},              /* Linux 5.8: a BPF program; it needs CAP_PERFMON as well */
+    {CAP_PERFMON, 0, true},                   /* since Linux 5.8; suffices for events, except for SANDBOX_NEEDS_ADMIN */
+    {CAP_DAC_READ_SEARCH, 0, false},          /* for tracefs and for programs that only root may read */
+    {CAP_SYS_PTRACE, SANDBOX_SAMPLES, false}, /* for the files that other processes have mapped */
+    {CAP_CHECKPOINT_RESTORE, SANDBOX_SAMPLES, true}, /* since Linux 5.9; to open the mapped files */
+    {CAP_SYSLOG, SANDBOX_SAMPLES, false},            /* to read the addresses of the kernel's functions */
+    {CAP_BPF, SANDBOX_LOADS_BPF, true}, /* since Linux 5.8; to load BPF programs, together with CAP_PERFMON */
 };
 
 /* --- system calls --- */
 
-/* Comparisons: argument `n` equals `value`; none of `bits` is set; the lower 32 bits equal `value`. */
+/*
+ * Conditions for argument `n` of a system call. EXACTLY: the argument equals `value`. WITHOUT: none of `bits` is set.
+ * NUMBER: the lower 32 bits equal `value`.
+ */
 #define EXACTLY(n, value)                                                                                              \
     {                                                                                                                  \
         n, SCMP_CMP_EQ, value, 0                                                                                       \
@@ -106,13 +112,17 @@ static const struct {
     {                                                                                                                  \
         n, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY                                                 \
     }
-/* The bits of the flags of clone(2) that must equal SIGCHLD, as when fork(3) calls it: no thread, no namespace. */
+/*
+ * Mask for the flags of clone(2). Under this mask, the flags must equal SIGCHLD, as in calls from fork(3), which
+ * excludes threads and namespaces.
+ */
 #define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
 
 /*
- * Calls whose arguments match all `n` comparisons. Any other call fails with EPERM instead of killing the process, so
- * that a library that tries an unexpected call gets an error. Some entries are for 32-bit architectures or newer C
- * libraries; libseccomp skips those that the architecture lacks. Messages of parsers: see allow_messages().
+ * The system calls that are allowed if their arguments meet all `n` conditions. Any other call fails with EPERM instead
+ * of killing the process, so that a library that tries an unexpected call gets an error. Some entries of this table are
+ * for 32-bit architectures or newer C libraries; libseccomp skips calls that the architecture lacks. allow_messages()
+ * adds the calls with which parser processes send and receive messages.
  */
 static const struct call {
     unsigned who;
@@ -120,7 +130,7 @@ static const struct call {
     unsigned n;
     struct scmp_arg_cmp arguments[2];
 } allowed[] = {
-    /* memory, and the end of the process; nothing is mapped as executable */
+    /* calls for non-executable memory, and for the end of the process */
     {ALL, SCMP_SYS(mmap), 1, {WITHOUT(2, PROT_EXEC)}},
     {ALL, SCMP_SYS(mmap2), 1, {WITHOUT(2, PROT_EXEC)}},
     {PARSERS | BPF, SCMP_SYS(mprotect), 1, {WITHOUT(2, PROT_EXEC)}},
@@ -159,12 +169,12 @@ static const struct call {
     {PARSERS | SANDBOX_REMOVES, SCMP_SYS(setitimer), 0, {{0}}},
     /*
      * C libraries implement fstat(3) with newfstatat() or statx() and AT_EMPTY_PATH. A filter cannot check that the
-     * path is empty, so a compromised parser can find out which files exist.
+     * path is empty, so a compromised parser process can find out which files exist.
      */
     {PARSERS, SCMP_SYS(newfstatat), 1, {EXACTLY(3, AT_EMPTY_PATH)}},
     {PARSERS, SCMP_SYS(fstatat64), 1, {EXACTLY(3, AT_EMPTY_PATH)}},
     {PARSERS, SCMP_SYS(statx), 1, {{2, SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH}}},
-    /* the opener: requests, events, files (opener/opener-server.c) */
+    /* calls with which the opener serves requests for events and files (opener/opener-server.c) */
     {OPENER, SCMP_SYS(recvmsg), 0, {{0}}},
     {OPENER, SCMP_SYS(sendmsg), 0, {{0}}},
     {OPENER, SCMP_SYS(perf_event_open), 0, {{0}}},
@@ -192,10 +202,10 @@ static const struct call {
     {FORKING, SCMP_SYS(ppoll_time64), 0, {{0}}},
     {FORKING, SCMP_SYS(kill), 1, {EXACTLY(1, SIGKILL)}},
     {FORKING, SCMP_SYS(close_range), 0, {{0}}},
-    {FORKING, SCMP_SYS(clock_gettime), 0, {{0}}}, /* called if the vDSO does not provide it */
+    {FORKING, SCMP_SYS(clock_gettime), 0, {{0}}}, /* only if the vDSO does not provide this call */
     {FORKING, SCMP_SYS(clock_gettime64), 0, {{0}}},
     {READER, SCMP_SYS(prctl), 1, {EXACTLY(0, PR_SET_SECCOMP)}}, /* sandbox_forbid_processes() */
-    /* the opener's children, which begin with child_settle() */
+    /* calls of the opener's children, which start with child_settle() */
     {SANDBOX_FORKS, SCMP_SYS(socketpair), 0, {{0}}},
     {SANDBOX_FORKS, SCMP_SYS(prctl), 1, {EXACTLY(0, PR_SET_PDEATHSIG)}},
     {SANDBOX_FORKS, SCMP_SYS(prctl), 1, {EXACTLY(0, PR_SET_NAME)}},
@@ -209,8 +219,8 @@ static const struct call {
     {SYMBOLISER, SCMP_SYS(ftruncate), 0, {{0}}},
     {SYMBOLISER, SCMP_SYS(ftruncate64), 0, {{0}}},
     {SYMBOLISER | BPF, SCMP_SYS(prlimit64), 2, {EXACTLY(0, 0), EXACTLY(1, RLIMIT_DATA)}},
-    {SYMBOLISER, SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) asks for the size of memory */
-    /* bpf/loader.c. The bpf(2) commands that find, pin or attach objects of other processes are left out. */
+    {SYMBOLISER, SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) asks for the amount of memory */
+    /* bpf/loader.c. The bpf(2) commands that find, pin or attach objects of other processes are not allowed. */
     {BPF, BPF_COMMAND(BPF_MAP_UPDATE_ELEM)},
     {BPF, BPF_COMMAND(BPF_MAP_LOOKUP_ELEM)},
     {BPF, BPF_COMMAND(BPF_MAP_DELETE_ELEM)},
@@ -220,7 +230,10 @@ static const struct call {
     {BPF, SCMP_SYS(name_to_handle_at), 0, {{0}}},
     {BPF, SCMP_SYS(fcntl), 1, {EXACTLY(1, F_DUPFD_CLOEXEC)}},
     {BPF, SCMP_SYS(fcntl64), 1, {EXACTLY(1, F_DUPFD_CLOEXEC)}},
-    /* its child, in which libbpf loads the program (bpf/program.c); setresuid(2) may only make root the real user */
+    /*
+     * calls of the opener's child in which libbpf loads a BPF program (bpf/program.c); setresuid(2) may only set the
+     * real user to root
+     */
     {BPF, BPF_COMMAND(BPF_BTF_LOAD)},
     {BPF, BPF_COMMAND(BPF_MAP_CREATE)},
     {BPF, BPF_COMMAND(BPF_MAP_FREEZE)},
@@ -242,15 +255,15 @@ static const struct call {
     {BPF, SCMP_SYS(faccessat2), 0, {{0}}},
     {BPF, SCMP_SYS(uname), 0, {{0}}},
     {BPF, SCMP_SYS(getdents64), 0, {{0}}},
-    /* bpf/offsets.c waits for tasks of other cgroups. */
+    /* In bpf/offsets.c, the process sleeps while it waits for tasks in other cgroups. */
     {BPF, SCMP_SYS(nanosleep), 0, {{0}}},
     {BPF, SCMP_SYS(clock_nanosleep), 0, {{0}}},
     {BPF, SCMP_SYS(clock_nanosleep_time64), 0, {{0}}},
-    {BPF, SCMP_SYS(memfd_create), 1, {EXACTLY(1, MFD_CLOEXEC)}}, /* libbpf 1.4 reserves map descriptors with it, */
-    {BPF, SCMP_SYS(dup3), 1, {EXACTLY(2, O_CLOEXEC)}},           /* and replaces them with the maps by dup3(2) */
+    {BPF, SCMP_SYS(memfd_create), 1, {EXACTLY(1, MFD_CLOEXEC)}}, /* libbpf 1.4 uses memfds to reserve descriptors */
+    {BPF, SCMP_SYS(dup3), 1, {EXACTLY(2, O_CLOEXEC)}},           /* libbpf 1.4 uses dup3(2) to replace descriptors */
 };
 
-/* A parser process can send and receive only over its own sockets. */
+/* Allows a parser process to send and receive messages only over its own sockets. */
 static int allow_messages(scmp_filter_ctx filter, int socket)
 {
     static const int numbers[] = {SCMP_SYS(recvmsg), SCMP_SYS(sendmsg)};
@@ -280,7 +293,7 @@ static int allow_calls(scmp_filter_ctx filter, const struct sandbox *sandbox, un
  * Names that this libseccomp or architecture does not know are skipped.
  */
 static const char *const denied[] = {
-    /* counters, programs in the kernel */
+    /* performance counters and BPF programs */
     "perf_event_open",
     "bpf",
     /* memory and descriptors of other processes */
@@ -310,7 +323,7 @@ static const char *const denied[] = {
     "quotactl",
     "quotactl_fd",
     "fanotify_init",
-    /* namespaces; for clone(2) see deny_namespaces() */
+    /* namespaces; deny_namespaces() handles clone(2) */
     "setns",
     "unshare",
     /* modules, keys, kexec, the machine as a whole */
@@ -339,7 +352,7 @@ static const char *const denied[] = {
     "personality",
     "lookup_dcookie",
     "nfsservctl",
-    /* system calls that are queued in memory, where no filter sees them */
+    /* io_uring, whose operations are queued in memory, where no filter sees them */
     "io_uring_setup",
     "io_uring_enter",
     "io_uring_register",
@@ -350,7 +363,7 @@ static int call_deny(scmp_filter_ctx context, const char *name, int error)
     int number = seccomp_syscall_resolve_name(name);
     int r = number == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(context, SCMP_ACT_ERRNO(error), number, 0, NULL);
 
-    return r == -EDOM ? 0 : r; /* of another architecture */
+    return r == -EDOM ? 0 : r; /* -EDOM: the call belongs to another architecture */
 }
 
 static int call_deny_where(scmp_filter_ctx context, int number, struct scmp_arg_cmp argument)
@@ -358,7 +371,10 @@ static int call_deny_where(scmp_filter_ctx context, int number, struct scmp_arg_
     return seccomp_rule_add_array(context, SCMP_ACT_ERRNO(EPERM), number, 1, &argument);
 }
 
-/* clone3(2) has its flags in memory, where the filter cannot see them. On ENOSYS, libc falls back to clone(2). */
+/*
+ * clone3(2) fails with ENOSYS, because its flags are in memory, where the filter cannot see them. C libraries then fall
+ * back to clone(2).
+ */
 static int deny_namespaces(scmp_filter_ctx context)
 {
     static const uint32_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
@@ -371,12 +387,13 @@ static int deny_namespaces(scmp_filter_ctx context)
 }
 
 /*
- * Of the requests of perf ('$', include/uapi/linux/perf_event.h), five stay allowed, by number: ENABLE, DISABLE,
- * SET_OUTPUT, ID, PAUSE_OUTPUT. The kernel looks only at the lower 32 bits of the argument.
+ * Of perf's ioctl(2) requests ('$', include/uapi/linux/perf_event.h), only ENABLE, DISABLE, SET_OUTPUT, ID and
+ * PAUSE_OUTPUT stay allowed. The filter compares the numbers of the requests. The kernel looks only at the lower 32
+ * bits of the request argument.
  */
 #define PERF_REQUESTS ((uint64_t)'$' << 8)
 #define REQUEST_TYPE_AND_NUMBER UINT64_C(0xffff)
-#define NUMBERS 16 /* numbers below this are compared individually, larger ones by their higher bits */
+#define NUMBERS 16 /* lower numbers are compared one by one, higher numbers by their upper bits */
 
 static bool perf_request_is_allowed(unsigned number)
 {
@@ -403,8 +420,8 @@ static int deny_perf_requests(scmp_filter_ctx context)
 }
 
 /*
- * Denies the requests that put characters into the terminal in which the daemon was started, as if its user had typed
- * them (ioctl_tty(2)).
+ * Denies the ioctl(2) requests that insert characters into the input of the terminal in which the daemon was started,
+ * as if the terminal's user had typed them (ioctl_tty(2)).
  */
 static int deny_terminal(scmp_filter_ctx context)
 {
@@ -418,12 +435,12 @@ static int deny_terminal(scmp_filter_ctx context)
 
 static int deny_calls(scmp_filter_ctx context)
 {
-    /* A binary tree, so that each call passes few comparisons. */
+    /* Builds the filter as a binary tree, so that few comparisons are made for each system call. */
     int r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 
     for (size_t i = 0; i < ARRAY_SIZE(denied) && r == 0; i++)
         r = call_deny(context, denied[i], EPERM);
-    if (r == 0 && !HAS_LEAK_CHECK) /* LeakSanitizer traces the process's own threads at exit */
+    if (r == 0 && !HAS_LEAK_CHECK) /* at exit, LeakSanitizer uses ptrace on the process's own threads */
         r = call_deny(context, "ptrace", EPERM);
     if (r == 0)
         r = deny_namespaces(context);
@@ -434,7 +451,10 @@ static int deny_calls(scmp_filter_ctx context)
 
 /* --- filters --- */
 
-/* seccomp(2): with a NULL filter, a kernel that supports filters fails with EFAULT, and others with EINVAL. */
+/*
+ * With a NULL filter, PR_SET_SECCOMP fails with EFAULT on kernels that support filters, and with EINVAL on other
+ * kernels (seccomp(2)).
+ */
 static bool kernel_has_filters(void)
 {
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || (errno != EINVAL && errno != ENOSYS);
@@ -443,7 +463,7 @@ static bool kernel_has_filters(void)
 static int filter_fill(scmp_filter_ctx filter, const struct sandbox *sandbox)
 {
     unsigned calls = policies[sandbox->kind].calls, work = sandbox->work;
-    /* Makes libseccomp return the kernel's error code. By default it returns the same code for every failure. */
+    /* Makes libseccomp return the kernel's error code, instead of the same code for every failure. */
     int r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 
     if (work & (SANDBOX_SAMPLES | SANDBOX_LOADS_BPF)) /* in children */
@@ -468,8 +488,9 @@ static int filter_calls(const struct sandbox *sandbox, bool *ret_filtered, struc
 }
 
 /*
- * The filter is written by hand because libseccomp takes a thousand times as long, and allocates. It does not check the
- * architecture: the sandbox's filter already does. Jump offsets count the instructions to the final return of EPERM.
+ * This filter is written by hand, because libseccomp takes a thousand times as long, and allocates memory. The filter
+ * need not check the architecture, which the sandbox's filter has already checked. Jump offsets count the instructions
+ * to the final return of EPERM.
  */
 int sandbox_forbid_processes(void)
 {
@@ -496,8 +517,8 @@ int sandbox_forbid_processes(void)
 /* --- limits, privileges --- */
 
 /*
- * Raises RLIMIT_MEMLOCK: kernels before 5.11 count maps and programs as locked memory. It takes CAP_SYS_RESOURCE or a
- * sufficient hard limit; if it fails, loading the program reports it.
+ * Raises RLIMIT_MEMLOCK, because kernels before 5.11 count BPF maps and programs as locked memory. Raising the limit
+ * requires CAP_SYS_RESOURCE or a sufficient hard limit. A failure is not reported here, but when the program is loaded.
  */
 static void raise_locked_memory(void)
 {
@@ -509,7 +530,7 @@ static void raise_locked_memory(void)
     setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-/* AddressSanitizer cannot run with memory limits, so they are skipped for it. */
+/* Memory limits are skipped in builds with AddressSanitizer, which cannot run with such limits. */
 static int limit_resources(const struct sandbox *sandbox)
 {
     for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
@@ -521,7 +542,7 @@ static int limit_resources(const struct sandbox *sandbox)
             continue;
         if (getrlimit(resource, &both) < 0)
             return -errno;
-        both.rlim_cur = both.rlim_max = MIN(both.rlim_max, most); /* RLIM_INFINITY is the largest value */
+        both.rlim_cur = both.rlim_max = MIN(both.rlim_max, most); /* RLIM_INFINITY is larger than any limit */
         if (setrlimit(resource, &both) < 0)
             return -errno;
     }
@@ -552,7 +573,10 @@ static bool is_root(void)
     return getresuid(&real, &effective, &saved) < 0 || real == 0 || effective == 0 || saved == 0;
 }
 
-/* The order matters: changing the user drops CAP_SETGID, which setgroups(2) and setresgid(2) need. */
+/*
+ * The groups must be changed before the user, because changing the user drops CAP_SETGID, which setgroups(2) and
+ * setresgid(2) need.
+ */
 static int leave_root(void)
 {
     if (!is_root())
@@ -563,14 +587,14 @@ static int leave_root(void)
     return is_root() ? -EPERM : 0;
 }
 
-/* Becomes the policy's user, and keeps only the policy's capabilities. */
+/* Switches to the user that the policy names, and drops all capabilities that the policy does not keep. */
 static int give_up_privileges(const struct sandbox *sandbox, struct error *error)
 {
     int r = 0;
 
     if (policies[sandbox->kind].user == AS_STARTED)
         return capabilities_keep_only(sandbox_capabilities(sandbox->work, capabilities_own()), error);
-    r = capabilities_empty_bounding_set(error); /* before the change of user, which drops CAP_SETPCAP */
+    r = capabilities_empty_bounding_set(error); /* must precede the change of user, which drops CAP_SETPCAP */
     if (r == 0 && policies[sandbox->kind].user == CONFIGURED)
         r = user_become(sandbox->user, error);
     if (r == 0 && policies[sandbox->kind].user == NOBODY) {
@@ -580,14 +604,14 @@ static int give_up_privileges(const struct sandbox *sandbox, struct error *error
     return r == 0 ? capabilities_keep_only(0, error) : r;
 }
 
-/* SIGALRM ends this process a second later. */
+/* Signal handler for the end of the parent: SIGALRM ends this process a second later. */
 static void on_parent_end(int number)
 {
     (void)number;
     alarm(1);
 }
 
-/* Called after the change of user, which resets both flags. */
+/* Must be called after the change of user, which resets the dumpable flag and the parent-death signal. */
 static int protect(const struct sandbox *sandbox, pid_t parent, struct error *error)
 {
     const struct policy *policy = &policies[sandbox->kind];
@@ -621,12 +645,12 @@ int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct e
     pid_t parent = getppid();
 
     if (policy->user == NOBODY)
-        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* otherwise a growing array occupies 2 MB when touched */
+        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* otherwise a growing array would occupy 2 MB at once */
     int r = policy->is_child ? fd_keep_only(sandbox->fds, sandbox->n_fds) : 0;
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
     if (policy->ignores_signals)
-        ignore_signals(sandbox->kind == SANDBOX_OPENER); /* it ends children of the reader */
+        ignore_signals(sandbox->kind == SANDBOX_OPENER); /* SIGALRM must be able to end the reader's children */
     if (sandbox->work & SANDBOX_LOADS_BPF)
         raise_locked_memory();
     r = limit_resources(sandbox);

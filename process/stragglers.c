@@ -10,12 +10,15 @@
 #include "base/cleanup.h"
 
 /*
- * The default limit of the time spent waiting for one user, and its recovery: it decreases by a twentieth of the
- * elapsed time.
+ * The default limit of a user's waiting time, and the share of the elapsed time by which the waiting time decreases: a
+ * twentieth.
  */
 #define WAITED_MAX_NS (250 * NSEC_PER_MSEC)
 #define WAITED_SHARE 20
-/* If less waiting time is left, no child is started, because even a child that does not hang might need more. */
+/*
+ * If a user has less waiting time left than this, no child is started for the user, because even a child that does not
+ * hang might need more time.
+ */
 #define PATIENCE_MIN_NS (50 * NSEC_PER_MSEC)
 /* Polling interval for a child without pidfd. */
 #define LOOK_NS (20 * NSEC_PER_MSEC)
@@ -28,7 +31,7 @@ static bool has_straggler(const struct stragglers *stragglers, uint32_t user)
     return false;
 }
 
-/* The user's waiting time at `now`. */
+/* Returns the user's waiting time as of `now`. */
 static uint64_t used_now(const struct waiting_time *time, uint64_t now)
 {
     uint64_t back = (now - time->at_ns) / WAITED_SHARE;
@@ -36,7 +39,7 @@ static uint64_t used_now(const struct waiting_time *time, uint64_t now)
     return time->used_ns > back ? time->used_ns - back : 0;
 }
 
-/* Returns the user's entry. A new user replaces the entry with the least waiting time. */
+/* Returns the user's entry. A user without an entry takes over the entry of the user with the least waiting time. */
 static struct waiting_time *find_time(struct stragglers *stragglers, uint32_t user, uint64_t now)
 {
     struct waiting_time *found = &stragglers->times[0];
@@ -79,7 +82,10 @@ int straggler_open(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* ECHILD counts as ended: if this process inherited an ignored SIGCHLD, the kernel reaps its children. */
+/*
+ * ECHILD means that the child has ended: the kernel itself reaps the children of a process that inherited an ignored
+ * SIGCHLD.
+ */
 bool straggler_reap(pid_t pid, int *ret_status)
 {
     pid_t reaped = waitpid(pid, ret_status, WNOHANG);

@@ -13,9 +13,9 @@
 
 struct sampled_events {
     unsigned refs;
-    struct writer_event *events; /* point into `attrs` and `ids`; names are owned */
+    struct writer_event *events; /* array of events, which own their names and point into `attrs` and `ids` */
     struct perf_event_attr *attrs;
-    uint64_t *ids; /* `n_ids` for each event */
+    uint64_t *ids; /* array of event ids, `n_ids` for each event */
     size_t n_events, n_ids, n_cpus;
 };
 
@@ -41,8 +41,8 @@ struct sampled_events *sampled_events_unref(struct sampled_events *sampled)
 }
 
 /*
- * Returns the attr in the ring of the event with the index `event` in the options, and its index in the group; NULL if
- * the ring lacks the event.
+ * Returns the attr that the ring uses for the event with the index `event` in the options, and stores the event's index
+ * in the group. Returns NULL if the ring lacks the event.
  */
 static const struct perf_event_attr *cpu_ring_attr(const struct cpu_ring *cpu_ring, size_t event, size_t *ret_member)
 {
@@ -62,7 +62,10 @@ static const struct perf_event_attr *sampled_events_attr(const struct sampled_ev
     return NULL;
 }
 
-/* Copies the ids of a group member from each opening of the group, or zeros if `has` is false. Returns their number. */
+/*
+ * Copies the ids of a group member, one for each time that the group was opened, or writes zeros if `has` is false.
+ * Returns the number of ids.
+ */
 static size_t cpu_ring_copy_ids(const struct cpu_ring *cpu_ring, bool has, size_t member, uint64_t *ids)
 {
     size_t n = 0;
@@ -73,8 +76,9 @@ static size_t cpu_ring_copy_ids(const struct cpu_ring *cpu_ring, bool has, size_
 }
 
 /*
- * Adds an event of the options with its attr, and its id in each open group (0 if the group does not have the event).
- * Dummy events of tracking rings count as the first event, since perf maps each record to an event by its id.
+ * Adds an event of the options, with its attr and with its id in each open group (0 if a group does not have the
+ * event). The dummy events of tracking rings are listed with the first event, because perf finds the event of each
+ * record by id.
  */
 static int sampled_events_add(struct sampled_events *sampled, size_t event, const char *name,
                               struct cpu_ring *const *cpu_rings, size_t n_cpu_rings,
@@ -104,9 +108,9 @@ static int sampled_events_add(struct sampled_events *sampled, size_t event, cons
 }
 
 /*
- * Lists the `events` that are open in the rings, and, without ids, those in `before` (may be NULL) that are not open
- * any more: clients already have samples of them, and the first event, which a profile shows, must not change. Returns
- * NULL when out of memory.
+ * Lists the `events` that are open in the rings. Also lists, without ids, the events in `before` (may be NULL) that are
+ * not open any more, because clients already have samples of these events, and because the first event, which a profile
+ * shows, must not change. Returns NULL when out of memory.
  */
 static struct sampled_events *sampled_events_new(const struct event_list *events, struct cpu_ring *const *cpu_rings,
                                                  size_t n_cpu_rings, const struct sampled_events *before)
@@ -131,7 +135,7 @@ static struct sampled_events *sampled_events_new(const struct event_list *events
     return steal(sampled);
 }
 
-/* Fills in the events, the ids and the number of CPUs. Events and ids are borrowed from `sampled`. */
+/* Sets the events, the ids and the number of CPUs in `source`, which borrows events and ids from `sampled`. */
 static void sampled_events_describe(const struct sampled_events *sampled, struct writer_source *source)
 {
     source->events = sampled->events;
@@ -142,38 +146,41 @@ static void sampled_events_describe(const struct sampled_events *sampled, struct
 
 /* --- capture --- */
 
-/* Limits of one turn of the event loop. They are low, because clients receive their bytes only between turns. */
+/* Limits of one turn of the event loop. The limits are low, because output is sent to clients only between turns. */
 #define TURN_RECORDS 200
 #define TURN_NS (5 * NSEC_PER_MSEC)
-#define RECORDS_PER_CLOCK 128 /* records between two looks at the clock */
-/* Within a round, the next turn has a lower priority than other events such as clients, but comes after this time. */
+#define RECORDS_PER_CLOCK 128 /* number of records between two readings of the clock */
+/*
+ * Within a round, the next turn has a lower priority than other event sources, such as client connections, but starts
+ * after this time at the latest.
+ */
 #define TURN_USEC 2000
-/* How often all rings are read, also those that do not fill. */
+/* Interval at which all rings are read, even nearly empty ones. */
 #define DRAIN_USEC 100000
 #define TIMER_ACCURACY_USEC 1000
-/* Limit of drain_rings(), during which the event loop does not run. */
+/* Maximum duration of drain_rings(), during which the event loop does not run. */
 #define DRAIN_MAX_NS (80 * NSEC_PER_MSEC)
-/* Limit of the number of descendants of the requested process, when records are selected by process. */
+/* Maximum number of descendants of the requested process, if records are selected by process. */
 #define FAMILY_MAX 4096
 
 struct capture {
     struct sys *sys;
     sd_event *event;
-    sd_event_source *timer, *again; /* `again` starts the next turn when nothing else is due */
+    sd_event_source *timer, *again; /* `again` starts the next turn when no other event source is ready */
     struct symbols *symbols;
     struct record_options options;
     struct rings cpu_rings;
-    struct sampled_events *events; /* a reference; see capture_describe() */
+    struct sampled_events *events; /* reference to the events that capture_describe() returns */
     LIST_HEAD(, subscriber) subscribers;
     bool paused;
     uint64_t lost;
     uint64_t until_ns;     /* the current round takes records up to this time (sys_record_now()); 0 between rounds */
-    bool ended;            /* the process of the options has exited */
-    bool last;             /* the current round began after the exit, so it is the last one */
-    struct past_span past; /* until_ns 0: the capture is live */
+    bool ended;            /* the sampled process (`options.pid`) has exited */
+    bool last;             /* the current round began after the process exited, so no other round follows */
+    struct past_span past; /* `past.until_ns` is 0 if the capture is live */
     bool held;
     struct off_cpu *off_cpu; /* NULL unless the event is off-cpu */
-    uint32_t *family;        /* the process of the options and its descendants, if records are selected by process */
+    uint32_t *family; /* PIDs of the sampled process and its descendants, if the capture selects records by process */
     size_t n_family;
 };
 
@@ -240,7 +247,9 @@ static bool is_in_family(const struct capture *capture, uint32_t pid)
     return false;
 }
 
-/* If memory is short, a process that was started later is left out. */
+/*
+ * Adds a process that a member of the family has forked, unless memory is short, and removes a process that has exited.
+ */
 static void update_family(struct capture *capture, const struct record *record)
 {
     if (record->type == PERF_RECORD_FORK && is_in_family(capture, record->task.parent_pid) &&
@@ -265,7 +274,10 @@ static int reset_family(struct capture *capture)
     return 0;
 }
 
-/* Other captures need no check: the kernel only records their process or cgroup. */
+/*
+ * Returns whether the capture passes on the record. Only captures of the past and of off-CPU time check records; for
+ * other captures, the kernel records nothing but the requested process or cgroup.
+ */
 static bool is_wanted(const struct capture *capture, const struct record *record)
 {
     const struct record_options *options = &capture->options;
@@ -298,7 +310,7 @@ static void give_record(struct capture *capture, const struct record *record)
         s->record(s->userdata, record);
 }
 
-/* Takes records in order of time, as many as one turn permits. Returns whether the round is complete. */
+/* Takes records in chronological order, as many as one turn permits. Returns whether the round is complete. */
 static bool merge_lanes(struct capture *capture)
 {
     uint64_t next, end = sys_now(capture->sys, CLOCK_MONOTONIC) + TURN_NS;
@@ -333,7 +345,7 @@ static void give_over(struct capture *capture, const char *reason)
     }
 }
 
-/* Continues the current round, or begins one. Returns whether it is complete. */
+/* Continues the current round, or begins a new round. Returns whether the round is complete. */
 static bool take_turn(struct capture *capture)
 {
     if (capture->until_ns == 0) {
@@ -386,7 +398,10 @@ static int capture_on_timer(sd_event_source *source, uint64_t usec, void *userda
     return 0;
 }
 
-/* The descriptor of an exited thread is always ready (EPOLLHUP), so it is ignored: the timer still reads the ring. */
+/*
+ * The descriptor of an exited thread is always ready (EPOLLHUP), so the descriptor is no longer watched; the timer
+ * still reads the ring.
+ */
 static int capture_on_ring(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct capture *capture = userdata;
@@ -404,11 +419,11 @@ void capture_begin_round(struct capture *capture)
     sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
 }
 
-/* Takes all records that are in the rings now, for at most DRAIN_MAX_NS. */
+/* Takes all records that are in the rings now, but stops after DRAIN_MAX_NS. */
 static void drain_rings(struct capture *capture)
 {
     uint64_t end = sys_now(capture->sys, CLOCK_MONOTONIC) + DRAIN_MAX_NS;
-    bool fresh = false; /* the current round began in this function, so it covers all records up to now */
+    bool fresh = false; /* whether the current round began in this function, and so covers all records up to now */
 
     do {
         fresh |= capture->until_ns == 0;
@@ -516,7 +531,7 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
     };
     int r = capture_begin(capture, machine, off_cpu, error);
     if (r < 0) {
-        capture->options = none; /* the caller still owns the options */
+        capture->options = none; /* on failure the caller still owns the content of `options` */
         return r;
     }
     *options = none;
@@ -576,7 +591,7 @@ void capture_rewind(struct capture *capture)
     }
     capture->cpu_rings.malformed = 0;
     capture->lost = 0;
-    (void)reset_family(capture); /* it keeps its memory, so it cannot fail the second time */
+    (void)reset_family(capture); /* cannot fail again, because the array was already allocated */
 }
 
 void capture_hold(struct capture *capture, bool hold)
@@ -614,8 +629,8 @@ bool capture_is_paused(const struct capture *capture)
 /* --- CPU hotplug --- */
 
 /*
- * Rings of CPUs that were offline are reopened, because their events never sample again, even when the CPU is back
- * online.
+ * Rings of CPUs that were offline are reopened, because events that were open when a CPU went offline never sample
+ * again.
  */
 void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *went_offline)
 {

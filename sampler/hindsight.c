@@ -10,16 +10,19 @@
 #include "base/timer.h"
 #include "cgroups/cgroupfs.h"
 
-/* Size of a sample in bytes for sizing the rings: with 20 callers, and without any. */
+/*
+ * The assumed size of a sample in bytes, from which the sizes of the rings are computed: with 20 callers, and without
+ * callers.
+ */
 #define SAMPLE_BYTES 256
 #define SAMPLE_BYTES_FLAT 80
-/* Limit of the data pages of a ring for records of processes. */
+/* Maximum number of data pages in a ring for process records. */
 #define TRACKING_PAGES_MAX 64
-/* How long other rings can still fill after the wakeup by the first one. */
+/* Delay between the first wakeup by a ring and the reading of all rings. */
 #define DRAIN_USEC 100000
 /*
- * How many eighths of the memory are for rings of samples, for rings of records of processes, and for the process
- * records that are kept.
+ * How many eighths of the memory are used for sample rings, for rings of process records, and for the process records
+ * that the daemon keeps.
  */
 #define SAMPLES_PART 5
 #define TRACKING_PART 1
@@ -34,10 +37,10 @@ struct hindsight {
     struct record_options options, tracking_options;
     struct rings samples, tracking;
     sd_event_source *timer;
-    struct buffer kept; /* records of processes, the oldest first */
-    size_t kept_max;    /* limit of `kept`, in bytes */
-    uint64_t seconds;   /* upper limit of the seconds that a client gets */
-    uint64_t opened_ns; /* when sampling last began or resumed */
+    struct buffer kept; /* process records that are kept, oldest first */
+    size_t kept_max;    /* maximum size of `kept` in bytes */
+    uint64_t seconds;   /* maximum number of past seconds that a client gets */
+    uint64_t opened_ns; /* time when sampling last began or resumed */
     bool paused;
 };
 
@@ -61,7 +64,7 @@ struct hindsight *hindsight_free(struct hindsight *hindsight)
 
 /* --- records of processes --- */
 
-/* Drops the older half of the records. */
+/* Drops the older half of the kept process records. */
 static void forget_older_half(struct buffer *kept)
 {
     size_t at = 0;
@@ -72,7 +75,10 @@ static void forget_older_half(struct buffer *kept)
     kept->size -= at;
 }
 
-/* If memory runs out, the record is not kept, and its process has no names once it has ended. */
+/*
+ * Keeps a process record in memory. If memory runs out, the record is dropped, and symbols of this process cannot be
+ * resolved once the process has exited.
+ */
 static void keep_record(struct hindsight *hindsight, const struct record *record)
 {
     struct buffer *kept = &hindsight->kept;
@@ -130,7 +136,10 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* --- opening --- */
 
-/* Returns the largest power of two of data pages that fits for each CPU, together with the header page; at least 1. */
+/*
+ * Returns the largest number of data pages per CPU that is a power of two and fits into `memory` together with the
+ * header page; at least 1.
+ */
 static size_t pages_within(uint64_t memory, unsigned n_cpus)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), each = memory / MAX(n_cpus, 1);
@@ -142,8 +151,8 @@ static size_t pages_within(uint64_t memory, unsigned n_cpus)
 }
 
 /*
- * Returns the number of pages that the seconds need, rounded up to a power of two, or the number for which memory
- * suffices.
+ * Returns the number of pages needed for the configured seconds, rounded up to a power of two, but no more than fit
+ * into the memory.
  */
 size_t hindsight_ring_pages(const struct config_sampler *config, unsigned n_cpus)
 {
@@ -176,7 +185,8 @@ static int open_samples(struct hindsight *hindsight, const struct machine *machi
 }
 
 /*
- * rings_open() skips CPUs that cannot be tracked. Names need the rings of all CPUs, so this retries with smaller rings.
+ * Opens the rings for process records. rings_open() skips CPUs that cannot be tracked, but all CPUs must be tracked to
+ * resolve names, so this function retries with smaller rings.
  */
 static int open_tracking(struct hindsight *hindsight, const struct machine *machine, struct error *error)
 {
@@ -240,9 +250,9 @@ static int begin(struct hindsight *hindsight, const struct machine *machine, con
         r = timer_init(hindsight->event, CLOCK_MONOTONIC, DRAIN_USEC / 10, on_timer, hindsight, &hindsight->timer);
     if (r == 0)
         r = enable(hindsight, true);
-    if (r == 0) /* adds the processes that run now, so that they are known after they have ended */
+    if (r == 0) /* adds the processes that are running now, to resolve their names even after they have exited */
         r = symbols_scan(hindsight->symbols, 0, on_scanned, hindsight);
-    if (r == 0) /* and the cgroups, so that they are known after they were removed */
+    if (r == 0) /* adds the cgroups that exist now, to find their names even after they have been removed */
         cgroup_lookup_scan(hindsight->cgroups);
     return r < 0 && !error->message[0] ? capture_refuse(r, error) : r;
 }
@@ -296,7 +306,7 @@ int hindsight_pause(struct hindsight *hindsight, bool paused)
     hindsight->paused = paused;
     int r = enable(hindsight, !paused);
     take_tracking(hindsight);
-    if (!paused) /* processes came and went during the pause */
+    if (!paused) /* scans /proc again, because processes may have started or exited during the pause */
         symbols_scan(hindsight->symbols, 0, on_scanned, hindsight);
     return r;
 }
@@ -325,7 +335,7 @@ int hindsight_look_back(struct hindsight *hindsight, const struct machine *machi
                         const struct record_request *request, char *const *paths, size_t n_paths, struct capture **ret,
                         struct error *error)
 {
-    struct record_request wanted = *request; /* a copy whose strings are borrowed */
+    struct record_request wanted = *request; /* a shallow copy of the request: its strings are borrowed */
     double seconds = MIN(request->last, (double)hindsight->seconds);
     uint64_t now = sys_record_now(hindsight->sys), ns = (uint64_t)(seconds * (double)NSEC_PER_SEC);
     struct past_span span = {.since_ns = now - MIN(now, ns), .until_ns = now};

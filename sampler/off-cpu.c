@@ -8,28 +8,28 @@
 #include "base/text.h"
 
 /*
- * An event on one CPU. Each record that the BPF program writes to it raises the interrupt in which the kernel walks the
- * stack.
+ * The alarm event of one CPU. Each record that the BPF program writes to the alarm raises the interrupt in which the
+ * kernel walks the stack.
  */
 struct alarm {
     unsigned cpu;
     int fd;
     struct ring *ring;
-    uint64_t samples; /* id of the event of the capture's ring */
+    uint64_t samples; /* id of the capture's event, to whose ring the samples go */
 };
 
 struct off_cpu {
     struct sys *sys;
     struct off_cpu_kernel *kernel;
     const struct record_options *options;
-    struct record_layout layout; /* layout of `record` */
-    uint32_t number;             /* the number of these options in the BPF program */
+    struct record_layout layout; /* layout of the translated `record` */
+    uint32_t number;             /* number that identifies these options to the BPF program */
     bool started;
     struct alarm *alarms;
     size_t n_alarms;
-    struct buffer bytes; /* the bytes of `record` */
+    struct buffer bytes; /* encoded form of `record` */
     struct record record;
-    struct off_cpu_wait wait; /* the wait that `record` describes */
+    struct off_cpu_wait wait; /* wait described by `record` */
 };
 
 DEFINE_CLEANUP(struct off_cpu *, off_cpu_free);
@@ -37,11 +37,13 @@ DEFINE_CLEANUP(struct off_cpu *, off_cpu_free);
 /* --- the function in which tasks wait --- */
 
 #define KALLSYMS_PART ((size_t)64 * 1024)
-/* Compilers may append a suffix, as in "__schedule.constprop.0". */
+/* Compilers may append a suffix to the function's name, as in "__schedule.constprop.0". */
 #define SCHEDULE " __schedule"
 
-/* Sets `start` and `end` if the lines of /proc/kallsyms contain the function and the next one. Returns whether they
- * have. */
+/*
+ * Sets `start` and `end` if the lines of /proc/kallsyms contain both __schedule() and the function after __schedule().
+ * Returns whether both were found.
+ */
 static bool find_in_lines(const char *lines, struct off_cpu_kernel *kernel)
 {
     const char *found = strstr(lines, SCHEDULE);
@@ -60,7 +62,10 @@ static bool find_in_lines(const char *lines, struct off_cpu_kernel *kernel)
     return true;
 }
 
-/* Reads /proc/kallsyms up to the function, since the kernel takes long to generate all of it. */
+/*
+ * Reads /proc/kallsyms only up to the end of __schedule(), because the kernel takes a long time to generate the whole
+ * file.
+ */
 static void kernel_look(struct off_cpu_kernel *kernel, struct sys *sys)
 {
     _cleanup_(closep) int fd = sys_open_file(sys, "/proc/kallsyms", 0);
@@ -77,7 +82,10 @@ static void kernel_look(struct off_cpu_kernel *kernel, struct sys *sys)
         buffer_advance(&text, (size_t)n);
         if (find_in_lines(text.data, kernel))
             break;
-        /* The next part may continue the last two lines. */
+        /*
+         * The last two lines are kept for the next read: the last line may be incomplete, and the line after
+         * __schedule() is needed too.
+         */
         char *end = text.data + text.size, *last = memrchr(text.data, '\n', text.size);
         char *keep = last ? memrchr(text.data, '\n', (size_t)(last - text.data)) : NULL;
         if (keep) {
@@ -229,7 +237,7 @@ uint64_t off_cpu_shown_type(uint64_t sample_type)
     return sample_type & ~(uint64_t)PERF_SAMPLE_RAW;
 }
 
-/* Restricts the wait to the states that the options ask for. Returns whether anything is left. */
+/* Removes the time in states that the options do not ask for from the wait. Returns whether any of the wait is left. */
 static bool choose_states(unsigned states, struct off_cpu_wait *wait)
 {
     if (!states)
@@ -249,13 +257,13 @@ static bool take_wait(const struct off_cpu *off_cpu, const struct record_sample 
 {
     if (sample->raw_size < sizeof(*ret))
         return false;
-    memcpy(ret, sample->raw, sizeof(*ret)); /* it is not aligned to its words */
+    memcpy(ret, sample->raw, sizeof(*ret)); /* copied, because the raw data is not aligned */
     return ret->state < N_OFF_CPU_STATES && ret->runnable_ns <= ret->ns && choose_states(off_cpu->options->states, ret);
 }
 
 /*
- * The index of the innermost function that belongs to the wait, __schedule(). Before it are a marker, and the interrupt
- * in which the sample was taken.
+ * Returns the callchain index of __schedule(), the innermost function that belongs to the wait. The callchain entries
+ * before __schedule() are a marker and the functions of the interrupt in which the sample was taken.
  */
 static size_t skip_interrupt(const struct off_cpu_kernel *kernel, const struct record_sample *sample)
 {
@@ -263,12 +271,12 @@ static size_t skip_interrupt(const struct off_cpu_kernel *kernel, const struct r
 
     while (n < sample->n_callchain && sample->callchain[n] != PERF_CONTEXT_USER) {
         uint64_t ip = sample->callchain[n];
-        if (ip > kernel->start && ip <= kernel->end) /* a return address at the very end may point to the start of the
-                                                      * next function */
+        /* a call at the very end of the function returns to the start of the next function */
+        if (ip > kernel->start && ip <= kernel->end)
             return n;
         n++;
     }
-    return n > 0; /* the function's address is unknown, so only the marker is left out */
+    return n > 0; /* if the address of __schedule() is unknown, only the marker is left out */
 }
 
 static void put_word(struct buffer *bytes, uint64_t word)
@@ -293,7 +301,7 @@ static void put_callchain(const struct record_sample *sample, size_t first, bool
     buffer_append(bytes, sample->callchain + first, n * sizeof(uint64_t));
 }
 
-/* Writes the fields that attr_make_leader() asks for, in the kernel's order (perf_event_open(2)). */
+/* Writes the sample fields that attr_make_leader() asks for, in the kernel's order (perf_event_open(2)). */
 static void put_sample(const struct off_cpu *off_cpu, const struct record *record, uint64_t ns, struct buffer *bytes)
 {
     const struct record_sample *sample = &record->sample;

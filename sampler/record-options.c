@@ -16,7 +16,7 @@
 #include "perf/event.h"
 #include "perf/reason.h"
 
-/* Limit of the pages of data in the ring of a CPU that is only tracked. */
+/* Maximum number of data pages in the ring of a CPU that is only tracked. */
 #define TRACKING_PAGES 8
 
 /* --- options --- */
@@ -52,7 +52,10 @@ bool record_options_equal(const struct record_options *a, const struct record_op
            (a->n_cgroup_ids == 0 || memcmp(a->cgroup_ids, b->cgroup_ids, a->n_cgroup_ids * sizeof(uint64_t)) == 0);
 }
 
-/* Sets the attr fields that only the leader has. A poll(2) wakes up when a quarter of the ring is filled. */
+/*
+ * Sets the attr fields that only the leader has. The kernel wakes up a process in poll(2) when a quarter of the ring is
+ * full.
+ */
 static void attr_make_leader(const struct record_options *options, size_t ring_pages, struct perf_event_attr *attr)
 {
     attr->freq = options->frequency != 0;
@@ -67,7 +70,7 @@ static void attr_make_leader(const struct record_options *options, size_t ring_p
     attr->wakeup_watermark = (uint32_t)(ring_pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
 }
 
-/* Requests the records of processes, which are needed to find names. */
+/* Requests process records, from which names are resolved. */
 static void attr_track_processes(const struct record_options *options, struct perf_event_attr *attr)
 {
     attr->mmap = attr->mmap2 = 1;
@@ -78,8 +81,8 @@ static void attr_track_processes(const struct record_options *options, struct pe
 }
 
 /*
- * Sets the attr fields that all events have. Linux before 6.12 refuses `inherit` with PERF_SAMPLE_READ, so with `read`
- * threads that start later are not sampled.
+ * Sets the attr fields that all events have. Linux before 6.12 refuses `inherit` with PERF_SAMPLE_READ, so if `read` is
+ * set, threads that start later are not sampled.
  */
 static void attr_make_member(const struct record_options *options, struct perf_event_attr *attr)
 {
@@ -128,7 +131,7 @@ int record_options_bind(const struct record_options *options, struct sys *sys, c
     return 0;
 }
 
-/* Options for a process or a cgroup are opened only on the sampled CPUs. */
+/* The events for a process or a cgroup are opened only on the sampled CPUs. */
 bool record_options_tracks(const struct record_options *options)
 {
     return !record_options_process(options) && !options->cgroup && !options->overwritten;
@@ -143,11 +146,11 @@ void record_options_bind_tracking(const struct record_options *options, struct r
     attr_make_leader(options, pages, &attr);
     attr_track_processes(options, &attr);
     attr.freq = 0;
-    attr.sample_period = 1; /* never reached, since a dummy event never occurs */
+    attr.sample_period = 1; /* this period is never reached, because a dummy event never occurs */
     *ret = (struct record_group){.n = 1, .attrs = {attr}, .ring_pages = pages};
 }
 
-/* The directory of a removed cgroup has no files any more. */
+/* Returns whether the cgroup of the options is gone. A cgroup is gone if its directory no longer has any files. */
 static bool cgroup_is_gone(const struct record_options *options)
 {
     return options->cgroup && faccessat(options->cgroup_fd, "cgroup.procs", F_OK, 0) < 0 && errno == ENOENT;
@@ -168,8 +171,8 @@ int record_options_refused(const struct record_options *options, const struct ma
     if (code == -ENOENT && cgroup_is_gone(options))
         return error_set(error, -ENOENT, "the cgroup %.256s no longer exists", options->cgroup);
     /*
-     * If a hierarchy never had a controller, perf does not know its cgroups. A software event exists on every machine,
-     * so here ENOENT does not mean a missing event.
+     * In a hierarchy without controllers, perf_event_open(2) does not know the cgroups. A software event exists on
+     * every machine, so ENOENT for a software event does not mean that the event is missing.
      */
     if (code == -ENOENT && options->cgroup && !(pmu && pmu->absent))
         return error_set(error, -EINVAL,
@@ -177,7 +180,7 @@ int record_options_refused(const struct record_options *options, const struct ma
                          "cgroup.subtree_control of its parent, such as +pids",
                          cpu, options->events.events[0].text,
                          pmu && pmu->type == PERF_TYPE_SOFTWARE ? "" : "this PMU has no such event, or ");
-    if (code == -EUNATCH) /* the opener returns this if it was started without the sampler (opener/protocol.h) */
+    if (code == -EUNATCH) /* error from an opener that was started with the sampler disabled (opener/protocol.h) */
         return error_set(error, -EOPNOTSUPP, REASON_SAMPLER_LATE);
     if ((code == -EOPNOTSUPP || code == -EINVAL) && pmu && !pmu->absent && options->events.events[0].precise) {
         return error_set(error, -EINVAL, "cpu %u %s: the PMU has no samples as precise as that (%s); ask for fewer p",
@@ -186,7 +189,7 @@ int record_options_refused(const struct record_options *options, const struct ma
     reason_format(machine, pmu, code, reason, sizeof(reason));
     error_set(error, code, "cpu %u %s: %s", cpu, options->events.events[0].text, reason);
     switch (code) {
-    case -ENOENT: /* no such event; for clients, -ENOENT means that a process or cgroup does not exist */
+    case -ENOENT: /* the event does not exist; clients would take -ENOENT for a missing process or cgroup */
     case -EOPNOTSUPP:
     case -ENODEV:
     case -ENXIO:
@@ -214,7 +217,7 @@ static bool is_listed(const struct config_sampler *config, const struct event *e
     return false;
 }
 
-/* Whether all PMUs that have the event do nothing besides counting (PMU_COUNTING). */
+/* Returns whether all PMUs that have the event do nothing besides counting (PMU_COUNTING). */
 static bool only_counts(const struct machine *machine, const struct event *event)
 {
     if (event->kind == EVENT_PMU && pmu_kind(event->pmu) != PMU_COUNTING)
@@ -244,7 +247,7 @@ int client_event_check(const struct config_sampler *config, const struct machine
 
 /* --- request --- */
 
-/* PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h). */
+/* The limit of process IDs, PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h). */
 #define CGROUPS_MAX 65536
 #define PID_LIMIT (4 * 1024 * 1024)
 #define TEXT_MAX 8192
@@ -252,8 +255,8 @@ int client_event_check(const struct config_sampler *config, const struct machine
 struct parameter {
     const char *name;
     int (*parse)(const struct parameter *parameter, const char *value, void *field, struct error *error);
-    size_t offset; /* offset of the field in struct record_request */
-    uint64_t max;  /* highest value of a number */
+    size_t offset; /* offset of the parameter's field in struct record_request */
+    uint64_t max;  /* largest value that the parameter may have */
 };
 
 static int parse_u64(const struct parameter *parameter, const char *value, void *field, struct error *error)
@@ -392,7 +395,7 @@ static const struct parameter parameters[] = {
     {"by", parse_by, FIELD(by), 0},
 };
 
-/* Parameters that all formats have. */
+/* Query parameters that all formats accept. */
 #define COMMON_PARAMETERS                                                                                              \
     "seconds", "last", "event", "frequency", "period", "cpu", "cgroup", "unit", "slice", "container_id", "container",  \
         "image", "pod", "namespace", "compose_project", "compose_service", "runtime", "pid", "threshold", "state"
@@ -451,8 +454,9 @@ bool record_request_wishes(const struct record_request *request, struct cgroup_w
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 
 /*
- * Sets the rate: the one in the terms of the client's event, else that of the client's parameters, else the configured
- * one. The configured rate already includes a rate in the terms of the configured event (config/config.c).
+ * Sets the sampling rate: a rate among the terms of the client's event takes precedence over the client's parameters,
+ * and these over the configured rate. The configured rate already includes a rate among the terms of the configured
+ * event (config/config.c).
  */
 static int record_options_set_rate(struct record_options *options, struct sys *sys, const struct config_sampler *config,
                                    const struct record_request *request, struct error *error)
@@ -480,7 +484,10 @@ static int record_options_set_rate(struct record_options *options, struct sys *s
     options->frequency = frequency;
     if (options->period || options->frequency)
         return 0;
-    /* The kernel lowers its limit if samples take too much time, so the configured frequency must not exceed it. */
+    /*
+     * The kernel lowers the maximum sample rate if samples take too much time, so the configured frequency is reduced
+     * to this maximum.
+     */
     options->period = config->period;
     options->frequency = MIN(config->frequency, MAX(limit, 1));
     return 0;
@@ -525,12 +532,12 @@ static int record_options_set_process(struct record_options *options, const stru
     if (!options->pid)
         return 0;
     snprintf(path, sizeof(path), "%s/proc/%" PRIu32 "/task", sys->root, options->pid);
-    if (access(path, F_OK) < 0 && errno == ENOENT) /* EPERM: the process exists, but /proc hides it */
+    if (access(path, F_OK) < 0 && errno == ENOENT) /* EPERM means that the process exists but is hidden in /proc */
         return record_options_no_process(options->pid, error);
     return 0;
 }
 
-/* Whether the path is absolute and cannot leave the cgroup hierarchy by "..". */
+/* Returns whether the path is absolute and cannot leave the cgroup hierarchy by "..". */
 static bool path_is_plain(const char *path)
 {
     size_t size = strlen(path);
@@ -581,7 +588,10 @@ static int add_id(void *userdata, uint64_t id)
     return r;
 }
 
-/* Adds the ids of the cgroup and of those below it: their inodes. Takes `fd`. */
+/*
+ * Adds the cgroup ids, which are inode numbers, of the cgroup at `fd` and of all cgroups below that cgroup. Closes
+ * `fd`.
+ */
 static int add_cgroups(int fd, struct record_options *options)
 {
     struct stat status;
@@ -598,7 +608,7 @@ static int add_cgroups(int fd, struct record_options *options)
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;
         int below = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below >= 0) /* otherwise it was removed in the meantime */
+        if (below >= 0) /* a failure means that the cgroup was removed in the meantime */
             r = add_cgroups(below, options);
     }
     closedir(directory);
@@ -617,7 +627,7 @@ static int refuse_cgroup(const char *path, int code, struct error *error)
     return error_set(error, code, "cgroup %.256s: %s", path, strerror(-code));
 }
 
-/* Adds the cgroups of `paths`, including removed ones. */
+/* Adds the cgroups of `paths`, including cgroups that have been removed. */
 static int add_paths(struct sys *sys, const struct cgroup_lookup *lookup, char *const *paths, size_t n,
                      struct record_options *options, struct error *error)
 {
@@ -640,7 +650,7 @@ static int add_paths(struct sys *sys, const struct cgroup_lookup *lookup, char *
     return r;
 }
 
-/* The rings sample whole CPUs, so the cgroup's directory is not needed and is closed. */
+/* Closes the cgroup's directory, which is no longer needed because the rings sample whole CPUs. */
 int record_options_choose_cgroups(struct record_options *options, struct sys *sys, const struct cgroup_lookup *lookup,
                                   char *const *paths, size_t n_paths, const char *what, struct error *error)
 {
@@ -655,7 +665,8 @@ int record_options_choose_cgroups(struct record_options *options, struct sys *sy
     r = add_paths(sys, lookup, paths, n_paths, options, error);
     if (r < 0)
         return r;
-    if (!options->cgroup_ids && array_grow(&options->cgroup_ids, 0) < 0) /* a NULL array would select all cgroups */
+    /* allocates even an empty array, because NULL would select all cgroups */
+    if (!options->cgroup_ids && array_grow(&options->cgroup_ids, 0) < 0)
         return error_oom(error);
     qsort(options->cgroup_ids, options->n_cgroup_ids, sizeof(*options->cgroup_ids), compare_ids);
     free(options->cgroup);
@@ -677,7 +688,7 @@ static int record_options_parse_events(struct record_options *options, const cha
 
 #define THRESHOLD_NS NSEC_PER_MSEC
 
-/* The kernel knows the event off-cpu as "bpf-output". */
+/* Replaces the event off-cpu by "bpf-output", the kernel's event for output from BPF programs. */
 static int record_options_set_off_cpu(struct record_options *options, const struct record_request *request,
                                       struct error *error)
 {
@@ -712,7 +723,7 @@ static int record_options_check_events(const struct record_options *options, str
     return 0;
 }
 
-/* Opens the first event of the group. Returns a descriptor or -errno. */
+/* Opens the leader, the first event of the group. Returns its descriptor, or -errno. */
 static int open_first(const struct record_options *options, struct sys *sys, const struct record_group *group, int cpu)
 {
     const struct sys_group first = {
@@ -730,7 +741,7 @@ static int open_first(const struct record_options *options, struct sys *sys, con
     return fd;
 }
 
-/* Before Linux 5.7, and without CONFIG_CGROUP_PERF, samples do not have the cgroup. */
+/* Before Linux 5.7, and without CONFIG_CGROUP_PERF, samples do not contain the cgroup. */
 static int open_first_or_without_cgroups(struct record_options *options, struct sys *sys, struct record_group *group,
                                          int cpu)
 {
@@ -745,7 +756,7 @@ static int open_first_or_without_cgroups(struct record_options *options, struct 
     return fd < 0 ? error : fd;
 }
 
-/* Opens and closes the leader on the first CPU of each PMU, since only the kernel knows what it permits. */
+/* Tries to open the leader on the first CPU of each PMU, because only the kernel knows what is permitted. */
 static int probe_kernel(struct record_options *options, struct sys *sys, const struct machine *machine,
                         struct error *error)
 {
@@ -774,7 +785,7 @@ static int probe_kernel(struct record_options *options, struct sys *sys, const s
                            options->events.events[0].text);
 }
 
-/* Whether the modifiers of the leader let it sample user space. */
+/* Returns whether the leader's modifiers permit samples of user space. */
 static bool sees_user(const struct record_options *options)
 {
     const unsigned rings = options->events.events[0].modifiers & (EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR);
@@ -782,7 +793,10 @@ static bool sees_user(const struct record_options *options)
     return !rings || (rings & EVENT_USER);
 }
 
-/* If the kernel refuses with -EACCES, tries again with the kernel excluded (kernel.perf_event_paranoid 2). */
+/*
+ * Finds out whether the kernel permits the events. If the kernel returns -EACCES, tries again with kernel mode excluded
+ * (kernel.perf_event_paranoid is 2).
+ */
 static int probe_or_user_only(struct record_options *options, struct sys *sys, const struct machine *machine,
                               struct error *error)
 {
@@ -801,9 +815,9 @@ static int probe_or_user_only(struct record_options *options, struct sys *sys, c
 }
 
 /*
- * Checks the events. `asked`: a client named them. `automatic`: the event is "auto", which means cycles, or cpu-clock
- * if a CPU has no PMU or its PMU has no interrupt. The kernel may check permissions first, so -EACCES for cycles says
- * nothing about the PMU.
+ * Checks the events to sample. `asked` is true if a client named the events. `automatic` is true if the event is
+ * "auto", which means cycles, or cpu-clock if a CPU has no PMU or its PMU has no interrupt. The kernel may check
+ * permissions before it looks for the event, so -EACCES for cycles reveals nothing about the PMU.
  */
 static int record_options_check_or_fall_back(struct record_options *options, struct sys *sys,
                                              const struct machine *machine, const struct config_sampler *config,

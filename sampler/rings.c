@@ -20,7 +20,7 @@ static struct cpu_ring *cpu_ring_free(struct cpu_ring *cpu_ring)
         return NULL;
     sd_event_source_disable_unref(cpu_ring->io);
     ring_free(cpu_ring->ring);
-    /* Closes siblings before their leader, and the owner of the ring last. */
+    /* Closes siblings before their leader, and the event that owns the ring last. */
     while (cpu_ring->fds && cpu_ring->n_fds > 0)
         sys_close(cpu_ring->sys, cpu_ring->fds[--cpu_ring->n_fds]);
     free(cpu_ring->fds);
@@ -29,7 +29,7 @@ static struct cpu_ring *cpu_ring_free(struct cpu_ring *cpu_ring)
     return NULL;
 }
 
-/* Takes `fd`; closes it on failure. */
+/* Adds the event descriptor `fd`, which is closed on failure. */
 static int cpu_ring_add_fd(struct cpu_ring *cpu_ring, int fd)
 {
     struct sys *sys = cpu_ring->sys;
@@ -50,7 +50,8 @@ static int cpu_ring_add_fd(struct cpu_ring *cpu_ring, int fd)
 }
 
 /*
- * Opens all events of a group or none. If `thread` is 0, the group counts the CPU, or the cgroup of the options on it.
+ * Opens all events of a group, or no events on failure. If `thread` is 0, the events sample the whole CPU, or the
+ * options' cgroup on the CPU.
  */
 static int cpu_ring_open_group(struct cpu_ring *cpu_ring, const struct record_options *options, pid_t thread)
 {
@@ -83,8 +84,8 @@ static int cpu_ring_open_group(struct cpu_ring *cpu_ring, const struct record_op
 }
 
 /*
- * Opens the group for each thread. Threads may have exited since they were listed; returns -ESRCH only if all of them
- * have.
+ * Opens the group for each thread. Threads that have exited since they were listed are skipped. Returns -ESRCH only if
+ * all threads have exited.
  */
 static int cpu_ring_open_groups(struct cpu_ring *cpu_ring, const struct record_options *options, const pid_t *threads,
                                 size_t n_threads)
@@ -101,7 +102,7 @@ static int cpu_ring_open_groups(struct cpu_ring *cpu_ring, const struct record_o
     return r;
 }
 
-/* Redirects the records of all threads to the ring of the first one, which must be mapped before. */
+/* Redirects the records of all threads to the ring of the first thread's leader, which must be mapped already. */
 static int cpu_ring_share_ring(struct cpu_ring *cpu_ring, struct error *error)
 {
     struct sys *sys = cpu_ring->sys;
@@ -149,7 +150,7 @@ static int cpu_ring_open_all(struct cpu_ring *cpu_ring, const struct machine *ma
     return r < 0 ? r : cpu_ring_share_ring(cpu_ring, error);
 }
 
-/* Creates a ring without opening it. Its group is empty if the CPU is not sampled. */
+/* Creates a ring without opening its events. The ring's group is empty if the CPU is not sampled. */
 static int cpu_ring_new(struct sys *sys, const struct machine *machine, const struct record_options *options,
                         unsigned cpu, struct cpu_ring **ret, struct error *error)
 {
@@ -170,9 +171,9 @@ static int cpu_ring_new(struct sys *sys, const struct machine *machine, const st
 }
 
 /*
- * Opens the options' events on one CPU, disabled, for the `threads` of its process (NULL if the options have no
- * process). *ret is NULL if the CPU is not sampled or has none of the events. Returns with a sentence: errors of
- * record_options_bind(), record_options_refused() and ring_open(), -ENOMEM.
+ * Opens the options' events, disabled, on one CPU, for the threads in `threads` (NULL if the options have no process).
+ * *ret is NULL if the CPU is not sampled or has none of the events. Returns these errors with a message: -ENOMEM, and
+ * the errors from record_options_bind(), record_options_refused() and ring_open().
  */
 static int cpu_ring_open(struct sys *sys, const struct machine *machine, const struct record_options *options,
                          unsigned cpu, const pid_t *threads, size_t n_threads, struct cpu_ring **ret,
@@ -191,7 +192,7 @@ static int cpu_ring_open(struct sys *sys, const struct machine *machine, const s
 
 /*
  * Opens a disabled ring that only tracks processes. *ret is NULL if the CPU is sampled or the options need no tracking.
- * Returns the errors of cpu_ring_open().
+ * Returns the errors from cpu_ring_open().
  */
 static int cpu_ring_open_tracking(struct sys *sys, const struct machine *machine, const struct record_options *options,
                                   unsigned cpu, struct cpu_ring **ret)
@@ -210,7 +211,7 @@ static int cpu_ring_open_tracking(struct sys *sys, const struct machine *machine
     return 0;
 }
 
-/* Enables or disables all events. Returns errors of ioctl(2). */
+/* Enables or disables all events of the ring. Returns errors from ioctl(2). */
 static int cpu_ring_enable(struct cpu_ring *cpu_ring, bool enabled)
 {
     unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
@@ -222,10 +223,13 @@ static int cpu_ring_enable(struct cpu_ring *cpu_ring, bool enabled)
     return MIN(r, 0);
 }
 
-/* Clocks of CPUs differ by less than this. */
+/* The clocks of any two CPUs differ by less than this. */
 #define AHEAD_MAX_NS NSEC_PER_SEC
 
-/* A record with a time in the future would delay all records behind it until that time. */
+/*
+ * Returns whether the record's timestamp is in the future. A timestamp in the future would delay all later records of
+ * the ring until that time.
+ */
 static bool is_of_the_future(const struct cpu_ring *cpu_ring, uint64_t until_ns)
 {
     uint64_t time = cpu_ring->record.id.time;
@@ -239,7 +243,7 @@ int cpu_ring_peek(struct cpu_ring *cpu_ring, const struct record_layout *layout,
 
     while (!cpu_ring->has_record) {
         int r = ring_next(cpu_ring->ring, &header);
-        if (r == -EBADMSG) { /* the ring was corrupt, and its whole content was dropped */
+        if (r == -EBADMSG) { /* the ring was corrupt, so its whole content was dropped */
             (*malformed)++;
             continue;
         }
@@ -261,7 +265,7 @@ void cpu_ring_take(struct cpu_ring *cpu_ring)
     ring_take(cpu_ring->ring);
 }
 
-/* Returns the room of taken records to the kernel. A record that was decoded but not taken will be decoded again. */
+/* Returns the space of taken records to the kernel. A record that was decoded but not taken will be decoded again. */
 static void cpu_ring_release(struct cpu_ring *cpu_ring)
 {
     cpu_ring->has_record = false;
@@ -270,9 +274,9 @@ static void cpu_ring_release(struct cpu_ring *cpu_ring)
 
 /* --- rings --- */
 
-/* The threads of the options' process. */
+/* The ids of the threads of the process to sample. */
 struct threads {
-    pid_t *tids; /* NULL if the options have no process */
+    pid_t *tids; /* array of thread ids, or NULL without a process to sample */
     size_t n;
 };
 
@@ -341,7 +345,7 @@ static bool rings_has_cpu(const struct rings *set, unsigned cpu)
     return false;
 }
 
-/* Takes `cpu_ring` even on failure. Does nothing if it is NULL. */
+/* Adds `cpu_ring`, unless it is NULL, to the set. Takes ownership of `cpu_ring` even on failure. */
 static int rings_add(struct rings *set, struct cpu_ring *cpu_ring, struct error *error)
 {
     if (!cpu_ring)
@@ -380,7 +384,10 @@ static int rings_open_sampling(struct rings *set, const struct machine *machine,
     return r;
 }
 
-/* Skips CPUs that cannot be tracked. Processes that start there are only known if they were listed in /proc. */
+/*
+ * Opens the tracking rings, and skips CPUs that cannot be tracked. Processes that start on an untracked CPU are only
+ * known if a scan of /proc finds them.
+ */
 static void rings_open_tracking(struct rings *set, const struct machine *machine)
 {
     struct cpu_ring *cpu_ring;
@@ -391,7 +398,7 @@ static void rings_open_tracking(struct rings *set, const struct machine *machine
             rings_add(set, cpu_ring, NULL);
 }
 
-/* Sampling rings are opened first, since locked memory is limited. */
+/* Sampling rings are opened before tracking rings, because locked memory is limited. */
 int rings_open(struct rings *set, const struct machine *machine, bool all, struct error *error)
 {
     int r = rings_open_sampling(set, machine, all, error);
@@ -468,7 +475,7 @@ void rings_release(struct rings *set)
 
 /* --- copies --- */
 
-/* Appends a ring that is read from memory. Takes `ring`. */
+/* Appends a ring whose content is read from memory. Takes `ring`. */
 static int rings_add_copy(struct rings *ret, const struct cpu_ring *like, const uint64_t *ids, size_t n_ids,
                           struct ring *ring)
 {
@@ -480,7 +487,8 @@ static int rings_add_copy(struct rings *ret, const struct cpu_ring *like, const 
     }
     *copy = (struct cpu_ring){.sys = like->sys, .cpu = like->cpu, .samples = like->samples, .group = like->group};
     copy->ring = ring;
-    memset(copy->group.texts, 0, sizeof(copy->group.texts)); /* the texts may be freed before the copy */
+    /* the options may free the probe texts before this copy is freed */
+    memset(copy->group.texts, 0, sizeof(copy->group.texts));
     copy->ids = malloc(MAX(n_ids, 1) * sizeof(*ids));
     if (!copy->ids || array_grow(&ret->cpu_rings, ret->n) < 0)
         return -ENOMEM;

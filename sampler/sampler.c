@@ -9,17 +9,18 @@
 #include "sampler/record-options.h"
 
 /*
- * Parts of sampler.memory, the limit of the memory that all processes use for sampling, except for the rings. Symbol
- * tables get what the other parts leave. This part is for captures, connections and the heap's fragmentation.
+ * Parts of sampler.memory, which limits the memory that all daemon processes use for sampling, not counting the rings.
+ * Symbol tables get what the other parts leave. BYTES_FIXED is for captures, connections and heap fragmentation.
  */
 #define BYTES_FIXED (768 * 1024)
-/* Limit of the output that waits for all clients together, in bytes. */
+/* Maximum size of the output waiting for all clients together, in bytes. */
 #define BYTES_OF_CLIENTS (3 * 1024 * 1024)
 /*
- * Limit of the memory that the writers of all clients hold until their end, in bytes; a round can exceed it slightly.
+ * Maximum memory, in bytes, that the writers of all clients together hold until their streams end. A round of records
+ * can exceed this limit slightly.
  */
 #define BYTES_KEPT (4 * 1024 * 1024)
-/* How long processes and symbols are kept for the next client. */
+/* How long processes and symbols are kept after the last client has left, in case another client comes. */
 #define SYMBOLS_LINGER_USEC (60 * USEC_PER_SEC)
 
 struct sampler {
@@ -28,20 +29,20 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
-    enum trust admits;             /* the lowest trust that may receive samples */
-    struct symbols *symbols;       /* NULL before the first client and once idle for SYMBOLS_LINGER_USEC */
-    struct child *symboliser;      /* passed to symbols_set_child() */
-    struct cgroup_lookup *cgroups; /* NULL whenever `symbols` is */
+    enum trust admits;        /* lowest trust of clients that may receive samples */
+    struct symbols *symbols;  /* NULL before the first client and once the sampler was idle for SYMBOLS_LINGER_USEC */
+    struct child *symboliser; /* child process that is passed to symbols_set_child() */
+    struct cgroup_lookup *cgroups; /* lookup of cgroups, or NULL when `symbols` is NULL */
     cgroup_namer namer;
     void *namer_userdata;
     struct capture **captures;
     size_t n_captures;
-    LIST_HEAD(, sampler_client) clients; /* list of clients, the newest first */
+    LIST_HEAD(, sampler_client) clients; /* list of clients, newest first */
     size_t n_clients;
-    struct config_sampler last; /* copy of the configuration that clients were opened with; only events are owned */
+    struct config_sampler last; /* configuration under which the clients were opened; owns only the event strings */
     struct off_cpu_kernel off_cpu;
     struct hindsight *hindsight;
-    struct error no_hindsight; /* why hindsight cannot be opened; "": it is open, or not enabled */
+    struct error no_hindsight; /* why hindsight cannot be opened, or "" if it is open or not enabled */
     bool paused, ending;
     void (*ended)(void *userdata);
     void *ended_userdata;
@@ -77,18 +78,18 @@ static int sampler_on_linger(sd_event_source *source, uint64_t usec, void *userd
     if (sampler->n_clients || sampler->n_captures) /* a capture without clients still uses the symbols */
         return 0;
     if (sampler->hindsight) {
-        symbols_set_room(sampler->symbols, 0); /* hindsight is on, so its processes and cgroups stay known */
+        symbols_set_room(sampler->symbols, 0); /* hindsight still needs the known processes and cgroups */
     } else {
         sampler->symbols = symbols_free(sampler->symbols);
         sampler->cgroups = cgroup_lookup_free(sampler->cgroups);
     }
-    malloc_trim(0); /* tables and streams fragment the heap */
+    malloc_trim(0); /* because symbol tables and streams have fragmented the heap */
     return 0;
 }
 
 /*
- * Frees captures without clients. This is deferred to a later turn of the event loop, since a client may leave from
- * within a callback of its capture.
+ * Frees captures without clients. Runs in a later turn of the event loop, because a client may leave in a callback of
+ * its capture.
  */
 static int sampler_on_sweep(sd_event_source *source, void *userdata)
 {
@@ -163,7 +164,10 @@ bool sampler_is_full(const struct sampler *sampler)
     return bytes >= BYTES_KEPT;
 }
 
-/* To write its end, a client needs about as much memory again as its writer holds: reserved for the largest client. */
+/*
+ * At the end of its output, a client needs about as much additional memory as its writer holds. The memory that the
+ * largest client needs at its end is kept in reserve.
+ */
 void sampler_limit_symbols(struct sampler *sampler)
 {
     const struct sampler_client *client;
@@ -180,7 +184,8 @@ void sampler_limit_symbols(struct sampler *sampler)
 /* --- configuration --- */
 
 /*
- * Returns whether the current configuration permits the client. `n_older`: the number of clients that joined before it.
+ * Returns whether the current configuration permits the client. `n_older` is the number of clients that joined before
+ * this client.
  */
 static bool is_allowed(const struct sampler *sampler, const struct sampler_client *client, size_t n_older)
 {
@@ -190,7 +195,7 @@ static bool is_allowed(const struct sampler *sampler, const struct sampler_clien
            client->trust >= sampler->admits;
 }
 
-/* Returns whether the client's request would result in other options with the current configuration. */
+/* Returns whether the client's request would lead to other options under the current configuration. */
 static bool is_outdated(const struct sampler *sampler, const struct sampler_client *client)
 {
     const struct config_sampler *old = &sampler->last, *new = sampler->config;
@@ -201,7 +206,7 @@ static bool is_outdated(const struct sampler *sampler, const struct sampler_clie
            old->ring_pages != new->ring_pages;
 }
 
-/* If memory runs out, the next change of an event is missed. */
+/* If strdup(3) fails, the next change of the configured event is missed. */
 static void keep_last(struct sampler *sampler)
 {
     free(sampler->last.event);
@@ -280,7 +285,7 @@ static void configure_hindsight(struct sampler *sampler)
         hindsight_pause(sampler->hindsight, sampler->paused);
 }
 
-/* If there are more clients than max_clients, the newest are ended. */
+/* If there are more clients than max_clients, the newest clients' streams are ended. */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum trust admits)
 {
@@ -402,8 +407,8 @@ static bool close_tracking(struct sampler *sampler)
 }
 
 /*
- * Opens a capture. If locked memory or descriptors are short, the tracking rings of all captures are closed first,
- * since CPUs that are sampled need them more.
+ * Opens a capture. If locked memory or descriptors are short, closes the tracking rings of all captures and tries
+ * again, because sampled CPUs need these resources more than tracked CPUs.
  */
 static int open_capture(struct sampler *sampler, struct record_options *options, struct capture **ret,
                         struct error *error)
@@ -419,7 +424,10 @@ static int open_capture(struct sampler *sampler, struct record_options *options,
     return r;
 }
 
-/* Finds or opens the capture for the options. Takes their content even on failure. */
+/*
+ * Finds a running capture for the options, or opens a new capture. Takes ownership of the content of `options` even on
+ * failure.
+ */
 static int get_capture(struct sampler *sampler, struct record_options *options, struct capture **ret,
                        struct error *error)
 {
@@ -447,7 +455,10 @@ static int get_capture(struct sampler *sampler, struct record_options *options, 
     return 0;
 }
 
-/* The paths of the cgroups that a request selects by a pattern or by names; zeroed if it does neither. */
+/*
+ * Finds the paths of the cgroups that a request selects by a pattern or by names. The result is zeroed if the request
+ * has neither patterns nor names.
+ */
 struct wanted {
     char **paths;
     size_t n;
@@ -465,7 +476,8 @@ static int find_wanted(struct sampler *sampler, const struct record_request *req
 
     bool past = request->last > 0, wishes = record_request_wishes(request, &wish);
     if (!wishes && past && request->cgroup && cgroup_lookup_knows(sampler->cgroups, request->cgroup)) {
-        wish = (struct cgroup_wish){.cgroup = request->cgroup}; /* may be gone, or new */
+        /* the cgroup may have been removed or created since the last scan */
+        wish = (struct cgroup_wish){.cgroup = request->cgroup};
         wishes = true;
     }
     if (!wishes)
@@ -474,15 +486,15 @@ static int find_wanted(struct sampler *sampler, const struct record_request *req
         return error_set(error, -EINVAL, "pid and names of cgroups exclude each other");
     int r = cgroup_lookup_find(sampler->cgroups, &wish, past, &ret->paths, &ret->n, error);
     /*
-     * A perf event can only be opened for one cgroup. Samples of the past and of off-CPU time are taken of all cgroups,
-     * and selected later.
+     * A perf event can only be opened for one cgroup. Samples of the past and of off-CPU time cover all cgroups, and
+     * are filtered by cgroup afterwards.
      */
     if (r == 0 && ret->n > 1 && !past && !record_request_is_off_cpu(request))
         r = cgroup_wish_refuse_several(&wish, ret->paths, ret->n, error);
     return r;
 }
 
-/* Gives a client that asks for the past its own capture. */
+/* Opens a separate capture for a client that asks for the past. */
 static int join_past(struct sampler *sampler, const struct record_request *request, const struct wanted *wanted,
                      struct capture **ret, struct error *error)
 {
@@ -505,7 +517,7 @@ static int join_live(struct sampler *sampler, const struct record_request *reque
                      struct capture **ret, struct error *error)
 {
     struct record_options options;
-    struct record_request found = *request; /* a copy whose strings are borrowed */
+    struct record_request found = *request; /* a shallow copy of the request: its strings are borrowed */
 
     if (wanted->n)
         found.cgroup = record_request_is_off_cpu(request) ? NULL : wanted->paths[0];

@@ -5,19 +5,20 @@
 #include "base/timer.h"
 
 /*
- * Scans /proc again after a stream has missed records of processes (names, mappings), in a pause or because the kernel
- * dropped them. One scan runs at a time. The owner fills in the first four members; the others start zeroed.
+ * The state of scans of /proc. /proc is scanned again after a stream has missed records of processes (names, mappings)
+ * in a pause or because the kernel dropped them. Only one scan of /proc runs at a time. The owner fills in the first
+ * four members of struct rescan; the other members start zeroed.
  */
 struct rescan {
     struct symbols *symbols;
-    uint32_t pid;                 /* 0: all processes */
-    void (*done)(void *userdata); /* called when a scan is complete; must call rescan_end() */
+    uint32_t pid;                 /* process to scan, or 0 for all processes */
+    void (*done)(void *userdata); /* called when a scan is complete; the function must call rescan_end() */
     void *userdata;
     bool running;
-    bool again;         /* a pause has ended since the scan began, so the scan must be repeated */
+    bool again;         /* another scan was requested during this scan, so the scan must be repeated */
     bool lost;          /* records may have been lost since the last scan began */
-    uint64_t malformed; /* capture_malformed() when last checked; records that cannot be decoded count as lost */
-    uint64_t last_ns;   /* when the last scan was complete, as sys_record_now() */
+    uint64_t malformed; /* capture_malformed() at the last check; records that cannot be decoded count as lost */
+    uint64_t last_ns;   /* time (sys_record_now()) when the last scan was complete */
 };
 
 /* --- output queue --- */
@@ -32,8 +33,8 @@ void output_queue_done(struct output_queue *output_queue)
 }
 
 /*
- * Whether a record must be dropped because the client is too slow. Samples are dropped once `limit` bytes wait, until
- * less than half of that waits; other records are dropped while a quarter more than `limit` waits.
+ * Returns whether a record must be dropped because the client is too slow. Once `limit` bytes wait, samples are dropped
+ * until less than `limit` / 2 wait. Other records are dropped while `limit` * 5 / 4 or more wait.
  */
 static bool output_queue_refuses(struct output_queue *output_queue, size_t limit, bool sample)
 {
@@ -46,7 +47,7 @@ static bool output_queue_refuses(struct output_queue *output_queue, size_t limit
     return sample ? output_queue->slow : waiting >= limit + limit / 4;
 }
 
-/* Calls `ready` if the client waits, and bytes or the end are available. */
+/* Calls `ready` if the client is waiting, and there are bytes to take or the stream has ended. */
 static void output_queue_notify(struct output_queue *output_queue)
 {
     if (!output_queue->waiting || (output_queue->bytes.size == output_queue->taken && !output_queue->complete))
@@ -55,7 +56,10 @@ static void output_queue_notify(struct output_queue *output_queue)
     output_queue->ready(output_queue->userdata);
 }
 
-/* Moves the rest to the front once half was taken. Frees a buffer that has grown for a slow client. */
+/*
+ * Moves the remaining bytes to the front of the buffer once half of the bytes have been taken. Frees an empty buffer
+ * that had grown for a slow client.
+ */
 static void output_queue_compact(struct output_queue *output_queue)
 {
     size_t rest = output_queue->bytes.size - output_queue->taken;
@@ -90,7 +94,7 @@ ssize_t output_queue_take(struct output_queue *output_queue, char *bytes, size_t
 
 #define INTERVAL_NS NSEC_PER_SEC
 
-/* Begins a scan. If one is running, it is repeated afterwards. */
+/* Begins a scan of /proc, or has a running scan repeated when it is complete. */
 static void rescan_begin(struct rescan *rescan)
 {
     rescan->again = rescan->running;
@@ -101,8 +105,8 @@ static void rescan_begin(struct rescan *rescan)
 }
 
 /*
- * Begins a scan if records were lost, at most once per second. `malformed`: the number of records so far that could not
- * be decoded.
+ * Begins a scan of /proc if records were lost, at most once per second. `malformed` is the number of records that could
+ * not be decoded so far.
  */
 static void rescan_begin_if_lost(struct rescan *rescan, uint64_t malformed, uint64_t now_ns)
 {
@@ -113,8 +117,8 @@ static void rescan_begin_if_lost(struct rescan *rescan, uint64_t malformed, uint
 }
 
 /*
- * To be called when a scan is complete. Returns false if it must be repeated: then the caller calls rescan_begin() if
- * it still takes records.
+ * Must be called when a scan of /proc is complete. Returns false if the scan must be repeated, which the caller does
+ * with rescan_begin() if the stream still takes records.
  */
 static bool rescan_end(struct rescan *rescan, uint64_t now_ns)
 {
@@ -125,17 +129,17 @@ static bool rescan_end(struct rescan *rescan, uint64_t now_ns)
 
 /* --- stream --- */
 
-/* How long a stream waits for missing symbols at its end, in formats that write everything there. */
+/* How long a stream waits for missing symbols at its end, if its format writes all output at the end. */
 #define SYMBOLS_USEC (5 * USEC_PER_SEC)
-/* The same while the daemon is shutting down. */
+/* How long a stream waits for missing symbols while the daemon is shutting down. */
 #define LAST_SYMBOLS_USEC (USEC_PER_SEC / 2)
 #define TIMER_ACCURACY_USEC 1000
 
 enum stream_state {
     STREAM_SCANNING, /* the first scan of /proc is running */
-    STREAM_LOOKING,  /* the samples of the past are read once, so that the symbol tables they need are made */
+    STREAM_LOOKING,  /* the samples of the past are read for the first time, to request symbol tables */
     STREAM_RUNNING,
-    STREAM_RESOLVING, /* takes no more records, waits for symbols */
+    STREAM_RESOLVING, /* the stream takes no more records, and waits for symbols */
     STREAM_ENDED,
 };
 
@@ -147,24 +151,24 @@ struct stream {
     void *writer_state; /* NULL before the stream begins and after its end */
     struct writer_source source;
     struct kernel_view kernel;
-    struct sampled_events *events; /* a reference; `source` points into it */
+    struct sampled_events *events; /* reference to the events that `source` points to */
     struct output_queue output_queue;
     struct rescan rescan;
     enum stream_state state;
-    bool awaited;          /* in STREAM_LOOKING: a symbol table was missing in this round */
-    uint64_t max_records;  /* 0: no limit */
-    struct writer_end end; /* while the stream runs, `lost`, `malformed` and `off_cpu` have the capture's counts at its
-                            * start */
-    uint64_t dropped_marked;   /* the number of dropped records that the writer was already told */
-    uint64_t start_ns, end_ns; /* records outside are not part of the stream; `end_ns` 0: not known yet */
-    char reason[96];           /* buffer for `end.reason` */
-    struct buffer early;       /* buffer for `end.early` */
+    bool awaited;            /* a symbol table was missing in this round (only in the state STREAM_LOOKING) */
+    uint64_t max_records;    /* maximum number of records; 0 for no limit */
+    struct writer_end end;   /* while the stream runs, `lost`, `malformed` and `off_cpu` are the capture's counts at the
+                                start of the stream */
+    uint64_t dropped_marked; /* number of dropped records that were already reported to the writer */
+    uint64_t start_ns, end_ns; /* time range of the records in the stream; end_ns is 0 while unknown */
+    char reason[96];           /* text of `end.reason` */
+    struct buffer early;       /* text of `end.early` */
     sd_event_source *timer;
 };
 
 DEFINE_CLEANUP(struct stream *, stream_free);
 
-/* A stream uses the clock of records for all its times. */
+/* Returns the time by the clock of records, which a stream uses for all times. */
 static uint64_t stream_now(const struct stream *stream)
 {
     return sys_record_now(sampler_sys(stream->sampler));
@@ -200,7 +204,7 @@ static void describe_source(struct stream *stream)
 
 /* --- end of a stream --- */
 
-/* Frees the writer's memory as soon as its end is written, since a slow client may take the bytes much later. */
+/* Frees the writer's memory as soon as the end is written, because a slow client may take the bytes much later. */
 static void stream_free_writer(struct stream *stream)
 {
     if (stream->writer_state)
@@ -248,8 +252,9 @@ static void limit_wait_for_symbols(struct stream *stream)
 }
 
 /*
- * Requests missing symbols, a part at a time since the symboliser's queue is limited, until the writer has them all;
- * then writes the end. The timer of limit_wait_for_symbols() also writes it.
+ * Requests missing symbols until the writer has all symbols, and then writes the end of the output. Only some of the
+ * symbols are requested at a time, because the symboliser's queue is limited. The timer that limit_wait_for_symbols()
+ * sets writes the end even if symbols are missing.
  */
 static void stream_settle(void *userdata)
 {
@@ -264,7 +269,10 @@ static void stream_settle(void *userdata)
     stream_write_end(stream);
 }
 
-/* Once the opener has ended, the counts cannot be read any more. */
+/*
+ * Returns by how much the counts have grown since `start`, or zeros if the opener has exited and the counts can no
+ * longer be read.
+ */
 static struct off_cpu_totals off_cpu_totals_since(const struct off_cpu_totals *start, struct off_cpu_totals now)
 {
     if (now.brief < start->brief || now.missed < start->missed)
@@ -273,7 +281,9 @@ static struct off_cpu_totals off_cpu_totals_since(const struct off_cpu_totals *s
                                    now.missed - start->missed};
 }
 
-/* Releases the capture at once; the end is written when symbols are complete. */
+/*
+ * Finishes the stream: releases the capture at once, but writes the end of the output only when no symbols are missing.
+ */
 static void stream_finish(struct stream *stream)
 {
     struct capture *capture = stream->client.capture;
@@ -294,7 +304,7 @@ static void stream_finish(struct stream *stream)
     stream_settle(stream);
 }
 
-/* The start and end of a stream of the past are already known. */
+/* Sets the start of the stream and, for a stream of the past, the end, which is already known. */
 static void stream_set_times(struct stream *stream)
 {
     const struct past_span *past = capture_past(stream->client.capture);
@@ -312,7 +322,10 @@ static void stream_set_times(struct stream *stream)
     snprintf(stream->reason, sizeof(stream->reason), "last");
 }
 
-/* Starts the writer when the first scan is complete. Returns false if memory is short: the stream has ended then. */
+/*
+ * Starts the writer when the first scan of /proc is complete. Returns false if memory is short, in which case the
+ * stream has ended.
+ */
 static bool stream_begin(struct stream *stream)
 {
     struct writer_source *source = &stream->source;
@@ -342,7 +355,7 @@ static bool stream_begin(struct stream *stream)
     return true;
 }
 
-/* Ends the stream. One that has not begun begins first, so that its output is complete. */
+/* Ends the stream. A stream that has not begun yet is begun first, so that its output is well-formed. */
 static void stream_finish_because(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;
@@ -361,7 +374,7 @@ static void stream_end_now(struct stream *stream, const char *reason)
     capture_begin_round(stream->client.capture);
 }
 
-/* Called when enough time has passed: names that are still missing are left out. */
+/* Called when the time limit for symbols has passed. Functions whose names are still missing remain unnamed. */
 static void stream_stop_looking(struct stream *stream)
 {
     symbols_cancel(stream->client.symbols, stream);
@@ -392,8 +405,8 @@ static bool is_refused(struct stream *stream, bool sample)
 }
 
 /*
- * Whether the record is part of the stream. The rings of a shared capture may hold samples from before the stream's
- * start; these are left out, but earlier records of processes are passed on.
+ * Returns whether the record is part of the stream. The rings of a shared capture may hold records from before the
+ * stream's start, of which the samples are left out but the process records are passed on.
  */
 static bool is_in_stream(const struct stream *stream, const struct record *record)
 {
@@ -406,7 +419,7 @@ static bool is_in_stream(const struct stream *stream, const struct record *recor
     return !stream->end_ns || time <= stream->end_ns;
 }
 
-/* Requests the symbol tables of a sample's functions. */
+/* Requests the symbol tables needed for a sample's functions. */
 static void look_at(struct stream *stream, const struct record *record)
 {
     struct callchain chain = callchain_begin(record);
@@ -460,7 +473,7 @@ static void stream_on_rescanned(void *userdata)
     output_queue_notify(&stream->output_queue);
 }
 
-/* Holds a capture of the past until the client has taken most of its bytes. */
+/* Holds a capture of the past until the client has taken most of the waiting bytes. */
 static void stream_wait_for_client(struct stream *stream)
 {
     size_t waiting = stream->output_queue.bytes.size - stream->output_queue.taken;
@@ -469,8 +482,8 @@ static void stream_wait_for_client(struct stream *stream)
 }
 
 /*
- * Begins the stream. If symbol tables were missing, reads the past once more instead, because only some tables can be
- * made at a time.
+ * Begins the output of the stream. If symbol tables were missing, the past is read once more instead, because only some
+ * tables can be made at a time.
  */
 static void stream_on_looked(void *userdata)
 {
@@ -536,7 +549,10 @@ static void stream_on_events(void *userdata)
     stream_mark(stream, (struct writer_mark){.kind = WRITER_EVENTS});
 }
 
-/* At the end of a pause, also rescans for a stream that began during the pause: its scan may be out of date. */
+/*
+ * At the end of a pause, /proc is scanned again even for a stream that began during the pause, because the stream's
+ * first scan may be out of date.
+ */
 static void stream_on_pause(void *userdata, bool paused, uint64_t time_ns)
 {
     struct stream *stream = userdata;
@@ -548,7 +564,7 @@ static void stream_on_pause(void *userdata, bool paused, uint64_t time_ns)
     output_queue_notify(&stream->output_queue);
 }
 
-/* The `end` of the stream's client. */
+/* Implements the callback `end` of struct sampler_client. */
 static void stream_on_end(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;

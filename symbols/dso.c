@@ -7,26 +7,26 @@
 #include "base/cleanup.h"
 
 #define BUCKETS 1024
-#define NUMBERS_MAX 64               /* offsets of a DSO that keep their number */
+#define NUMBERS_MAX 64               /* maximum number of a DSO's offsets that keep their number */
 #define RETRY_NS (10 * NSEC_PER_SEC) /* delay before a retry after a temporary error */
 #define RESEND_NS NSEC_PER_SEC       /* delay before a retry if the table was made but could not be sent */
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 #define REREAD_NS (2 * NSEC_PER_SEC) /* interval for reading a perf-PID.map again, which may grow */
 /* Minimum room of dsos_set_room(), in bytes, so that small programs always have symbols. */
 #define ROOM_MIN ((size_t)768 << 10)
-/* Memory of the symboliser's process, not counting the table that it is making. */
+/* Memory of the symboliser's process in bytes, without the table that it is making. */
 #define PROCESS_BYTES ((size_t)5 << 19)
 
 struct dsos {
     struct sys *sys;
     struct symboliser *symboliser;
     LIST_HEAD(dso_bucket, dso) buckets[BUCKETS];
-    TAILQ_HEAD(, dso) in_use;             /* DSOs with a table, except pinned ones; least recently used first */
-    size_t bytes, table_bytes, n_pending; /* of DSOs without tables; of tables; requests to the symboliser */
-    size_t tables_max;                    /* limit of `table_bytes` */
+    TAILQ_HEAD(, dso) in_use;             /* DSOs with a table, except pinned ones, from least to most recently used */
+    size_t bytes, table_bytes, n_pending; /* bytes of DSOs alone, bytes of tables, requests to the symboliser */
+    size_t tables_max;                    /* upper limit of `table_bytes` */
     uint64_t generation;
     unsigned next_number;
-    bool library_is_missing, were_cut, have_failed; /* see the functions with these names */
+    bool library_is_missing, were_cut, have_failed; /* returned by dsos_library_is_missing() and so on */
     void (*loaded)(void *userdata);
     void *userdata;
 };
@@ -156,7 +156,10 @@ unsigned dso_number(struct dso *dso, uint64_t offset)
     for (size_t i = 0; i < dso->n_numbers; i++)
         if (dso->numbers[i].offset == offset)
             return dso->numbers[i].number;
-    /* If the array is full, the offset gets a new number each time, which only makes the callers' tables larger. */
+    /*
+     * If the array is full, the offset gets a new number in each call. The only effect is that the callers' tables
+     * grow.
+     */
     unsigned number = ++dso->dsos->next_number;
     if (dso->n_numbers < NUMBERS_MAX && array_grow(&dso->numbers, dso->n_numbers) == 0)
         dso->numbers[dso->n_numbers++] = (struct dso_number){offset, number};
@@ -179,8 +182,8 @@ static void dsos_shrink(struct dsos *dsos)
 }
 
 /*
- * Two thirds of the room are for tables. The last third is for the table being made, which takes 1.5 times its final
- * size, so the final size is limited to two ninths of the room.
+ * Two thirds of the room are for tables. The last third is for the table that is being made. Making a table takes 1.5
+ * times its final size, so the final size is limited to two ninths of the room.
  */
 void dsos_set_room(struct dsos *dsos, size_t room)
 {
@@ -207,7 +210,10 @@ static void dso_set_table(struct dso *dso, struct symbol_table *table)
     TAILQ_INSERT_TAIL(&dso->dsos->in_use, dso, use);
 }
 
-/* Compares build IDs. If a mapping is known only by path and build ID, the file at the path may have been replaced. */
+/*
+ * Compares build IDs, since the file at the path may have been replaced if a mapping is known only by path and build
+ * ID.
+ */
 static bool is_of_another_file(const struct dso *dso, const struct symbol_table *table)
 {
     const struct symbol_table_head *head = table->head;
@@ -252,7 +258,7 @@ static void dso_take_table(struct dso *dso, struct symbol_table *table)
 /* Sets the state of a DSO after its table could not be made. */
 static void dso_give_up(struct dso *dso, int result)
 {
-    if (dso->state == DSO_READY) { /* keep the old table of a perf-PID.map, which is read again after REREAD_NS */
+    if (dso->state == DSO_READY) { /* the old table of a perf-PID.map is kept; the file is read again after REREAD_NS */
         if (result != -EALREADY)
             dso->seen_size = 0;
     } else if (error_passes(result)) {
@@ -274,8 +280,8 @@ static void dso_end_request(struct dso *dso)
 }
 
 /*
- * The answer for the debug file. The table of the file itself is already in dso->table and is used whether or not there
- * is a debug file.
+ * Called with the table of the debug file. The table of the file itself is already in dso->table, and is used even if
+ * there is no debug file.
  */
 static void dso_on_debug(void *userdata, const struct symboliser_answer *answer, struct symbol_table *debug)
 {

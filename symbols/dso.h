@@ -17,7 +17,7 @@
 #include "perf/sys.h"
 #include "symbols/symboliser.h"
 
-#define DSOS_TABLES_MAX ((size_t)6 << 20) /* bytes of all tables, not counting the kernel's, in 16 MiB of room */
+#define DSOS_TABLES_MAX ((size_t)6 << 20) /* maximum bytes of all tables except the kernel's, if the room is 16 MiB */
 
 struct dsos;
 
@@ -25,17 +25,17 @@ enum dso_state {
     DSO_ABSENT,  /* the table was not requested yet, was dropped, or failed and will be retried */
     DSO_PENDING, /* the symboliser is making the table */
     DSO_READY,
-    DSO_BAD, /* no table can be made; never retried */
+    DSO_BAD, /* no table can be made, and no retry will help */
 };
 
 /* Mappings with equal keys share a DSO. */
 struct dso_key {
     const char *file;
     uint32_t major, minor;
-    uint64_t inode; /* 0: unknown; then the build ID identifies the file */
+    uint64_t inode; /* 0 if unknown; then the build ID identifies the file */
     const unsigned char *build_id;
     size_t build_id_size;
-    uint32_t jit_pid; /* the process whose run-time compiled functions the DSO contains; 0: a file */
+    uint32_t jit_pid; /* the process that compiled the DSO's functions at run time; 0: the DSO is a file */
 };
 
 struct dso {
@@ -45,15 +45,15 @@ struct dso {
     uint32_t major, minor;
     uint64_t inode;
     uint32_t jit_pid;
-    uint64_t seen_inode, seen_size; /* file of the current table; reveals a changed perf-PID.map */
+    uint64_t seen_inode, seen_size; /* values of the file when the table was made; reveal a changed perf-PID.map */
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
     enum dso_state state;
-    uint64_t retry_ns;                /* CLOCK_MONOTONIC; no table is requested earlier; 0: no delay */
-    bool pinned;                      /* the kernel's DSO: its table is never dropped and not counted */
-    struct symbol_table table, debug; /* `debug`: of the separate debug file; zeroed if there is none */
+    uint64_t retry_ns;                /* earliest time of the next request for a table (CLOCK_MONOTONIC); 0: no delay */
+    bool pinned;                      /* set for the kernel's DSO, whose table is neither dropped nor counted */
+    struct symbol_table table, debug; /* `debug` is of the separate debug file, and zeroed if there is none */
     LIST_ENTRY(dso) bucket;
-    TAILQ_ENTRY(dso) use; /* in the list only while DSO_READY and not pinned */
+    TAILQ_ENTRY(dso) use; /* links in the list of DSOs with a table; only while DSO_READY and not pinned */
     struct dso_number {
         uint64_t offset;
         unsigned number;
@@ -62,10 +62,10 @@ struct dso {
 };
 
 int dsos_new(struct sys *sys, sd_event *event, struct dsos **ret);
-/* All DSOs must have been released. */
+/* All DSOs must already have been released. */
 struct dsos *dsos_free(struct dsos *dsos);
 
-/* Returns a new reference to the DSO with this key and creates the DSO if needed. NULL when out of memory. */
+/* Returns a new reference to the DSO with this key and creates the DSO if needed. Returns NULL when out of memory. */
 struct dso *dso_get(struct dsos *dsos, const struct dso_key *key);
 static inline struct dso *dso_ref(struct dso *dso)
 {
@@ -97,13 +97,13 @@ static inline bool dso_is_awaited(const struct dso *dso)
     return dso->state == DSO_PENDING || (dso->state == DSO_ABSENT && !dso->retry_ns);
 }
 /*
- * Returns the table and marks it as recently used; NULL unless DSO_READY. Borrowed until dsos_set_room() or until
- * the event loop runs again.
+ * Returns the table and marks it as recently used, or NULL if the state is not DSO_READY. Borrowed until
+ * dsos_set_room() or until the event loop runs again.
  */
 const struct symbol_table *dso_table(struct dso *dso);
 /*
- * The table with names for the addresses of dso->table: that of the debug file, if any. To be called only while
- * DSO_READY.
+ * Returns the table with names for the addresses of dso->table: the one of the debug file, if there is any. To be
+ * called only while DSO_READY.
  */
 static inline const struct symbol_table *dso_names(const struct dso *dso)
 {
@@ -117,24 +117,24 @@ bool dsos_pending(const struct dsos *dsos);
 /* Bytes of memory of all DSOs, without their tables. */
 size_t dsos_bytes(const struct dsos *dsos);
 /*
- * Limits the bytes of memory that the tables of files and the symboliser's process take together. DSOS_TABLES_MAX
- * also applies up to a room of 16 MiB, and four ninths of a larger one. Any `room` below 3.25 MiB counts as 3.25 MiB,
- * so small tables always fit.
+ * Limits the bytes of memory that the tables of files and the symboliser's process take together. The tables are also
+ * limited to DSOS_TABLES_MAX if the room is at most 16 MiB, and to four ninths of a larger room. Any `room` below 3.25
+ * MiB counts as 3.25 MiB, so small tables always fit.
  */
 void dsos_set_room(struct dsos *dsos, size_t room);
 /* Whether symbols of some file were left out, or a file got no table, for lack of memory. */
 bool dsos_were_cut(const struct dsos *dsos);
-/* Whether files of some user hung within the last hour and are therefore not read. */
+/* Whether the files of some user are not read because they hung within the last hour. */
 bool dsos_have_hung(const struct dsos *dsos);
 /* Whether the last table could not be made for a reason other than the format or size of its file. */
 bool dsos_have_failed(const struct dsos *dsos);
-/* Changes whenever a table is dropped; pointers into tables are invalid after a change. */
+/* Returns a number that changes whenever a table is dropped; pointers into tables are invalid after a change. */
 uint64_t dsos_generation(const struct dsos *dsos);
 /* Whether libdw could not be loaded. */
 bool dsos_library_is_missing(const struct dsos *dsos);
 /* Whether the symboliser could not be jailed, so that it reads no files. */
 bool dsos_symboliser_is_unconfined(const struct dsos *dsos);
-/* The symboliser, which also reads the mappings of processes (symbols/proc.h). Owned by `dsos`. */
+/* Returns the symboliser, which also reads the mappings of processes (symbols/proc.h). It belongs to `dsos`. */
 struct symboliser *dsos_symboliser(const struct dsos *dsos);
 /* As symboliser_set_child(). */
 void dsos_set_child(struct dsos *dsos, struct child *child);

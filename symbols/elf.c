@@ -19,9 +19,9 @@
 /* --- demangling --- */
 
 /*
- * libiberty limits its recursion and allocates no memory for C++ names. But in GCC before 12, rust-demangle.c recurses
- * without limit if a Rust v0 name ("_R") has a back reference to a part that contains it (CVE-2021-46195). With such a
- * libiberty, names that may contain back references ('B') are not demangled.
+ * libiberty limits its recursion and allocates no memory for C++ names. However, in GCC before 12, rust-demangle.c
+ * recurses without limit if a Rust v0 name ("_R") has a back reference to a part that contains it (CVE-2021-46195). If
+ * libiberty is that old, names that may contain back references ('B') are not demangled.
  */
 static bool is_endless(const char *name)
 {
@@ -43,14 +43,14 @@ static void text_append(const char *part, size_t size, void *userdata)
     struct text *text = userdata;
     size_t room = text->size - 1 - text->used, n = MIN(size, room);
 
-    if (n > 0) /* libiberty may pass an empty part as NULL */
+    if (n > 0) /* libiberty may pass NULL for an empty part */
         memcpy(text->data + text->used, part, n);
     text->used += n;
 }
 
 /*
- * Removes a compiler's suffix (".llvm.1234") from a Rust v0 name, since libiberty of GCC before 12 rejects it. Such
- * names themselves contain no dot.
+ * Removes a compiler's suffix (".llvm.1234") from a Rust v0 name, since libiberty of GCC before 12 rejects it. Apart
+ * from the suffix, a Rust v0 name contains no dot.
  */
 static const char *stem_of(const char *name, char stem[static DEMANGLE_SIZE_MAX])
 {
@@ -145,7 +145,7 @@ static const struct library libdw = {
     .name = "libdw, which reads symbols,",
     .package = "libdw1",
     .files = {"libdw.so.1"},
-    .functions = functions, /* including those of libelf, which libdw depends on */
+    .functions = functions, /* also those of libelf, on which libdw depends */
     .n_functions = ARRAY_SIZE(functions),
 };
 
@@ -163,7 +163,7 @@ const struct elf_library *elf_symbols_load(void)
 {
     struct elf_library *library = malloc(sizeof(*library));
 
-    unsetenv("DEBUGINFOD_URLS"); /* otherwise libdw would download debug information */
+    unsetenv("DEBUGINFOD_URLS"); /* else libdw would download debug information */
     if (library && library_load(&libdw, library, NULL) == 0)
         return library;
     free(library);
@@ -251,7 +251,7 @@ static int add_symbols(const struct elf_library *library, Dwfl_Module *module, s
         memcpy(list->build_id, id, (size_t)id_size);
         list->build_id_size = (size_t)id_size;
     }
-    int n = library->getsymtab(module); /* -1: there is no symbol table */
+    int n = library->getsymtab(module); /* -1 if there is no symbol table */
     for (int i = 1; i < n && r == 0; i++) {
         GElf_Sym symbol;
         GElf_Addr address;
@@ -271,7 +271,7 @@ int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_li
         .find_debuginfo = find_no_debuginfo,
         .section_address = library->section_address,
     };
-    _cleanup_(closep) int own = dup(fd); /* dwfl_report_offline() takes it on success */
+    _cleanup_(closep) int own = dup(fd); /* on success, dwfl_report_offline() takes ownership of it */
     Dwfl *dwfl = own < 0 ? NULL : library->begin(&callbacks);
     if (!dwfl)
         return -ENOMEM;

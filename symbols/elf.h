@@ -3,8 +3,8 @@
  * Reads the functions of an ELF file by libdwfl: from .symtab, .dynsym and the compressed .gnu_debugdata. This module
  * opens no files: a separate debug file is read like any other file (symbols/dso.h).
  *
- * Names of C++ (Itanium C++ ABI) and Rust (v0, and legacy names without their hash) are demangled. They are shown
- * without parameters, as perf shows them (tools/perf/util/symbol-elf.c, DMGL_NO_OPTS).
+ * Names of C++ (Itanium C++ ABI) and Rust (v0, and legacy names without their hash) are demangled. Demangled names are
+ * shown without parameters, as in perf (tools/perf/util/symbol-elf.c, DMGL_NO_OPTS).
  *
  * Files and names are untrusted input: demangle() and elf_symbols_read() may be called only in the symboliser's process
  * (symbols/symboliser.h). A name can be crafted to expand until the time limit of the request.
@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "symbols/symbol-table.h"
 
-/* Bytes with the NUL; longer names are not demangled. */
+/* Maximum bytes including the NUL; longer names are not demangled. */
 #define DEMANGLE_SIZE_MAX 4096
 
 /* Whether perfcountd was built with libiberty: "yes" or "no". */
@@ -32,8 +32,8 @@ const char *elf_symbols_built(void);
 const char *elf_symbols_remedy(void);
 
 /*
- * Loads libdw and the libraries that it needs. They stay loaded until the process exits. NULL if libdw cannot be
- * loaded.
+ * Loads libdw and the libraries that it needs. The libraries stay loaded until the process exits. Returns NULL if libdw
+ * cannot be loaded.
  */
 struct elf_library;
 const struct elf_library *elf_symbols_load(void);

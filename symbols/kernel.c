@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "symbols/symbol-table.h"
 
-/* Assumed size of the kernel's DSO if no module starts within it. Kernels are smaller. */
+/* Assumed size of the kernel if no module starts within it. Real kernels are smaller. */
 #define KERNEL_MAP_SIZE ((uint64_t)64 * 1024 * 1024)
 
 /* --- build IDs --- */
@@ -92,10 +92,12 @@ int vdso_open(void)
 
 /* --- kernel and modules --- */
 
-#define KALLSYMS_START ((size_t)256 * 1024) /* bytes read from the start of /proc/kallsyms */
-#define MODULES_MAX ((size_t)1024 * 1024)   /* bytes read from /proc/modules */
+#define KALLSYMS_START ((size_t)256 * 1024) /* number of bytes that are read from the start of /proc/kallsyms */
+#define MODULES_MAX ((size_t)1024 * 1024)   /* number of bytes that are read from /proc/modules at most */
 
-/* Returns the address of a symbol in /proc/kallsyms; 0 if not found. `symbol` is the end of a line, with its "\n". */
+/*
+ * Returns the address of a symbol in /proc/kallsyms, or 0 if not found. `symbol` is the end of a line, with its "\n".
+ */
 static uint64_t address_of(const char *lines, const char *symbol)
 {
     uint64_t address = 0;
@@ -211,7 +213,7 @@ static void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
     if (!kernel.start)
         return;
     kernel.end = kernel.start + KERNEL_MAP_SIZE;
-    /* Kernels without CONFIG_MODULES do not have the file. */
+    /* Kernels without CONFIG_MODULES do not have /proc/modules. */
     _cleanup_(closep) int fd = sys_open_file(sys, "/proc/modules", 0);
     if (fd >= 0)
         (void)file_read_fd(fd, MODULES_MAX, &modules, &size);
@@ -243,7 +245,10 @@ static bool kernel_map_is_shown(struct sys *sys)
 #define VSYSCALL UINT64_C(0xffffffffff600000)
 #define PAGE UINT64_C(4096)
 
-/* Returns the address at which the kernel is linked: one for 32 bits, one for x86-64 and riscv64, one for arm64. */
+/*
+ * Returns the address at which the kernel is linked. There is one address for 32-bit kernels, one for x86-64 and
+ * riscv64, and one for arm64.
+ */
 static uint64_t link_address_of_kernel(uint64_t start)
 {
     if (start <= UINT32_MAX)
@@ -271,7 +276,10 @@ bool kernel_view_hides(const struct kernel_view *view, bool kernel, uint64_t add
     return kernel || address >= KERNEL_HALF;
 }
 
-/* If out of memory, the part is left out, and its addresses are shown as KERNEL_VIEW_UNKNOWN. */
+/*
+ * Adds the kernel or a module. If memory is short, the part is left out, and its addresses are shown as
+ * KERNEL_VIEW_UNKNOWN.
+ */
 static void view_add_part(void *userdata, const struct kernel_map *map)
 {
     struct kernel_view *view = userdata;
@@ -280,7 +288,7 @@ static void view_add_part(void *userdata, const struct kernel_map *map)
 
     if (!last)
         part.nominal = link_address_of_kernel(map->start);
-    else if (view->n == 1) /* the true distance between kernel and modules is hidden too */
+    else if (view->n == 1) /* hides the true distance between the kernel and its modules */
         part.nominal = last->nominal + KERNEL_MAP_SIZE;
     else
         part.nominal = last->nominal + (last->end - last->start + PAGE - 1) / PAGE * PAGE + PAGE;
@@ -300,8 +308,9 @@ static void load_parts(struct kernel_view *view)
 }
 
 /*
- * Returns the part that contains the address; NULL if none does. Since Linux 6.4 the memory of a module is not
- * contiguous, so ranges by start and total size can overlap: the part with the highest start is used.
+ * Returns the part that contains the address, or NULL if none does. Since Linux 6.4 the memory of a module is not
+ * contiguous, so ranges that are computed from start and total size can overlap. In that case the part with the highest
+ * start is used.
  */
 static const struct kernel_view_part *part_of(const struct kernel_view *view, uint64_t address)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's addresses as clients may see them; also the build IDs of kernels and the vdso.
+ * The kernel's addresses as clients may see them, the build ID of the kernel, and the vdso.
  *
  * The opener may tell this process the kernel's addresses although the kernel hides them from this process
- * (kernel.kptr_restrict). Then the addresses are hidden from clients as well: the kernel is shown at the address that
- * kernels are linked to, its modules after it one after the other, and every other kernel address as one constant.
- * Functions keep their names and their offsets within the kernel or their module.
+ * (kernel.kptr_restrict). In that case the addresses are hidden from clients as well: the kernel is shown at the
+ * address to which kernels are linked, its modules follow one after the other, and every other kernel address is shown
+ * as one constant. Functions keep their names and their offsets within the kernel or their module.
  */
 #ifndef SYMBOLS_KERNEL_H
 #define SYMBOLS_KERNEL_H
@@ -13,38 +13,38 @@
 #include "perf/sys.h"
 
 /*
- * Copies the build ID (NT_GNU_BUILD_ID) from ELF notes to `id`, which has room for BUILD_ID_MAX bytes. Returns its
- * size, 0 if there is none. Pure.
+ * Copies the build ID (NT_GNU_BUILD_ID) from ELF notes to `id`, which has room for BUILD_ID_MAX bytes. Returns the size
+ * of the build ID, or 0 if there is none. Pure.
  */
 size_t build_id_of_notes(const void *notes, size_t size, unsigned char *id);
-/* The same for the running kernel, from /sys/kernel/notes; 0 also if the file cannot be read. */
+/* Copies the build ID of the running kernel from /sys/kernel/notes. Returns 0 also if the file cannot be read. */
 size_t build_id_of_kernel(struct sys *sys, unsigned char *id);
 
 /*
  * Returns a memfd with a copy of this process's vdso, the ELF file that the kernel maps into each process; the caller
- * closes it. Processes of the same word size have the same vdso. Returns -ENOENT if there is none, -EIO if it is larger
- * than 64 KiB or cannot be copied, errors of memfd_create(2).
+ * closes it. Processes of the same word size have the same vdso. Returns -ENOENT if the process has no vdso, -EIO if it
+ * is larger than 64 KiB or cannot be copied, errors of memfd_create(2).
  */
 int vdso_open(void);
 
 struct kernel_map {
     uint64_t start, end;
-    const char *name; /* as in perf's mmap records: "[kernel.kallsyms]_text" (with the first symbol), "[ext4]" */
+    const char *name; /* the name in perf's mmap records: "[kernel.kallsyms]_text" (with the first symbol), "[ext4]" */
 };
 
 struct kernel_view {
     struct sys *sys;
     bool open;   /* the kernel shows addresses to this process, so nothing is hidden from clients */
-    bool loaded; /* `parts` is filled */
+    bool loaded; /* `parts` has been filled in */
     struct kernel_view_part {
         uint64_t start, end;
-        uint64_t nominal; /* the address shown for `start` */
+        uint64_t nominal; /* the address that is shown for `start` */
         char *name;
-    } * parts; /* the kernel first, then its modules */
+    } * parts; /* first the kernel, then its modules */
     size_t n;
 };
 
-/* Shown for hidden addresses outside all parts, on 64-bit and 32-bit machines. */
+/* The address that is shown for hidden addresses outside all parts, on 64-bit and on 32-bit machines. */
 #define KERNEL_VIEW_UNKNOWN UINT64_C(0xffffffff80000000)
 #define KERNEL_VIEW_UNKNOWN_32 UINT64_C(0xc0000000)
 

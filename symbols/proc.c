@@ -10,9 +10,12 @@
 #include "perf/reason.h"
 #include "symbols/processes.h"
 
-/* Attempts to read the mappings of a process, which are repeated on a timeout or if the mappings change meanwhile. */
+/*
+ * The most attempts to read the mappings of a process. Reading is repeated after a timeout, or if the mappings change
+ * meanwhile.
+ */
 #define TRIES_MAX 3
-#define HANGS_MAX 3 /* timeouts of some seconds each, after which a scan reads no more mappings */
+#define HANGS_MAX 3 /* after this many timeouts, which take some seconds each, a scan reads no more mappings */
 
 struct proc_scan {
     struct proc_scan_place place;
@@ -20,13 +23,13 @@ struct proc_scan {
     size_t n_pids, pid_at, n_tids, tid_at;
     uint32_t pid;             /* the process whose threads or mappings are being read; 0: none */
     bool hidden;              /* /proc does not list all processes */
-    size_t n_denied, n_shown; /* numbers of processes */
+    size_t n_denied, n_shown; /* numbers of processes whose mappings could not be read, or could */
     bool failed;              /* see proc_scan_has_failed() */
     unsigned n_hangs;
-    bool asked; /* waits for the symboliser's answer with the mappings of `pid` */
+    bool asked; /* the scan waits for the symboliser's answer with the mappings of `pid` */
     bool shown; /* some lines of mappings of `pid` were received */
     unsigned tries;
-    uint64_t state; /* processes_state() when the mappings were requested */
+    uint64_t state; /* value of processes_state() when the mappings were requested */
 };
 
 static bool has_name(char *const *names, size_t n, const char *name)
@@ -48,7 +51,7 @@ int proc_scan_new(const struct proc_scan_place *place, uint32_t pid, struct proc
     if (pid) {
         char path[64];
         snprintf(path, sizeof(path), "/proc/%u/task", pid);
-        sys_list_directory(place->sys, path, &scan->tids, &scan->n_tids); /* no threads if the process has exited */
+        sys_list_directory(place->sys, path, &scan->tids, &scan->n_tids); /* none if the process has exited */
     } else {
         int r = sys_list_directory(place->sys, "/proc", &scan->pids, &scan->n_pids);
         if (r < 0)
@@ -131,8 +134,8 @@ static void scan_end_process(struct proc_scan *scan)
 }
 
 /*
- * Returns whether records have changed the process since its mappings were requested. In that case the mappings being
- * read may be older than the records and must not replace the mappings known from records.
+ * Returns whether records have changed the process since its mappings were requested. If they have, the mappings that
+ * are being read may be older than the records, and must not replace the mappings that the records report.
  */
 static bool scan_is_behind(const struct proc_scan *scan)
 {
@@ -150,7 +153,7 @@ static void scan_take_line(void *userdata, char *line)
 }
 
 /*
- * Counts processes whose mappings could or could not be read. After an error, the mappings of the process are known
+ * Counts a process whose mappings could or could not be read. After an error, the mappings of the process are known
  * only from records. Kernel threads have no mappings and are not counted as shown.
  */
 static void scan_note_maps(struct proc_scan *scan, int result)
@@ -191,7 +194,7 @@ static enum proc_scan_state scan_ask_for_maps(struct proc_scan *scan)
     scan->asked = true;
     scan->shown = false;
     scan->state = processes_state(scan->place.processes, scan->pid);
-    int r = symboliser_ask(scan->place.symboliser, &file, scan_on_answer, scan); /* may call scan_on_answer() at once */
+    int r = symboliser_ask(scan->place.symboliser, &file, scan_on_answer, scan); /* may call scan_on_answer() itself */
     if (r < 0)
         scan_on_answer(scan, &(struct symboliser_answer){.result = r}, NULL);
     return scan->asked ? SCAN_WAITS : SCAN_GOES_ON;

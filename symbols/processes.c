@@ -97,7 +97,7 @@ static void mappings_cut(struct mappings *mappings, uint64_t start, uint64_t end
     mappings_remove(mappings, at, stop - at);
 }
 
-/* Adds a mapping in a range that is free. Takes the reference to `dso`. Does nothing if there is no room. */
+/* Adds a mapping in a range that is free. Takes over the reference to `dso`. Does nothing if there is no room. */
 static void mappings_put(struct mappings *mappings, const struct mapping *mapping, struct dso *dso)
 {
     struct mapping put = *mapping;
@@ -134,7 +134,7 @@ static void thread_names_done(struct thread_names *names)
     *names = (struct thread_names){0};
 }
 
-/* Finds the index of the first thread whose tid is not below `tid`. Returns whether it is `tid`. */
+/* Finds the index of the first thread whose tid is not below `tid`. Returns whether that thread is `tid`. */
 static bool thread_names_search(const struct thread_names *names, uint32_t tid, size_t *ret_at)
 {
     *ret_at = array_search(names->n, i, names->names[i].tid < tid);
@@ -283,7 +283,7 @@ int proc_maps_parse_line(char *line, struct mapping *ret)
 #define FILE_SIZE_MAX 4096
 
 struct process_list {
-    TAILQ_HEAD(, process) list; /* least recently used first */
+    TAILQ_HEAD(, process) list; /* the least recently used process comes first */
     size_t n;
 };
 
@@ -467,8 +467,8 @@ void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid,
     if (!process)
         return;
     /*
-     * A process without mappings may be a kernel thread, which always runs. A process with known mappings may be a
-     * zombie, so processes_map() decides whether it runs.
+     * A process without mappings may be a kernel thread, so it counts as running. A process with known mappings may be
+     * a zombie, so processes_map() decides whether it runs.
      */
     if (process->mappings.n == 0)
         process_set_ended(processes, process, false);
@@ -508,11 +508,11 @@ static void process_map(struct processes *processes, struct process *process, co
     size_t before = process_bytes(process);
 
     /*
-     * Take the new reference before the replaced mapping is removed, which may hold the last reference to the same file
-     * and its table.
+     * The new reference is taken before the replaced mapping is removed, which may hold the last reference to the same
+     * file and its table.
      */
     struct dso *dso = process_dso_of(processes, process->pid, mapping);
-    /* A shrinking array keeps its memory, so up to half of its bytes may be missing from the sum. */
+    /* An array that shrinks keeps its memory, so up to half of its bytes may be missing from the sum. */
     mappings_cut(&process->mappings, mapping->start, mapping->end);
     if (dso)
         mappings_put(&process->mappings, mapping, dso);
@@ -568,7 +568,7 @@ static void update_mmap(struct processes *processes, const struct record *record
     copy_file(mmap->file, file);
     const struct mapping mapping = {
         .start = mmap->address,
-        .end = mmap->address + mmap->length, /* processes_map() ignores the mapping if this overflows */
+        .end = mmap->address + mmap->length, /* if this overflows, processes_map() ignores the mapping */
         .offset = mmap->offset,
         .file = file,
         .build_id = mmap->build_id,
@@ -686,7 +686,7 @@ static void process_visit_all(const struct process *process, process_visit visit
         visit(userdata, process->pid, threads->names[i].tid, threads->names[i].comm, NULL);
     for (size_t i = 0; i < mappings->n; i++) {
         struct mapping *mapping = &mappings->mappings[i];
-        mapping->build_id_size = mapping->dso->build_id_size; /* may have become known in the meantime */
+        mapping->build_id_size = mapping->dso->build_id_size; /* the build ID may have become known in the meantime */
         visit(userdata, process->pid, process->pid, process_comm(process, process->pid), mapping);
     }
 }

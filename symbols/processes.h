@@ -3,7 +3,8 @@
  * Keeps the known processes, with their threads' names and their executable mappings, from perf records and from /proc
  * (symbols/proc.h).
  *
- * Their number and memory are limited: processes that have exited are forgotten first, then the least recently used.
+ * The number and the memory of the processes are limited: those that have exited are forgotten first, then the least
+ * recently used.
  */
 #ifndef SYMBOLS_PROCESSES_H
 #define SYMBOLS_PROCESSES_H
@@ -16,14 +17,14 @@ struct dso;
 
 /* A file, or memory without a file, that is mapped into a process. */
 struct mapping {
-    uint64_t start, end, offset; /* addresses; offset in the file */
+    uint64_t start, end, offset; /* `start` and `end` are addresses, `offset` is in the file */
     const char *file;            /* a path; or "[vdso]", "[kernel.kallsyms]", "//anon" and the like */
     const unsigned char *build_id;
-    size_t build_id_size; /* 0: not known (yet) */
+    size_t build_id_size; /* 0: the build ID is not known (yet) */
     uint32_t major, minor;
     uint64_t inode, inode_generation;
     uint32_t protection, flags; /* PROT_* and MAP_* of mmap(2) */
-    unsigned number;            /* identifies the file and offset; small, for use as a key in tables */
+    unsigned number;            /* identifies the file and the offset; a small number that can be a key in tables */
     struct dso *dso;            /* NULL if the mapping is not in a `struct mappings` */
 };
 
@@ -40,9 +41,9 @@ typedef void (*process_visit)(void *userdata, uint32_t pid, uint32_t tid, const 
 struct mappings {
     struct mapping *mappings; /* sorted by address; each holds a reference to its DSO */
     size_t n;
-    size_t last; /* index of the last lookup's result, tried first by the next */
+    size_t last; /* index that the last lookup returned; the next lookup tries it first */
 };
-/* Returns the mapping that covers the address; NULL if there is none. */
+/* Returns the mapping that covers the address, or NULL if there is none. */
 struct mapping *mappings_find(struct mappings *mappings, uint64_t address);
 
 #define THREADS_MAX 1024
@@ -54,21 +55,21 @@ struct thread_name {
 
 /* The names of the threads of a process. Empty if zeroed. */
 struct thread_names {
-    struct thread_name *names; /* sorted by tid */
+    struct thread_name *names; /* the names, sorted by tid */
     size_t n;
 };
 
 /*
  * Parses a line of /proc/PID/maps (proc_pid_maps(5)) without its newline. Modifies the line: `ret->file` points into
- * it, unescaped and without " (deleted)". Memory without a name gets perf's name for it, "//anon". Returns -EBADMSG if
- * the line is malformed. Pure.
+ * it, unescaped and without " (deleted)". Memory without a name gets the name that perf uses, "//anon". Returns
+ * -EBADMSG if the line is malformed. Pure.
  */
 int proc_maps_parse_line(char *line, struct mapping *ret);
 /* Whether a mapping's name stands for memory without a file, as in perf (tools/perf/util/map.c, is_anon_memory()). */
 bool proc_maps_is_anonymous(const char *file);
 
 #define PROCESSES_MAX 4096
-#define PROCESSES_ENDED_MAX 1024 /* exited processes, kept since their addresses may still be resolved */
+#define PROCESSES_ENDED_MAX 1024 /* exited processes are kept, since their addresses may still be resolved */
 #define PROCESSES_BYTES_MAX ((size_t)2 << 20)
 
 struct processes;
@@ -101,14 +102,14 @@ void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid,
 /* Adds a mapping as read from /proc and marks the process as running. Ignores mappings that are not executable. */
 void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping);
 /*
- * Returns a number that changes when a record changes the mappings of the process or ends it. 0 if no record has, or
- * the process is not known.
+ * Returns a number that changes when a record changes the mappings of the process or ends it. Returns 0 if no record
+ * has done so, or if the process is not known.
  */
 uint64_t processes_state(struct processes *processes, uint32_t pid);
 
-/* Returns the process and marks it as recently used; NULL if it is not known. */
+/* Returns the process and marks it as recently used, or NULL if it is not known. */
 struct process *processes_find(struct processes *processes, uint32_t pid);
-/* Returns the name of a thread, or of its process if the thread has no name of its own; "" if neither is known. */
+/* Returns the name of a thread, or of its process if the thread has no name of its own, or "" if neither is known. */
 const char *process_comm(const struct process *process, uint32_t tid);
 /* Visits the processes that have not exited. */
 void processes_each(struct processes *processes, process_visit visit, void *userdata);

@@ -34,7 +34,7 @@ static int jit_symbols_parse_line(const char *line, struct symbol_list *list)
     return symbol_list_add(list, address, size, SYMBOL_NEWEST, line);
 }
 
-/* Skips all but the last JIT_SYMBOLS_BYTES_MAX bytes, and then to the start of a line. */
+/* Skips all but the last JIT_SYMBOLS_BYTES_MAX bytes, and then the rest of the current line. */
 static int skip_to_end(FILE *file, off_t size, struct symbol_list *list)
 {
     int character;
@@ -88,15 +88,15 @@ int jit_symbols_read(int fd, struct symbol_list *list)
 
 /* --- /proc/kallsyms --- */
 
-#define CHUNK (64 * 1024) /* bytes of a read */
+#define CHUNK (64 * 1024) /* bytes per read(2) */
 
 static int add_line(struct symbol_list *list, uint64_t address, char type, char *name, const char *module)
 {
-    if (str_starts(name, "__pfx_")) /* padding before a function (CONFIG_CALL_PADDING) */
+    if (str_starts(name, "__pfx_")) /* the padding before a function (CONFIG_CALL_PADDING) */
         return 0;
-    if (!strchr("tTwW", type)) /* not a function */
+    if (!strchr("tTwW", type)) /* the symbol is not a function */
         return symbol_list_add_end(list, address);
-    if (module) /* makes "name [module]" of "name\0[module]" */
+    if (module) /* turns "name\0[module]" into "name [module]" */
         name[strlen(name)] = ' ';
     enum symbol_rank rank = type == 'T' ? SYMBOL_GLOBAL : type == 't' ? SYMBOL_LOCAL : SYMBOL_WEAK;
     return symbol_list_add(list, address, 0, rank, name);

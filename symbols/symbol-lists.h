@@ -11,7 +11,8 @@
 
 #include "symbols/symbol-table.h"
 
-#define JIT_SYMBOLS_BYTES_MAX ((size_t)16 << 20) /* only this many bytes at the end of a list are read: the newest */
+/* Of a longer perf-PID.map, only this many bytes at the end are read, which have the newest functions. */
+#define JIT_SYMBOLS_BYTES_MAX ((size_t)16 << 20)
 
 /*
  * Reads a perf-PID.map. `fd` stays the caller's. Malformed lines are skipped. Of several functions at one address, the

@@ -59,7 +59,7 @@ int symbol_table_open(int fd, struct symbol_table *ret)
     struct stat status;
 
     int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & SEALS) != SEALS) /* if the file shrinks, reading the mapping raises SIGBUS */
+    if (seals < 0 || (seals & SEALS) != SEALS) /* else the file could shrink (SIGBUS) */
         return -EBADMSG;
     if (fstat(fd, &status) < 0)
         return -errno;
@@ -111,10 +111,10 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
 
 /* --- list --- */
 
-#define SYMBOLS_MAX 2000000                /* more are ignored */
-#define CHUNK (64 * 1024)                  /* bytes of names that are moved at a time */
-#define NAMELESS ((UINT32_C(1) << 30) - 1) /* the `name` of an entry of symbol_list_add_end() */
-/* Limit for the size of a function of unknown size, in bytes. */
+#define SYMBOLS_MAX 2000000                /* further symbols are ignored */
+#define CHUNK (64 * 1024)                  /* bytes of names that are copied at a time */
+#define NAMELESS ((UINT32_C(1) << 30) - 1) /* `name` of the entries that symbol_list_add_end() makes */
+/* A function of unknown size is assumed to have at most this many bytes. */
 #define SIZE_GUESS_MAX (64 * 1024)
 
 void symbol_list_done(struct symbol_list *list)
@@ -124,7 +124,7 @@ void symbol_list_done(struct symbol_list *list)
     *list = (struct symbol_list){0};
 }
 
-/* Bytes that the symbol takes in the block. */
+/* Returns the number of bytes that the symbol takes in the block. */
 static size_t cost(const struct symbol_list *list, const struct listed_symbol *symbol)
 {
     return sizeof(struct symbol_entry) + strlen(list->names.data + symbol->name) + 1;
@@ -153,7 +153,7 @@ static size_t leading_underscores(const char *name)
 }
 
 /*
- * Orders by address, and symbols at one address by perf's rules, the best first (tools/perf/util/symbol.c,
+ * Sorts by address; symbols at one address are sorted by perf's rules, the best first (tools/perf/util/symbol.c,
  * choose_best_symbol()). `userdata` is the start of the names.
  */
 static int compare_addresses(const void *a, const void *b, void *userdata)
@@ -261,8 +261,8 @@ static void list_compact_names(struct symbol_list *list)
 }
 
 /*
- * Limits the memory for large files while symbols are being added. Symbols without a size get one here, so they end at
- * the next symbol that has been added so far.
+ * Limits the memory for large files while symbols are still being added. Symbols without a size get one here, so they
+ * end at the next symbol that has been added so far.
  */
 static void list_make_room(struct symbol_list *list)
 {

@@ -5,10 +5,10 @@
  *
  * The symboliser's process (symbols/symboliser.h) collects symbols in a `struct symbol_list` in any order and seals
  * them as a block in a memfd. Of several symbols at one address, the best is kept. A symbol without a size ends where
- * the next one begins. If there are too many, the largest are kept, since they contain most addresses.
+ * the next one begins. If there are too many symbols, the largest are kept, since they contain most addresses.
  *
- * The daemon maps the block read-only as a `struct symbol_table`. That process has read untrusted input, so the daemon
- * checks the whole block once; the seals prevent later changes.
+ * The daemon maps the block read-only as a `struct symbol_table`. The symboliser has read untrusted input, so the
+ * daemon checks the whole block once; the seals prevent later changes.
  */
 #ifndef SYMBOLS_SYMBOL_TABLE_H
 #define SYMBOLS_SYMBOL_TABLE_H
@@ -23,15 +23,15 @@
 
 struct symbol_table_head {
     uint32_t magic, n_segments, n_symbols, names_size;
-    uint32_t was_cut; /* 1: symbols were left out for lack of room */
+    uint32_t was_cut; /* 1 if symbols were left out for lack of room */
     uint32_t build_id_size;
     unsigned char build_id[BUILD_ID_MAX];
-    uint32_t is_stripped; /* 1: the file has no .symtab, so only exported functions have symbols */
+    uint32_t is_stripped; /* 1 if the file has no .symtab, so that only exported functions have symbols */
 };
 
 /*
- * From a program header (PT_LOAD): `size` bytes at `offset` of the file have virtual addresses from `address` on,
- * before any relocation.
+ * A segment of the file, from a program header (PT_LOAD): `size` bytes at `offset` of the file have virtual addresses
+ * from `address` on, before any relocation.
  */
 struct symbol_segment {
     uint64_t offset, size, address;
@@ -40,16 +40,16 @@ struct symbol_segment {
 struct symbol_entry {
     uint64_t address;
     uint32_t size;
-    uint32_t name; /* offset into the names */
+    uint32_t name; /* offset of the name in the names */
 };
 
-/* All pointers are into the block. */
+/* All pointers point into the block. */
 struct symbol_table {
     const struct symbol_table_head *head;
     const struct symbol_segment *segments;
     const struct symbol_entry *symbols;
     const char *names;
-    size_t size; /* of the block */
+    size_t size; /* bytes of the block */
 };
 
 /* Checks a block, which must be aligned to 8 bytes. Returns -EBADMSG if anything in it is invalid. Pure. */
@@ -62,15 +62,18 @@ int symbol_table_open(int fd, struct symbol_table *ret);
 /* Unmaps the block. A zeroed table is allowed. */
 void symbol_table_close(struct symbol_table *table);
 
-/* Converts an offset in the file to an address of its symbols. Returns false if no segment has the offset. */
+/*
+ * Converts an offset in the file to a virtual address, to be looked up among its symbols. Returns false if no segment
+ * has the offset.
+ */
 bool symbol_table_address(const struct symbol_table *table, uint64_t offset, uint64_t *ret);
 /*
- * Returns the name of the symbol that covers the address, borrowed from the table, and the address's offset in it; NULL
- * if there is none.
+ * Returns the name of the symbol that covers the address, borrowed from the table, and the address's offset in it, or
+ * NULL if there is none.
  */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *ret_offset);
 
-#define SYMBOL_NAME_MAX 255 /* bytes; longer names, for example of C++ templates, are truncated */
+#define SYMBOL_NAME_MAX 255 /* maximum bytes of a name; longer names, for example of C++ templates, are truncated */
 
 /* Empty if zeroed except for `max`. */
 struct symbol_list {
@@ -87,7 +90,7 @@ struct symbol_list {
     size_t n_segments;
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
-    bool was_cut, is_stripped; /* as in struct symbol_table_head */
+    bool was_cut, is_stripped; /* same meaning as in struct symbol_table_head */
 };
 
 /* Of two symbols at one address, the one with the lower rank is kept. */

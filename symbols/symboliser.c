@@ -23,27 +23,27 @@
 #include "symbols/elf.h"
 #include "symbols/symbol-lists.h"
 
-#define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* bytes of the kernel's table */
+#define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* maximum bytes of the kernel's table */
 #define SYMBOLISER_QUEUE 64                     /* requests */
-#define SYMBOLISER_TEXT 2                       /* answer.result: the message has whole lines in `text` */
-#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes of text in a message; longer lines are left out */
-#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* limit of the text of one maps file, in bytes; the rest is left out */
+#define SYMBOLISER_TEXT 2                       /* value of answer.result if the message has whole lines in `text` */
+#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes of text in a message; lines that do not fit are left out */
+#define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* maximum bytes of text of one maps file; the rest is left out */
 struct symboliser_message {
     struct symboliser_answer answer;
     char text[SYMBOLISER_TEXT_MAX];
 };
 
-/* --- the chain, as the daemon sees it --- */
+/* --- the chain of processes, in the daemon --- */
 
 #define ANSWER_USEC (6 * USEC_PER_SEC) /* timeout of a request: one second more than SECONDS_MAX */
 #define IDLE_USEC (30 * USEC_PER_SEC)  /* an idle chain is ended after this time */
-#define SENT_MAX 16                    /* requests in the chain; after a finder, each holds a descriptor in flight */
-#define SENDS_MAX 2                    /* number of chains to which a request is sent before it fails */
+#define SENT_MAX 16                    /* maximum requests in the chain; each may hold a descriptor in flight */
+#define SENDS_MAX 2                    /* a request fails after it was sent to this many chains */
 #define AGAIN_USEC (3 * USEC_PER_SEC)  /* delay before the next chain if the last one had no sandbox or no libdw */
 #define SHUN_USEC (3600 * USEC_PER_SEC)
 #define SHUNNED_MAX 16
-#define NOBODYS UINT32_MAX    /* user of a process that has exited */
-#define END_MS 200            /* how long symboliser_free() waits for each killed process */
+#define NOBODYS UINT32_MAX    /* stands for the user of a process that has exited */
+#define END_MS 200            /* symboliser_free() waits this long for each killed process */
 #define END_USEC USEC_PER_SEC /* a killed process exits within this time unless the kernel blocks it */
 #define FD_MIN 10
 
@@ -51,15 +51,15 @@ struct table_request {
     TAILQ_ENTRY(table_request) entry;
     symboliser_done done;
     void *userdata;
-    int fd;         /* FIND_NOTHING: the file; else -1 */
-    unsigned sends; /* failed attempts to send it */
+    int fd;         /* the file if packet.find is FIND_NOTHING; else -1 */
+    unsigned sends; /* number of failed attempts to send the request */
     uint32_t uid;
     void (*take_line)(void *userdata, char *line);
     size_t text_size; /* SYMBOLISER_MAPS: bytes of text received so far */
     struct find_request packet;
 };
 
-/* A killed process that has not been reaped yet. A file system can block it for any time. */
+/* A killed process that has not been reaped yet. A file system can delay its exit for any time. */
 struct ending {
     struct symboliser *symboliser;
     struct child child;
@@ -79,14 +79,14 @@ struct symboliser {
     struct sys *sys;
     sd_event *event;
     struct child own, finder_child;
-    struct link tables, finder; /* the symboliser and the last finder; tables.child is `own` unless another was set */
-    int requests, answers;      /* sockets to the first process and from the last; -1: there is no chain */
+    struct link tables, finder; /* the symboliser, whose child is `own` unless another was set; the last finder */
+    int requests, answers;      /* sockets to the first process and from the last process; -1 if there is no chain */
     sd_event_source *answers_source, *timer;
-    bool greeted;        /* SYMBOLISER_HELLO was received */
+    bool greeted;        /* SYMBOLISER_HELLO has arrived from this chain */
     bool unconfined;     /* the last process exited because it could not enter its jail */
-    uint64_t again_usec; /* earliest time to retry after a failed jail or a missing library */
+    uint64_t again_usec; /* earliest time of the next chain after a failed jail or a missing library */
     uint64_t start_usec; /* earliest time to start the next chain */
-    uint32_t suspect;    /* if `has_suspect`: the user (or NOBODYS) whose file the timed-out chain was reading */
+    uint32_t suspect;    /* the user (or NOBODYS) whose file the timed-out chain was reading; valid if `has_suspect` */
     bool has_suspect;
     size_t n_hung; /* processes of earlier chains that had not exited when this chain was started */
     TAILQ_HEAD(, table_request) queue;
@@ -95,7 +95,7 @@ struct symboliser {
     size_t n_endings;
     struct shunned {
         uint32_t uid;
-        uint64_t until_usec; /* 0: unused entry */
+        uint64_t until_usec; /* 0 if the entry is unused */
     } shunned[SHUNNED_MAX];
     size_t file_max;
 };
@@ -221,7 +221,7 @@ static int ending_on_exit(sd_event_source *source, int fd, uint32_t events, void
     (void)fd;
     (void)events;
     if (ending_reap(ending))
-        queue_send(symboliser); /* no chain starts while SYMBOLISER_ABANDONED processes are left */
+        queue_send(symboliser); /* requests wait while SYMBOLISER_ABANDONED processes are left */
     return 0;
 }
 
@@ -248,13 +248,13 @@ static void link_end(struct symboliser *symboliser, struct link *link)
         link->source = sd_event_source_unref(link->source);
         LIST_INSERT_HEAD(&symboliser->endings, ending, entry);
         symboliser->n_endings++;
-        /* On failure, symboliser_free() reaps the process. */
+        /* If this fails, symboliser_free() reaps the process. */
         sd_event_add_io(symboliser->event, &ending->source, ending->pidfd, EPOLLIN, ending_on_exit, ending);
     }
     link_forget(link);
 }
 
-/* Ends the chain. The oldest request in it fails with `failure`; the others will go to the next chain. */
+/* Ends the chain. The oldest request that it has fails with `failure`; the others go to the next chain. */
 static void chain_end(struct symboliser *symboliser, int failure)
 {
     bool any = symboliser->n_sent > 0;
@@ -307,7 +307,7 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
     (void)source;
     (void)fd;
     (void)events;
-    /* The finder exits too when the symboliser has exited; the cause is then the symboliser's exit status. */
+    /* When the symboliser has exited, the finder exits too; then the cause is the exit status of the symboliser. */
     if (symboliser->tables.pidfd >= 0 &&
         poll(&(struct pollfd){.fd = symboliser->tables.pidfd, .events = POLLIN}, 1, 0) > 0)
         return tables_on_exit(NULL, -1, 0, symboliser);
@@ -322,8 +322,8 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
 /* --- answers --- */
 
 /*
- * Passes lines to the oldest request. Returns -EAGAIN, since the answer comes later; -EBADMSG if the request did not
- * ask for lines, or if they exceed SYMBOLISER_MAPS_MAX bytes.
+ * Passes the lines of a message to the oldest request. Returns -EAGAIN, since the answer comes later; -EBADMSG if the
+ * request did not ask for lines, or if they exceed SYMBOLISER_MAPS_MAX bytes.
  */
 static int take_text(struct symboliser *symboliser, char *text, size_t size)
 {
@@ -390,7 +390,7 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
     int r = receive_answer(symboliser, &answer, &table);
     if (r == -EAGAIN)
         return 0;
-    if (r == -EPIPE) { /* the process exits, and tables_on_exit() gets its status */
+    if (r == -EPIPE) { /* the process is exiting; tables_on_exit() gets its status */
         sd_event_source_set_enabled(source, SD_EVENT_OFF);
         return 0;
     }
@@ -402,14 +402,17 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
     symboliser->unconfined = false;
     timer_arm_in(symboliser->timer, symboliser->n_sent > 1 ? ANSWER_USEC : IDLE_USEC);
     queue_finish_first(symboliser, &answer, answer.result == 0 ? &table : NULL);
-    symbol_table_close(&table); /* zeroed if it was taken */
+    symbol_table_close(&table); /* does nothing if the callee took the table, since that zeroes it */
     if (answer.result == -ENOPKG)
         symboliser_load_again(symboliser);
     queue_send(symboliser);
     return 0;
 }
 
-/* A request has timed out, the chain has been idle, or requests waited for start_usec. */
+/*
+ * Called when a request has timed out, when the chain has been idle for too long, or at start_usec, for which requests
+ * waited.
+ */
 static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct symboliser *symboliser = userdata;
@@ -422,7 +425,7 @@ static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *use
         symboliser->suspect = first->uid;
         symboliser->start_usec = symboliser_now(symboliser) + END_USEC;
         /*
-         * The symboliser waits for the mmap_lock of the process, where SIGKILL ends it. note_hung() recognises only
+         * A symboliser that waits for the mmap_lock of a process is ended by SIGKILL. note_hung() recognises only
          * processes that SIGKILL does not end, so the user is shunned here.
          */
         if (first->packet.find == FIND_MAPS && symboliser->greeted)
@@ -497,7 +500,10 @@ static int link_start(struct symboliser *symboliser, struct link *link, const ch
     return MIN(r, 0);
 }
 
-/* Both ends are at FD_MIN or above, so that the dup2(2) calls of spawn_prepare() overwrite neither. */
+/*
+ * Makes a socket pair whose descriptors are FD_MIN or above, so that the dup2(2) calls of spawn_prepare() overwrite
+ * neither.
+ */
 static int make_pair(int ret[2])
 {
     _cleanup_(closep) int a = -1, b = -1;
@@ -544,8 +550,8 @@ static int start_first_finder(struct symboliser *symboliser, int ret[2], size_t 
 }
 
 /*
- * Shuns the user of a timed-out request if the number of processes that have not exited has grown. The processes of a
- * chain that was only slow have exited by now.
+ * Shuns the user of a timed-out request if the number of processes that have not exited has grown. If that chain was
+ * only slow, its processes have exited by now.
  */
 static void note_hung(struct symboliser *symboliser, size_t n)
 {
@@ -593,7 +599,7 @@ static int chain_start(struct symboliser *symboliser)
     if (r == 0)
         r = sd_event_add_io(symboliser->event, &symboliser->answers_source, symboliser->answers, EPOLLIN,
                             symboliser_on_answer, symboliser);
-    if (r >= 0) /* an answer is read before the exit of the process is handled */
+    if (r >= 0) /* thus an answer is read before the exit of the process is handled */
         r = sd_event_source_set_priority(symboliser->answers_source, SD_EVENT_PRIORITY_NORMAL - 1);
     if (r < 0)
         chain_end(symboliser, r);
@@ -617,7 +623,7 @@ static struct table_request *queue_next(struct symboliser *symboliser)
     return request;
 }
 
-/* Returns whether more requests may be sent. */
+/* Sends a request. Returns whether more requests may be sent. */
 static bool request_send(struct symboliser *symboliser, struct table_request *request)
 {
     struct find_request *packet = &request->packet;
@@ -629,7 +635,7 @@ static bool request_send(struct symboliser *symboliser, struct table_request *re
             timer_arm_in(symboliser->timer, ANSWER_USEC);
         return true;
     }
-    if (symboliser->n_sent > 0) /* retried after the next answer, or with the next chain if this one exits */
+    if (symboliser->n_sent > 0) /* the request is sent again after the next answer, or to the next chain */
         return false;
     request->sends++;
     chain_end(symboliser, -EIO);
@@ -658,7 +664,7 @@ static void queue_send(struct symboliser *symboliser)
             continue;
         }
         struct table_request *request = queue_next(symboliser);
-        if (request_is_shunned(symboliser, request)) /* files of the user have hung since the request was queued */
+        if (request_is_shunned(symboliser, request)) /* files of this user have hung since the request was queued */
             queue_finish(symboliser, request, &(struct symboliser_answer){.result = -EHOSTDOWN}, NULL);
         else if (!request_send(symboliser, request))
             return;
@@ -696,7 +702,7 @@ struct symboliser *symboliser_free(struct symboliser *symboliser)
         return NULL;
     symboliser->n_sent = 0;
     chain_end(symboliser, -ECANCELED);
-    while ((ending = LIST_FIRST(&symboliser->endings))) { /* a process that the kernel blocks is reaped by init later */
+    while ((ending = LIST_FIRST(&symboliser->endings))) { /* init reaps a process that the kernel still blocks */
         (void)!poll(&(struct pollfd){.fd = ending->pidfd, .events = POLLIN}, 1, END_MS);
         if (!ending_reap(ending))
             ending_free(ending);
@@ -787,10 +793,10 @@ void symboliser_set_child(struct symboliser *symboliser, struct child *child)
 
 /* --- the symboliser's process --- */
 
-#define SECONDS_MAX 5 /* for a request; then SIGALRM ends the process */
+#define SECONDS_MAX 5 /* a request may take this long; then SIGALRM ends the process */
 /*
- * Limits of writable memory in bytes. Arrays double as they grow, so much of it is never touched. The size of the file
- * is added to FILE_DATA_MAX, since libelf maps the file writable.
+ * Limits of the symboliser's writable memory, in bytes. Arrays double as they grow, so much of their memory is never
+ * touched. The size of the file is added to FILE_DATA_MAX, since libelf maps the file writable.
  */
 #define DATA_MAX ((rlim_t)24 << 20)
 #define FILE_DATA_MAX ((rlim_t)12 << 20)
@@ -875,7 +881,7 @@ static int send_maps(int file)
     static struct symboliser_message message = {.answer = {.magic = SYMBOLISER_MAGIC, .result = SYMBOLISER_TEXT}};
     char *text = message.text;
     size_t rest = 0;
-    bool leaves_out = false; /* the text begins within a line that is being skipped */
+    bool leaves_out = false; /* the text begins inside a line that is left out */
 
     for (size_t total = 0; total <= SYMBOLISER_MAPS_MAX - SYMBOLISER_TEXT_MAX;) {
         ssize_t n = fill_text(file, text, rest);
@@ -941,7 +947,10 @@ static int serve_one(const struct elf_library *library)
     return fd_socket_send_one(SYMBOLISER_SOCKET, &answer, sizeof(answer), -1);
 }
 
-/* Passes /proc/self/stat to the daemon, which could not open it itself if /proc is mounted with hidepid=. */
+/*
+ * Passes a descriptor of /proc/self/stat to the daemon, which could not open the file itself if /proc is mounted with
+ * hidepid=.
+ */
 static void send_hello(void)
 {
     const struct symboliser_answer hello = {.magic = SYMBOLISER_MAGIC, .result = SYMBOLISER_HELLO};
@@ -965,10 +974,10 @@ static int serve_tables(void)
 {
     const struct elf_library *library = elf_symbols_load();
 
-    program_set_name("perfcountd-symboliser"); /* otherwise it would be "exe", from /proc/self/exe */
+    program_set_name("perfcountd-symboliser"); /* else the name would be "exe", from /proc/self/exe */
     send_hello();
     if (enter_sandbox() < 0)
-        _exit(SYMBOLISER_UNCONFINED); /* not exit(3), whose handlers could change the status */
+        _exit(SYMBOLISER_UNCONFINED); /* handlers of exit(3) could change the status */
     for (;;) {
         int r = serve_one(library);
         if (r < 0)

@@ -2,18 +2,18 @@
 /*
  * The symboliser: a jailed process that reads untrusted files and makes symbol tables for the daemon.
  *
- * An ELF file may be corrupt, and reading it raises SIGBUS if it is truncated meanwhile. If this ends the process, one
- * file has no symbols, and the next request starts a new process.
+ * An ELF file may be corrupt, and reading it raises SIGBUS if it is truncated meanwhile. If a file ends the process in
+ * this way, only that file has no symbols, and the next request starts a new process.
  *
  * The process is this program, started with the command SYMBOLISER_COMMAND; main() must then call symboliser_serve().
- * It enters its sandbox (process/sandbox.h) and reads nothing if that fails. Each request has limits of memory and
- * time. The process exits with its parent.
+ * The process enters its sandbox (process/sandbox.h) and reads nothing if that fails. Each request has limits of memory
+ * and time. The process exits with its parent.
  *
  * Files reach the symboliser through a chain of finders (process/finder.h); the last finder is also this program. The
  * chain is started by the first request. Requests are answered in order. If no answer comes in time, the chain is
  * killed, the oldest request fails, and the others go to a new chain. SIGKILL does not end a process that a file system
- * blocks: such processes are abandoned, at most SYMBOLISER_ABANDONED at a time. After a file or the mappings of a
- * user's process have hung, requests for that user are refused for an hour.
+ * blocks: such processes are abandoned, at most SYMBOLISER_ABANDONED at a time. After reading a file or the mappings of
+ * a user's process has hung, requests for that user are refused for an hour.
  */
 #ifndef SYMBOLS_SYMBOLISER_H
 #define SYMBOLS_SYMBOLISER_H
@@ -28,8 +28,8 @@
 
 #define SYMBOLISER_COMMAND "symbolise"
 /* Descriptors of the processes of the chain. */
-#define SYMBOLISER_SOCKET 3 /* to the next process of the chain; for the symboliser, to the daemon */
-#define SYMBOLISER_INPUT 4  /* from the previous process of the chain */
+#define SYMBOLISER_SOCKET 3 /* socket to the next process of the chain, or from the symboliser to the daemon */
+#define SYMBOLISER_INPUT 4  /* socket from the previous process of the chain */
 #define SYMBOLISER_ABANDONED 8
 /*
  * Environment variable with the role of the process: SYMBOLISER_FINDER or SYMBOLISER_COMMAND. A process with this
@@ -37,7 +37,7 @@
  */
 #define SYMBOLISER_ROLE "PERFCOUNTD_SYMBOLISER"
 #define SYMBOLISER_FINDER "finder"
-#define SYMBOLISER_FILE_MAX ((size_t)4 << 20) /* bytes of a table */
+#define SYMBOLISER_FILE_MAX ((size_t)4 << 20) /* maximum bytes of a table */
 #define SYMBOLISER_UNCONFINED 78              /* exit status if the jail cannot be entered */
 
 enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT, SYMBOLISER_MAPS };
@@ -46,13 +46,13 @@ enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT, SYMB
  * A message to the daemon. The answer to a struct find_request carries the descriptor of a table if `result` is 0. For
  * SYMBOLISER_MAPS, messages with the text (SYMBOLISER_TEXT) precede the answer, which carries no descriptor.
  *
- * The first message of a process (SYMBOLISER_HELLO) carries a descriptor of its /proc/self/stat. It is sent before the
- * process reads any file.
+ * The first message of a process (SYMBOLISER_HELLO) carries a descriptor of its /proc/self/stat. This message is sent
+ * before the process reads any file.
  */
 struct symboliser_answer {
     uint32_t magic;
     int32_t result;       /* 0, -errno, SYMBOLISER_HELLO or SYMBOLISER_TEXT */
-    uint64_t inode, size; /* of the file; 0 for SYMBOLISER_MAPS */
+    uint64_t inode, size; /* inode and size of the file, or 0 for SYMBOLISER_MAPS */
 };
 #define SYMBOLISER_HELLO 1
 #define SYMBOLISER_MAGIC UINT32_C(0x326d7973)
@@ -65,15 +65,16 @@ struct symboliser *symboliser_free(struct symboliser *symboliser);
 
 /*
  * Called once for each accepted request: from the event loop, from symboliser_free(), or from within symboliser_ask()
- * if the chain cannot be started. If answer->result is 0, `table` is valid until it returns; the callee may take it by
- * copying and zeroing it. For SYMBOLISER_MAPS, the table is empty. Otherwise `table` is NULL, and the result is:
+ * if the chain cannot be started. If answer->result is 0, `table` is valid until the function returns, which may take
+ * the table by copying and zeroing it. For SYMBOLISER_MAPS, the table is empty. Otherwise `table` is NULL, and the
+ * result is:
  *
  *   -EACCES        the kernel hides its symbols (SYMBOLISER_KALLSYMS) or the mappings (SYMBOLISER_MAPS)
  *   -EPERM         the kernel hides the mappings (SYMBOLISER_MAPS)
  *   -EAGAIN        the process cannot be started or jailed now
  *   -EALREADY      the list of functions is unchanged (FIND_JIT_MAP)
  *   -EBADMSG       the file is not of this kind
- *   -EHOSTDOWN     files of the process's user have hung
+ *   -EHOSTDOWN     reading a file of the process's user hung before
  *   -EIO, -ETIME   the process exited or hung while it read the file
  *   -EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS
  *                  descriptors are short: the file or the table cannot be passed on now
@@ -88,28 +89,35 @@ typedef void (*symboliser_done)(void *userdata, const struct symboliser_answer *
 struct symboliser_file {
     enum symboliser_kind kind;
     enum find_kind find;
-    int fd;                         /* FIND_NOTHING: the open file; else -1 */
-    uint32_t pid;                   /* the process whose file it is; not for FIND_NOTHING */
-    uint64_t start, end, inode;     /* FIND_MAPPED: the mapping */
-    const char *path;               /* FIND_MAPPED: also tried by the last finder; NULL: not tried */
-    uint64_t seen_inode, seen_size; /* FIND_JIT_MAP: of the list that was read last */
-    /* SYMBOLISER_MAPS: called with each line before the request is done; may modify the line. Lines are untrusted. */
+    int fd;                         /* the open file for FIND_NOTHING; else -1 */
+    uint32_t pid;                   /* the process to which the file belongs; unused for FIND_NOTHING */
+    uint64_t start, end, inode;     /* the mapping, for FIND_MAPPED */
+    const char *path;               /* a path that the last finder tries too, for FIND_MAPPED; NULL: none */
+    uint64_t seen_inode, seen_size; /* inode and size of the list that was read last, for FIND_JIT_MAP */
+    /*
+     * For SYMBOLISER_MAPS: called with each line before the request is done. The function may modify the line. Lines
+     * are untrusted.
+     */
     void (*take_line)(void *userdata, char *line);
 };
 
 /*
- * Queues a request; `file` is borrowed for the call. `file->fd` is taken even on failure. Returns -EBUSY if the queue
- * is full, -EHOSTDOWN if files of the process's user have hung, -ENOMEM; `done` is not called then.
+ * Queues a request; `file` is borrowed for the call. The function takes over `file->fd`, even on failure. Returns
+ * -EBUSY if the queue is full, -EHOSTDOWN if reading a file of the process's user hung before, -ENOMEM; `done` is not
+ * called then.
  */
 int symboliser_ask(struct symboliser *symboliser, const struct symboliser_file *file, symboliser_done done,
                    void *userdata);
 /* Drops the callbacks of requests with this `userdata`. The requests themselves stay in the queue. */
 void symboliser_forget(struct symboliser *symboliser, const void *userdata);
-/* Sets the limit for each table of a file, in bytes, at most SYMBOLISER_FILE_MAX. Applies to requests not yet sent. */
+/*
+ * Sets the limit for each table of a file, in bytes, at most SYMBOLISER_FILE_MAX. Applies to requests that have not
+ * been sent yet.
+ */
 void symboliser_set_max(struct symboliser *symboliser, size_t max);
 /* Whether symboliser_ask() would return -EBUSY. */
 bool symboliser_is_full(const struct symboliser *symboliser);
-/* Whether requests for some user are refused, because files hung within the last hour. */
+/* Whether requests for some user are refused because the user's files hung within the last hour. */
 bool symboliser_has_hung(const struct symboliser *symboliser);
 /* Whether the last process exited because it could not enter its jail. */
 bool symboliser_is_unconfined(const struct symboliser *symboliser);

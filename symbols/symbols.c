@@ -8,25 +8,26 @@
 /* Callers that wait for the end of a scan of /proc or until no table is being made. */
 struct waiters {
     /*
-     * Whether tables are complete: with `after_scan`, the tables that all callers need; otherwise all requested tables.
+     * Whether the tables are complete: with `after_scan` the tables that every caller needs, otherwise all requested
+     * tables.
      */
     bool (*tables_are_ready)(void *userdata, bool after_scan);
     void *userdata;
-    sd_event_source *turn; /* enabled while waiters must be checked */
+    sd_event_source *turn; /* the event source is enabled while waiters must be checked */
     TAILQ_HEAD(, waiter) list;
-    bool denied; /* proc_scan_was_denied() of the last scan */
-    bool failed; /* proc_scan_has_failed() of the last scan */
+    bool denied; /* what proc_scan_was_denied() returned for the last scan */
+    bool failed; /* what proc_scan_has_failed() returned for the last scan */
 };
 
 static void waiters_wake(struct waiters *waiters);
 
 /* --- waiters --- */
 
-/* Limit of proc_scan_step() calls in one turn of the event loop. */
+/* Maximum number of proc_scan_step() calls in one turn of the event loop. */
 #define STEPS_PER_TURN 40
 
 struct waiter {
-    bool scans;             /* waits for a scan, complete or not */
+    bool scans;             /* the waiter waits for a scan, which may already be complete */
     struct proc_scan *scan; /* NULL once the scan is complete */
     void (*done)(void *userdata);
     void *userdata;
@@ -40,7 +41,7 @@ static void waiter_free(struct waiters *waiters, struct waiter *waiter)
     free(waiter);
 }
 
-/* Does some steps of the scan. Returns whether the next turn must continue it. */
+/* Does some steps of the scan. Returns true if the scan must be continued in the next iteration of the event loop. */
 static bool waiter_scan(struct waiters *waiters, struct waiter *waiter)
 {
     enum proc_scan_state state = SCAN_GOES_ON;
@@ -83,12 +84,12 @@ static int waiters_on_turn(sd_event_source *source, void *userdata)
             return 0;
         }
     }
-    if (!scanning) /* waiters_wake() enables it again */
+    if (!scanning) /* waiters_wake() enables the event source again */
         sd_event_source_set_enabled(source, SD_EVENT_OFF);
     return 0;
 }
 
-/* The caller sets the first two members beforehand. Returns 0 or an error of sd-event. */
+/* Initializes a struct whose first two members the caller has set. Returns 0 or an error of sd-event. */
 static int waiters_init(struct waiters *waiters, sd_event *event)
 {
     TAILQ_INIT(&waiters->list);
@@ -108,8 +109,8 @@ static void waiters_done(struct waiters *waiters)
 }
 
 /*
- * Adds a waiter, whose `done` is called once from the event loop. Takes `scan` (may be NULL) on success. Returns
- * -ENOMEM on failure.
+ * Adds a waiter, whose `done` is called once from the event loop. On success, takes ownership of `scan` (may be NULL).
+ * Returns -ENOMEM on failure.
  */
 static int waiters_add(struct waiters *waiters, struct proc_scan *scan, void (*done)(void *userdata), void *userdata)
 {
@@ -197,7 +198,7 @@ const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uin
 #define ANSWERS 4096
 struct answer {
     const struct symbol_table *table;
-    uint64_t generation; /* dsos_generation(): the entry is invalid once any table was dropped */
+    uint64_t generation; /* value of dsos_generation(): the entry is invalid once any table was dropped */
     uint64_t address, offset;
     const char *symbol;
 };
@@ -242,7 +243,7 @@ static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
         .start = mapping->start,
         .end = mapping->end,
         .inode = mapping->inode,
-        /* Without inode and build ID, it is unknown whether the file at the path is the mapped file. */
+        /* If neither the inode nor the build ID is known, the file at the path may not be the mapped file. */
         .path = mapping->inode || mapping->build_id_size ? mapping->file : NULL,
     };
 
@@ -251,8 +252,8 @@ static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
 }
 
 /*
- * Requests the list of the process that the DSO is keyed by. After a fork, that is the parent, which compiled the
- * functions and wrote the list.
+ * Requests the list of functions that a process has compiled. After a fork, that process is the parent, which compiled
+ * the functions and wrote the list.
  */
 static void symbols_load_jit(struct dso *dso)
 {
@@ -386,7 +387,7 @@ int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userd
     if (r < 0)
         return r;
     symbols_load_kernel(symbols);
-    symbols_load_vdso(symbols); /* also detects early that libdw is missing */
+    symbols_load_vdso(symbols); /* this also shows early whether libdw is missing */
     r = waiters_add(&symbols->waiters, scan, done, userdata);
     if (r < 0)
         proc_scan_free(scan);
@@ -421,12 +422,13 @@ static bool has_user_space(const struct record *sample)
 
 /*
  * The kernel gives pid 0 to the idle task, which is not in /proc, and to tasks outside the pid namespace of the process
- * that opened the event. Only the latter run in user space; in the kernel they cannot be told apart.
+ * that opened the event. Only tasks of the latter kind run in user space; in the kernel, the two kinds cannot be told
+ * apart.
  */
 const char *symbols_comm(struct symbols *symbols, const struct record *sample)
 {
     if (sample->id.pid == 0)
-        return has_user_space(sample) ? "[outside this pid namespace]" : "swapper"; /* perf's name for it */
+        return has_user_space(sample) ? "[outside this pid namespace]" : "swapper"; /* perf's name for the idle task */
     const struct process *process = processes_find(symbols->processes, sample->id.pid);
     return process ? process_comm(process, sample->id.tid) : "";
 }
@@ -500,7 +502,7 @@ static void resolve_mapping(struct symbols *symbols, uint32_t pid, struct mappin
         return;
     }
     struct dso *dso = ready_dso(symbols, pid, mapping, &frame->awaited);
-    mapping->build_id_size = mapping->dso->build_id_size; /* becomes known with the table */
+    mapping->build_id_size = mapping->dso->build_id_size; /* the build ID becomes known with the table */
     if (dso && symbol_table_address(&dso->table, ip - mapping->start + mapping->offset, &address))
         frame->symbol = find_symbol(symbols, dso_names(dso), address, &frame->offset);
 }

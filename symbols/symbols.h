@@ -28,8 +28,8 @@ struct ksymbols {
     struct ksymbol {
         uint64_t address;
         uint32_t length;
-        char name[68]; /* longer names are truncated; BPF's are shorter, although KSYM_NAME_LEN is 512 */
-    } * symbols;       /* sorted by address */
+        char name[68]; /* longer names are truncated; those of BPF are shorter, although KSYM_NAME_LEN is 512 */
+    } * symbols;       /* the symbols, sorted by address */
     size_t n;
 };
 
@@ -38,7 +38,9 @@ void ksymbols_done(struct ksymbols *ksymbols);
 void ksymbols_add(struct ksymbols *ksymbols, uint64_t address, uint32_t length, const char *name);
 /* Removes the symbol that starts at the address, if any. */
 void ksymbols_remove(struct ksymbols *ksymbols, uint64_t address);
-/* Returns the name of the symbol that covers the address, borrowed until the next add or remove; NULL if none does. */
+/*
+ * Returns the name of the symbol that covers the address, borrowed until the next add or remove, or NULL if none does.
+ */
 const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uint64_t *ret_offset);
 
 struct symbols;
@@ -50,11 +52,11 @@ struct symbols *symbols_free(struct symbols *symbols);
 /* A resolved address. `symbol` also becomes invalid with symbols_update() and symbols_set_room(). */
 struct frame {
     uint64_t ip;
-    const struct mapping *mapping; /* NULL: unknown; borrowed until the next symbols_update() */
-    const char *symbol;            /* NULL: unknown; borrowed until the event loop runs again */
-    uint64_t offset;               /* from the start of the symbol, in bytes */
+    const struct mapping *mapping; /* NULL if unknown; borrowed until the next symbols_update() */
+    const char *symbol;            /* NULL if unknown; borrowed until the event loop runs again */
+    uint64_t offset;               /* offset from the start of the symbol, in bytes */
     bool kernel;
-    bool awaited; /* no symbol yet, since the table is still being made */
+    bool awaited; /* the symbol is not known yet, since the table is still being made */
 };
 
 /* Marks all processes as exited until symbols_scan() finds them again. To be called when no more records will come. */
@@ -64,8 +66,8 @@ void symbols_update(struct symbols *symbols, const struct record *record);
 
 /*
  * Reads the running processes from /proc, a limited part in each turn of the event loop, and requests the tables of the
- * kernel and the vdso. Calls `done` once from the event loop when both are complete. `pid` 0: all processes. Returns
- * -ENOMEM or an error of reading /proc.
+ * kernel and the vdso. Calls `done` once, from the event loop, when the scan and the tables are complete. With `pid` 0,
+ * reads all processes. Returns -ENOMEM or an error of reading /proc.
  */
 int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata);
 /* Cancels all scans and callbacks with this `userdata`. */
@@ -74,7 +76,7 @@ void symbols_cancel(struct symbols *symbols, const void *userdata);
 /* Visits each known process that has not exited. */
 void symbols_each(struct symbols *symbols, process_visit visit, void *userdata);
 
-/* Returns the name of the sample's thread; "" if it is not known. */
+/* Returns the name of the sample's thread, or "" if it is not known. */
 const char *symbols_comm(struct symbols *symbols, const struct record *sample);
 /*
  * Resolves an address, and requests the table of its file if necessary. `kernel`: the address is of the kernel, so it
@@ -96,8 +98,8 @@ struct symbols_kept {
 void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret);
 void symbols_release(struct symbols_kept *kept);
 /*
- * As symbols_resolve(), for an address in the kept mapping. Also sets the build ID of the mapping if it has become
- * known.
+ * Like symbols_resolve(), but for an address in the kept mapping. Also sets the build ID of the mapping if it has
+ * become known.
  */
 void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret);
 
@@ -111,11 +113,12 @@ int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), voi
 
 /* Bytes of memory for processes and the kernel's table. For the tables of files, see symbols_set_room(). */
 size_t symbols_bytes(const struct symbols *symbols);
-/* Limits the bytes of memory for tables of files and for the process that makes them, as dsos_set_room(). */
+/* Limits the bytes of memory for tables of files and for the process that makes them, like dsos_set_room(). */
 void symbols_set_room(struct symbols *symbols, size_t room);
 
 /*
- * A sentence with the reason why many addresses of programs, or of the kernel, have no symbol; NULL if none is known.
+ * A sentence with the reason why many addresses of programs, or of the kernel, have no symbol, or NULL if none is
+ * known.
  */
 const char *symbols_reason_user(const struct symbols *symbols);
 const char *symbols_reason_kernel(const struct symbols *symbols);

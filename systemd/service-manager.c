@@ -11,7 +11,7 @@
 
 /* --- messages --- */
 
-/* A line break in the status would start another assignment, so it becomes a space. */
+/* A line break in the status is replaced by a space, because a line break would start another assignment. */
 static void notify_manager(const char *before, const char *status)
 {
     _cleanup_(freep) char *line = strdup(status);
@@ -36,7 +36,7 @@ void notify_reloading(void)
 {
     struct timespec now;
 
-    /* Type=notify-reload requires the time (systemd.service(5)). */
+    /* Units with Type=notify-reload expect MONOTONIC_USEC= together with RELOADING=1 (systemd.service(5)). */
     clock_gettime(CLOCK_MONOTONIC, &now);
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
                (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
@@ -60,7 +60,10 @@ void notify_store(int fd)
     sd_pid_notify_with_fds(0, 0, "FDSTORE=1\nFDNAME=" STORED_NAME, &fd, 1);
 }
 
-/* systemd.exec(5): SYSTEMD_EXEC_PID is set since systemd 248, the others if the unit has a watchdog or sockets. */
+/*
+ * systemd.exec(5): systemd sets SYSTEMD_EXEC_PID since version 248, and the other variables if the unit has a watchdog
+ * or sockets.
+ */
 bool notify_is_received(void)
 {
     static const char *const names[] = {"SYSTEMD_EXEC_PID", "WATCHDOG_PID", "LISTEN_PID"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library to preload: CLOCK_REALTIME is a year ahead, for programs that ask libc for it. faketime cannot do this: it
- * moves CLOCK_MONOTONIC too, by which the kernel stamps records of perf events.
+ * A library for LD_PRELOAD that sets CLOCK_REALTIME a year ahead for programs that read it through libc. faketime does
+ * not work here: it moves CLOCK_MONOTONIC too, and the kernel timestamps perf records with that clock.
  */
 #define _GNU_SOURCE
 #include <sys/syscall.h>

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The objects of the BPF programs in the tree are what clang makes of its source: the same instructions and relocations.
+"""Checks that the compiled BPF objects in the tree have the same instructions and relocations as a new build of their
+source.
 
-usage: tests/bpf-object.py [INC]   another file than bpf/object.inc
+usage: tests/bpf-object.py [INC]   INC: the file with the objects (default: bpf/object.inc)
 
-What a debugger reads, and the kernel's types, differ by version of clang and of the headers. Exit status 77 where
-clang is not 14, since others choose other instructions, or libbpf's headers are missing.
+Debug information and kernel types are not compared, since they depend on the versions of clang and of the headers.
+The exit status is 77 if clang is not version 14, since other versions choose other instructions, or if libbpf's headers
+are missing.
 """
 import gzip
 import os
@@ -25,7 +27,7 @@ def text(table, at):
 
 
 def sections(elf):
-    """By name: (type, flags, bytes, info, link) of an ELF file of 64 bits, and their order."""
+    """Returns (name, type, flags, bytes, info, link) of each section of a 64-bit ELF file, in order."""
     offset, = struct.unpack_from("<Q", elf, 40)
     size, count, names = struct.unpack_from("<HHH", elf, 58)
     headers = [struct.unpack_from("<IIQQQQIIQQ", elf, offset + i * size) for i in range(count)]
@@ -35,14 +37,14 @@ def sections(elf):
 
 
 def symbol(all_sections, table, number):
-    """The name of a symbol; that of its section, where it has none."""
+    """Returns the name of a symbol, or of its section if the symbol has no name."""
     _, _, _, entries, _, link = all_sections[table]
     name, _, _, section = struct.unpack_from("<IBBH", entries, number * 24)
     return text(all_sections[link][3], name) if name else all_sections[section][0]
 
 
 def instructions(elf):
-    """By section: its instructions, and at which of them which symbol is put in."""
+    """Returns {section: [code, (offset, relocation type, symbol), ...]}."""
     every = sections(elf)
     found = {s[0]: [s[3]] for s in every if s[1] == PROGBITS and (s[2] & EXECUTABLE or s[0] in (".rodata", "license"))}
     for name, kind, _, entries, info, link in every:
@@ -53,7 +55,7 @@ def instructions(elf):
     return found
 
 
-# How bpf/compile.sh is asked for each object.
+# The option of bpf/compile.sh that makes each object.
 OBJECTS = {"object_by_types": "--object", "object_by_offsets": "--object-without", "object_off_cpu": "--object-off-cpu"}
 
 

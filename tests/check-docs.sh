@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks the documents: the version in six places, the figures in README.md and doc/performance.md against one table,
-# recording rules and the page of derived metrics against the daemon's table, flags, keys, parameters of requests, metrics
-# of the daemon and named sections in the manual pages, and that each test, benchmark and example named in a document
-# exists, including those in the table of tests/README.md. Before that, the checks themselves are tested.
+# Checks the documents: that the version is the same in six places; that the figures of the benchmarks are the same in
+# all documents; that the recording rules and doc/metrics.md match the daemon's table of derived metrics; that the
+# manual pages have all flags, keys, request parameters, metrics of the daemon and the sections that are referred to;
+# and that each test, benchmark and example named in a document exists. Before that, the checks themselves are tested.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
@@ -22,7 +22,7 @@ version_in() {
 
 places="configure.ac debian/changelog CHANGELOG.md bench/baseline.tsv README.md doc/install.md"
 
-# check_versions DIRECTORY: prints what differs from configure.ac. A released archive has no debian/.
+# check_versions DIRECTORY: prints the files whose version differs from configure.ac. A released archive has no debian/.
 check_versions() {
     local file wanted found heading
     wanted=$(version_in "$1/configure.ac")
@@ -119,7 +119,7 @@ check_paths() {
 # check_promises DIRECTORY: prints missing tests that the table of promises in tests/README.md names.
 check_promises() {
     local name path
-    # shellcheck disable=SC2016 # backquotes of Markdown
+    # shellcheck disable=SC2016 # the backquotes are part of the text
     sed -n 's/^| .* | \(.*\) |$/\1/p' "$1/tests/README.md" | grep -oE '`[^`]+`' | tr -d '`' | while read -r name; do
         case $name in
         tests/*) path=$name ;;
@@ -133,7 +133,7 @@ check_promises() {
 # check_walks DIRECTORY: prints functions that HACKING.md names with their file, but that the file does not define.
 check_walks() {
     local name path
-    # shellcheck disable=SC2016 # backquotes of Markdown
+    # shellcheck disable=SC2016 # the backquotes are part of the text
     tr '\n' ' ' <"$1/HACKING.md" | grep -oE '`[a-z_]+\(\)` +in +`[a-z/-]+\.c`' | tr -d '`()' |
         while read -r name _ path; do
             grep -qE "^[a-z].*[ *]$name\(" "$1/$path" || echo "HACKING.md: $path has no $name()"
@@ -152,7 +152,7 @@ broken() {
     exit 1
 }
 
-# Each place is changed in turn and must be found.
+# The version is changed in each place in turn, and each change must be found.
 test_versions() {
     local tree file found
     tree=$(mktemp -d)
@@ -172,7 +172,7 @@ test_versions() {
     rm -rf "$tree"
 }
 
-# A section name that is changed in one file must be found there.
+# A section name that is changed in one file must be reported for that file.
 test_sections() {
     local tree file found
     tree=$(mktemp -d)
@@ -211,7 +211,7 @@ test_promises() {
     mkdir "$tree/tests"
     ln -s "$sources"/tests/* "$tree/tests"
     rm "$tree/tests/README.md"
-    # shellcheck disable=SC2016 # backquotes of Markdown
+    # shellcheck disable=SC2016 # the backquotes are part of the text
     echo '| `stat` | `unit/gone`, `unit/cgroup-*`, `gone`, `http`; `tests/vm/gone.sh`, `tests/faults` |' >"$tree/tests/README.md"
     found=$(check_promises "$tree" | tr '\n' ';')
     [ "$found" = "$(printf 'tests/README.md: there is no %s;' tests/unit/test-gone.c tests/e2e/gone.sh tests/vm/gone.sh)" ] ||
@@ -223,7 +223,7 @@ test_promises() {
 test_walks() {
     local tree found
     tree=$(mktemp -d)
-    # shellcheck disable=SC2016 # backquotes of Markdown
+    # shellcheck disable=SC2016 # the backquotes are part of the text
     printf '1. `one()` in `a/b.c`, then `two()` in\n   `a/b.c`\n' >"$tree/HACKING.md"
     mkdir "$tree/a"
     printf 'static int *one(void)\n{\n    return two();\n}\n' >"$tree/a/b.c"
@@ -242,7 +242,7 @@ test_quotes() {
     rm -rf "$tree"
 }
 
-# Bounds that are met, missed, missed as known, met again, and not measured must have the right exit status.
+# The exit status must be right for bounds that are met, missed, known to be missed, met again, and not measured.
 test_bounds() {
     PYTHONPATH=$sources/bench PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || broken "the verdicts on bounds are wrong"
 import contextlib, io, sys, tempfile, table
@@ -272,7 +272,7 @@ for program in ("scrapes", "cgroup", "sampler"):
 END
 }
 
-# A figure that is changed in one document must be found there.
+# A figure that is changed in one document must be reported for that document.
 test_figures() {
     local tree found
     tree=$(mktemp -d)
@@ -289,7 +289,7 @@ check_metrics() {
     "$sources/contrib/generate.py" --check <"$1" 2>&1
 }
 
-# A parameter, a metric, a flag and a key that the manual pages lack must be found.
+# A parameter, a metric, a flag and a key that are missing in the manual pages must be found.
 test_manuals() {
     local tree found wanted
     tree=$(mktemp -d)
@@ -301,13 +301,13 @@ test_manuals() {
     sed -i 's/perfcountd_paused/other/g' "$tree/doc/perfcountd-metrics.7"
     found=$(check_manuals "$tree" | tr '\n' ';')
     wanted='*no parameter compose_service;*no metric perfcountd_paused;*no flag --web.telemetry-path;*no key *min_interval*'
-    # shellcheck disable=SC2053 # a pattern
+    # shellcheck disable=SC2053 # the right side is a pattern
     [[ $found == $wanted ]] ||
         broken "what manuals lack gave \"$found\""
     rm -rf "$tree"
 }
 
-# A changed formula must be found in all files that have it.
+# If a formula changes, all files that contain it must be reported.
 test_metrics() {
     local found
     sed 's|instructions / cycles|cycles / instructions|' "$1" >"$1.other"

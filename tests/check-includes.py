@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Data goes one way: a folder includes only what TABLE gives it, and neither files nor folders include or call each
-other in a circle; and only TIMERS arms timers of sd-event.
+"""Checks the dependencies of the sources: a folder includes only the folders that TABLE permits, there is no cycle of
+includes or calls between files or between folders, and only the file TIMERS arms timers of sd-event.
 
 usage: check-includes.py [SOURCES [OBJECTS]]
 
-SOURCES is the root of a source tree: this one by default. OBJECTS is the directory where it was built: a call is a
-symbol that one object lacks and another one defines. Without it, calls are not checked, unless the working directory
-has objects. The checks are first tested on small trees.
+SOURCES is the root of a source tree (default: this one). OBJECTS is its build directory (default: the working
+directory, if it has objects); without it, calls are not checked. A call is a symbol that is undefined in one object and
+defined in another one. Before that, the checks themselves are tested on small trees.
 """
 import collections
 import os
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-# Folder: the folders and single headers that it may include besides its own. FOLDER/* is a folder with the folders in it.
+# Each folder, and the folders and headers that it may include besides its own. FOLDER/* includes the subfolders.
 TABLE = """
 base:
 process: base
@@ -43,10 +43,10 @@ tests: cmd web
 bench: base process perf bpf cgroups symbols config opener collectors/* metrics sampler formats http systemd daemon top
 bench: cmd tests
 """
-# Below these, every file may include every other one.
+# In these folders and below, every file may include every other one.
 WHOLE = ("tests", "bench")
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]*)"')
-# A timer is armed for a duration, never for a point in time, which a test may only have simulated.
+# Timers are armed relative to now, never for an absolute time, since the clock of a test may be simulated.
 TIMERS = "base/timer.c"
 ARMS = re.compile(r"\bsd_event_(add_time|source_set_time)(_relative)?\((?!3\))")
 
@@ -64,7 +64,7 @@ def house(path):
 
 
 def lines(root):
-    """(file, line number, line) of all C of the tree, by paths from its root."""
+    """Yields (file, line number, line) for all C files of the tree; paths are relative to its root."""
     for path in sorted(pathlib.Path(root).glob("*/**/*")):
         name = str(path.relative_to(root))
         if path.suffix in (".c", ".h") and not name.startswith(("build", ".", "_")):
@@ -73,7 +73,7 @@ def lines(root):
 
 
 def includes(root):
-    """(file, line number, header) of each include."""
+    """Yields (file, line number, header) for each include."""
     for name, number, line in lines(root):
         match = INCLUDE.match(line)
         if match:
@@ -86,7 +86,7 @@ def check_timers(root):
 
 
 def check_tree(root):
-    """Each violation of the table."""
+    """Returns a message for each violation of the table."""
     may, wrong = allowed(), []
     for name, number, header in includes(root):
         folder, target = os.path.dirname(name), os.path.dirname(header)
@@ -105,19 +105,20 @@ def check_tree(root):
 
 def noun(path):
     """
-    The file without its extension and the name of a variant: base/number.c is base/muldiv.
+    Returns the path without the extension and the suffix of a variant, so that all variants of a module have one name:
+    x/y-portable.c and x/y.h belong to the module x/y.
     """
     return re.sub(r"-(fallback|portable|arm64|x86)$", "", re.sub(r"\.[cho]$", "", path))
 
 
 def include_edges(root):
-    """(from, to, reason) for each include of another noun in the product."""
+    """Returns (from, to, reason) for each include in the product; from and to are modules as noun() names them."""
     return [(noun(name), noun(header), "includes " + header) for name, _, header in includes(root)
             if "/" in header and house(name) not in WHOLE]
 
 
 def call_edges(root, objects):
-    """(from, to, reason) for each symbol that an object takes from another noun."""
+    """Returns (from, to, reason) for each symbol that one module uses and another one defines."""
     defines, lacks = {}, []
     # Objects without a source are left over from a file that was removed.
     files = [str(path.relative_to(objects)) for path in pathlib.Path(objects).glob("*/**/*.o")]
@@ -134,7 +135,7 @@ def call_edges(root, objects):
 
 
 def folder_edges(edges):
-    """Those between folders of the root, and between the folders of one."""
+    """Yields the edges between top-level folders, and between subfolders of the same folder."""
     for start, end, reason in edges:
         folder, other = os.path.dirname(start), os.path.dirname(end)
         if house(start) != house(end):
@@ -153,7 +154,7 @@ def reachable(targets, start):
 
 
 def circles(what, edges):
-    """Each set of nodes that reach each other, with its edges and a few reasons for each."""
+    """Returns each cycle: a set of nodes that reach each other, with its edges and a few reasons for each edge."""
     reasons, targets, found = collections.defaultdict(set), collections.defaultdict(set), []
     for start, end, reason in edges:
         if start != end:
@@ -178,7 +179,7 @@ def check(root, objects=None):
 
 # --- a test of the checks themselves
 
-# A file of a folder, a header that it includes, whether it may.
+# The folder of a file, a header that the file includes, and whether it may.
 RULES = [
     ("base", "base/util.h", True), ("base", "perf/sys.h", False), ("base", "config.h", True), ("base", "util.h", False),
     ("base", "../perf/sys.h", False), ("elsewhere", "base/util.h", False),
@@ -186,7 +187,7 @@ RULES = [
     ("formats", "cgroups/names.h", True), ("formats", "cgroups/tree.h", False),
     ("tests/unit", "tests/unit/test.h", True), ("bench", "tests/unit/fake-sys.h", True), ("daemon", "tests/x.h", False),
 ]
-# Files with their lines, and how the first line of the findings ends.
+# Files with their contents, and the cycle that must be found (None: no cycle).
 TREES = [
     ({"base/a.c": '#include "base/b.h"', "base/b.h": ""}, None),
     ({"base/a.c": '#include "base/b.h"', "base/b-fallback.c": '#include "base/a.h"'}, "files: base/a+base/b"),

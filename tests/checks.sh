@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Checks for all test scripts: each is counted and prints a line; finish() prints the count and ends the script.
+# Checks for all test scripts: each check is counted and prints a line; finish() prints the count and ends the script.
 
 checks=0
 failures=0
@@ -35,7 +35,7 @@ left_out() {
     echo "SKIP: $*"
 }
 
-# find_daemon: sets PERFCOUNTD to the absolute path of the program that it names, or if it is empty, of one in build/.
+# find_daemon: makes the path in PERFCOUNTD absolute, or sets it to a daemon in build/ if it is empty.
 find_daemon() {
     local candidate candidates=("$root"/build/{plain/,run/,}perfcountd)
     [ -z "${PERFCOUNTD-}" ] || candidates=("$PERFCOUNTD")
@@ -49,9 +49,10 @@ find_daemon() {
     exit 1
 }
 
-# unit_environment: prints the service's environment as NAME=VALUE, for a daemon that must use memory like the service.
+# unit_environment: prints the environment variables of perfcountd.service as NAME=VALUE, for tests of memory use: one
+# of them is a setting of malloc(3).
 unit_environment() {
-    # shellcheck disable=SC2154 # the script sets it
+    # shellcheck disable=SC2154 # the script that sources this file sets root
     sed -n 's/^Environment=//p' "$root/systemd/perfcountd.service.in"
 }
 
@@ -101,7 +102,8 @@ compares() {
     fi
 }
 
-# A script without any check fails, unless it has reported what is missing.
+# finish: prints the count and exits: 0 if there were checks and all passed, 77 if there were none because something is
+# missing, otherwise 1.
 finish() {
     echo "$((checks - failures)) of $checks checks passed"
     [ "$checks" -gt 0 ] || [ "$parts_left_out" -eq 0 ] || exit 77
@@ -109,8 +111,8 @@ finish() {
     exit
 }
 
-# eventually SECONDS COMMAND...: repeats the command until it succeeds. After SECONDS, but at least 60, it prints what
-# it has waited for, and fails. The uptime is used as the clock, because nobody can set it.
+# eventually SECONDS COMMAND...: repeats the command until it succeeds. After SECONDS, but at least 60, it prints the
+# command and fails. The clock is the uptime, since it cannot be set.
 eventually() {
     local seconds=$(($1 > 60 ? $1 : 60)) begin now
     shift

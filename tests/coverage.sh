@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Counts the branches of the daemon's folders that the unit tests take: makes a separate build in build/coverage, runs
-# all unit tests, and prints a line "FOLDER TAKEN of ALL branches PERCENT" for each folder including its subfolders, and
-# a total. Branches of the tests themselves and of generated code are not counted. Branches taken in a process that ends
+# Measures the branch coverage of the unit tests: makes a separate build in build/coverage, runs all unit tests, and
+# prints a line "FOLDER TAKEN of ALL branches PERCENT" for each folder of the daemon (including its subfolders), and a
+# total. Branches of the tests themselves and of generated code are not counted. Branches taken in a process that ends
 # with _exit() count as not taken.
 #
-# usage: tests/coverage.sh [--files] [FOLDER...]     --files prints a line for each file as well
+# usage: tests/coverage.sh [--files] [FOLDER...]     --files: also prints a line for each file
 set -eu
 export LC_ALL=C
 
@@ -48,13 +48,13 @@ quietly make -j"$(getconf _NPROCESSORS_ONLN)" all
 tests=$(cd "$root" && printf '%s ' tests/unit/test-*.c | sed 's/\.c / /g')
 quietly make -k -j"$(getconf _NPROCESSORS_ONLN)" check TESTS="$tests"
 rm -f a-conftest.gcno
-# This program contains the functions of perf/pfm.c a second time, on other lines.
+# This test program contains the functions of perf/pfm.c once more, at other line numbers.
 rm -f tests/unit/*pfm-fallback*.gc*
 
 filter=$(IFS='|' && echo "${folders[*]}")
 quietly gcovr --root "$root" --object-directory . --filter "$root/($filter)/" --csv files.csv .
 
-# The columns of the CSV file are: filename, lines, their coverage in two columns, branches, those taken.
+# The first six columns of the CSV file: file name, lines, covered lines, line coverage, branches, taken branches.
 awk -F, -v folders="${folders[*]}" -v each_file=$each_file '
     function line(name, taken, all) {
         printf "%-40s %5d of %5d branches  %5.1f %%\n", name, taken, all, all ? 100 * taken / all : 100

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs every query of the dashboards in contrib/grafana on a Prometheus that scrapes a daemon on this machine and one on
-# an emulated board with two kinds of core. Then tests the board's page in a browser; with --page, only that. PICTURES:
-# a directory for the README's pictures; GALLERY: one for screenshots of each view.
+# an emulated board with two kinds of core. Then tests the board's page in a browser; with --page, only the page is
+# tested. PICTURES is the directory where the README's pictures are written, GALLERY the one for screenshots of each
+# view; without them none are written.
 #
-# PERFCOUNTD names the binary of this machine. VM_CACHE, VM_BUILD: see vm/lib.sh.
+# PERFCOUNTD is the path of the daemon for this machine. vm/lib.sh describes VM_CACHE and VM_BUILD.
 
-# shellcheck disable=SC2154 # board.sh sets these
+# shellcheck disable=SC2154 # board.sh sets the variables
 # shellcheck source=vm/board.sh
 . "$(dirname "${BASH_SOURCE[0]}")/vm/board.sh"
 scrape_seconds=4     # an emulated board is slow
@@ -33,7 +34,7 @@ start_board() {
             lxc.payload.web' ||
         board_failed "the board makes no cgroups"
     daemon_start <<<"sampler: {enabled: true, allow: everybody}"
-    # shellcheck disable=SC2016 # the board expands it
+    # shellcheck disable=SC2016 # the shell of the board expands the variables
     vm_run 'start() {
             taskset -c "$2" sh -c "echo \$\$ >/sys/fs/cgroup/$1/cgroup.procs; shift; exec spin \$*" x "$@" >/dev/null 2>&1 &
         }
@@ -43,8 +44,8 @@ start_board() {
         start system.slice/load.service 3 changing 7200' || board_failed "the board runs no load"
 }
 
-# start_here: starts a daemon with the default groups, an event that no machine has, and no cgroup, since the panels of
-# failures need some.
+# start_here: starts a daemon with the default groups, an event that no machine has, and a pattern that matches no
+# cgroup, so that the panels of failures have data.
 start_here() {
     cat >"$scratch/here.yaml" <<'END'
 collectors:
@@ -58,7 +59,8 @@ END
     "$PERFCOUNTD" run --config.file="$scratch/here.yaml" --web.listen-address="127.0.0.1:$1" \
         >"$scratch/here.log" 2>&1 </dev/null &
     here_pid=$!
-    eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" || die "no daemon here: $(cat "$scratch/here.log")"
+    eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" ||
+        die "the daemon on this machine does not start: $(cat "$scratch/here.log")"
 }
 
 # start_prometheus PORT HERE_PORT: starts Prometheus and waits until it is ready.
@@ -76,7 +78,8 @@ END
     prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --log.level=warn \
         --web.listen-address="127.0.0.1:$1" >"$scratch/prometheus.log" 2>&1 </dev/null &
     prometheus_pid=$!
-    eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" || die "no Prometheus: $(cat "$scratch/prometheus.log")"
+    eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" ||
+        die "Prometheus does not start: $(cat "$scratch/prometheus.log")"
 }
 
 # good_scrapes URL: succeeds if the last six scrapes of both machines succeeded.
@@ -86,9 +89,9 @@ good_scrapes() {
 }
 
 for program in prometheus curl jq python3; do
-    command -v "$program" >/dev/null || die "there is no $program; ./quickstart test installs it on Debian"
+    command -v "$program" >/dev/null || die "$program is missing; ./quickstart test installs it on Debian"
 done
-[ -x "${PERFCOUNTD-}" ] || die "name the binary of this machine by PERFCOUNTD=/path"
+[ -x "${PERFCOUNTD-}" ] || die "set PERFCOUNTD to the path of the daemon for this machine"
 "$root/tests/vm/fetch.sh" && "$root/tests/vm/build.sh" || exit
 start_board
 ask_queries() {
@@ -106,10 +109,10 @@ ask_queries() {
     prometheus_pid=
 }
 [ "${1-}" = --page ] || ask_queries
-# recorded: succeeds if the board's history has a minute.
+# recorded: succeeds if the board's history has more than a minute of readings, one every 10 s.
 recorded() {
     curl -sf "$url/api/v1/history" | jq -e '[.seconds[] | select(. != null)] | length > 7' >/dev/null
 }
-holds "a minute is recorded" eventually 600 recorded
+holds "the board records its history" eventually 600 recorded
 holds "the page shows the board" env PAGE_BOARD="$url" "$root/tests/page/run.sh" "$root/tests/page/board.test.mjs"
 finish

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests under every condition that they must not depend on, and keeps a table of the runs.
+"""Runs the tests under conditions that must not change their outcome, such as load, and keeps a table of the runs.
 
 usage: tests/matrix.py [--file=TABLE] [CONDITION...]
 
-A row is appended to TABLE (build/matrix.tsv) after each run: date, commit, condition, outcome, seconds, steps that failed.
-Started again, it goes on where it was: rows of the same commit count. Needs root and Debian, whose stress-ng and
-mmdebstrap it installs. The machine should do nothing else.
+After each run, a row is appended to TABLE (default: build/matrix.tsv): date, commit, condition, outcome, seconds,
+failed steps. If the script is started again, it skips the runs that TABLE already has for the same commit. It needs
+root and Debian, and installs stress-ng and mmdebstrap. The machine should be otherwise idle.
 """
 import argparse
 import os
@@ -21,14 +21,14 @@ LOOP = "%s --repeat=50 --only=" % TEST
 LOAD = "stress-ng --quiet --cpu 4 --io 2 & load=$!; trap 'kill $load' EXIT; %s"
 # A time namespace moves CLOCK_MONOTONIC and CLOCK_BOOTTIME, never CLOCK_REALTIME.
 BOOTED = "u=$(cut -d. -f1 /proc/uptime); unshare --time --monotonic=-$((u-%d)) --boottime=-$((u-%d)) --fork %s"
-# Scripts alone, since what has a sanitizer refuses a preloaded library. Prometheus asks the kernel itself for the time,
-# and takes certificates of the next year for wrong.
+# Only scripts run under this condition, since programs with a sanitizer reject a preloaded library. Scripts with
+# Prometheus do not: it reads the time without libc, and rejects certificates whose validity begins next year.
 AHEAD = r"""
     cc -shared -fPIC -O2 -o build/ahead.so tests/ahead.c || exit
     names=$(./quickstart test --list | sed -n 's/^ *\(e2e\/[^ ]*\)$/\1/p' | grep -v prometheus | paste -sd,)
     ./quickstart test --only=build/plain && LD_PRELOAD=$PWD/build/ahead.so ./quickstart test --only=rules,$names
 """
-# A fresh system that has git alone, no systemd and no build directory.
+# A new system that has only git, without systemd and without a build directory.
 FRESH = """
     tree=$(tests/tree.sh bare %s) && . tests/tree-lib.sh && root=$PWD && directory=$PWD/build/matrix-%s || exit
     rm -rf "$directory" && copy_sources "$directory/source" || exit
@@ -36,7 +36,7 @@ FRESH = """
 """
 FIRST = "cd /build/source && ./quickstart run --version && ./quickstart test"
 
-# Condition, how often, and the command of a shell.
+# (condition, number of runs, shell command)
 CONDITIONS = (
     ("quiet", 5, TEST),
     ("loaded", 5, LOAD % TEST),

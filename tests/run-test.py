@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests run.py, which judges all other tests: made-up steps, and what each run of them comes to."""
+"""Tests run.py, the runner of all other tests: runs made-up steps, and checks the states, exit status and output."""
 import contextlib
 import io
 import os
@@ -23,7 +23,7 @@ def check(title, got, expected):
 
 
 def outcome(*steps):
-    """Runs the steps. Returns their states by spaces, the exit status, and the output."""
+    """Runs the steps. Returns their states, separated by spaces, the exit status, and the output."""
     with tempfile.TemporaryDirectory() as run.LOGS, contextlib.redirect_stdout(io.StringIO()) as out:
         made = run.Run(list(steps))
         made.all()
@@ -40,23 +40,28 @@ def main():
             ("a step that passes", [sh("a", "true")], "passed", 0, "1 passed, 0 failed, 0 skipped"),
             ("a step that fails", [sh("a", "true"), sh("e2e/b", "echo NOT OK: seven; exit 1")], "passed failed", 1,
              "| NOT OK: seven"),
-            ("its name is repeated at the end", [sh("e2e/b", "exit 1")], "failed", 1, "failed: e2e/b\n"),
+            ("the name of a failed step is repeated at the end", [sh("e2e/b", "exit 1")], "failed", 1,
+             "failed: e2e/b\n"),
             ("no step at all", [], "", 1, "0 passed"),
-            ("a skip alone is no success", [sh("a", "echo skipped: no PMU; exit 77")], "skipped", 1, "not here: no PMU"),
-            ("a part is skipped", [sh("a", "echo SKIP: no PMU; echo SKIP: no PMU")], "passed", 0, "not here: no PMU\n"),
-            ("a step waits for what it needs", [sh("b", "true", needs=["a"]), sh("a", "sleep 0.1; true")],
+            ("a run of only skipped steps is no success", [sh("a", "echo skipped: no PMU; exit 77")], "skipped", 1,
+             "not here: no PMU"),
+            ("a step that skips a part", [sh("a", "echo SKIP: no PMU; echo SKIP: no PMU")], "passed", 0,
+             "not here: no PMU\n"),
+            ("a step waits for the steps that it needs", [sh("b", "true", needs=["a"]), sh("a", "sleep 0.1; true")],
              "passed passed", 0, ""),
-            ("what it needs fails", [sh("a", "false"), sh("b", "true", needs=["a"])], "failed failed", 1,
+            ("a step whose needed step fails", [sh("a", "false"), sh("b", "true", needs=["a"])], "failed failed", 1,
              "b: a did not pass"),
             ("a step that hangs", [sh("a", "sleep 60", timeout=0.2)], "failed", 1, "did not end within"),
             ("a program that is missing", [run.Step("a", ["/nonexistent"])], "failed", 1, "No such file"),
-            ("a check that the shell could not run", [sh("a", "echo x.sh: line 3: equls: command not found")], "failed", 1,
+            ("a command that the shell could not find", [sh("a", "echo x.sh: line 3: equls: command not found")], "failed", 1,
              "could not run a line"),
             ("a unit test that is skipped in silence", [sh("unit/a", "echo '[  SKIPPED ] test_b'")], "failed", 1,
              "does not say why"),
-            ("one that says why", [sh("unit/a", "echo SKIP: test_b: a PMU; echo '[  SKIPPED ] test_b'")], "passed", 0,
+            ("a unit test that is skipped with a reason",
+             [sh("unit/a", "echo SKIP: test_b: a PMU; echo '[  SKIPPED ] test_b'")], "passed", 0,
              "not here: a PMU"),
-            ("a step alone is run last", [sh("a", "true", alone=True), sh("b", "true")], "passed passed", 0, "1 of 2"),
+            ("a step that must run alone runs last", [sh("a", "true", alone=True), sh("b", "true")], "passed passed", 0,
+             "1 of 2"),
     ):
         got_states, got_status, out = outcome(*steps)
         check(title, (got_states, got_status), (states, status))
@@ -64,7 +69,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         left = os.path.join(folder, "left")
         outcome(sh("a", "(sleep 0.3; touch %s) & exit 0" % left))
-        check("what a step leaves running is ended", os.path.exists(left), False)
+        check("processes that a step leaves running are killed", os.path.exists(left), False)
     with tempfile.TemporaryDirectory() as run.LOGS:
         for name in ("e2e-a", "e2e-b"):
             open(os.path.join(run.LOGS, name + ".log"), "w", encoding="utf-8").close()
@@ -73,7 +78,7 @@ def main():
     for script in ("tests/e2e/smoke.sh", "tests/page/run.sh"):
         ended = subprocess.run([os.path.join(run.ROOT, script)], capture_output=True, text=True, check=False,
                                env=dict(os.environ, PERFCOUNTD="/nonexistent/perfcountd"))
-        check(script + " tests no other program than that of PERFCOUNTD", (ended.returncode, ended.stderr),
+        check(script + " tests only the program that PERFCOUNTD names", (ended.returncode, ended.stderr),
               (1, "there is no program /nonexistent/perfcountd: build it, or name one by PERFCOUNTD=/path\n"))
     steps = run.table() + run.scripts() + run.page_tests() + run.unit_tests()
     for only, expected in (
@@ -90,11 +95,11 @@ def main():
         except SystemExit as error:
             check("--only=" + only, str(error), expected)
     page = run.select(steps, types.SimpleNamespace(only="page", all=False))
-    check("a group comes before a script of its name", "e2e/page" in [step.name for step in page], False)
+    check("a group takes precedence over a script of the same name", "e2e/page" in [step.name for step in page], False)
     names = [step.name for step in steps]
     check("names are unique", len(names), len(set(names)))
-    check("each group has its sentence", {step.group for step in steps} - set(run.GROUPS), set())
-    check("what steps need is there", {need for step in steps for need in step.needs} - set(names), set())
+    check("each group has a description", {step.group for step in steps} - set(run.GROUPS), set())
+    check("all steps that other steps need exist", {need for step in steps for need in step.needs} - set(names), set())
     print("%d failures" % failures)
     return 1 if failures else 0
 

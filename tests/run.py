@@ -4,20 +4,20 @@
 
 usage: run.py [--all | --only=NAME[,NAME...]] [--repeat=N] [--list | --packages]
 
-A step is a row of the table below, a unit test, a test of the page, or a script of tests/e2e, which says at its head what
-it needs:
+A step is a row of the table below, a unit test, a test of the page, or a script of tests/e2e. The head of a script says
+what it needs:
 
     # set: quick                 or all
-    need curl jq                 the programs that it runs, whose packages are in PACKAGES
-    # packages: python3-X        what is no program
-    # engines: perf bpf          once with each value of ENGINE in the environment
-    # alone: WHY                 nothing else runs meanwhile
+    need curl jq                 the programs that it runs; PACKAGES has their packages
+    # packages: python3-X        packages without a program, such as Python modules
+    # engines: perf bpf          runs once with each of these values of the environment variable ENGINE
+    # alone: WHY                 runs while no other step runs
 
---only takes names of steps or of groups (unit, e2e, page, ...), which --list prints, and globs of names; a script of
-tests/e2e may be named without "e2e/" and without its engine. A step fails when it fails once.
-Exit status 77 is a skip, and a line "SKIP: WHAT" in the output of a step that passes is a part of it that this machine
-cannot run for want of WHAT: a few words, such as "a hardware PMU". build/test has a log for each step, and results.tsv:
-outcome, name, seconds.
+--only takes names and globs of steps, and names of groups (unit, e2e, page, ...); --list prints them. A script of
+tests/e2e may be named without "e2e/" and without its engine. A failed step is not repeated. Exit status 77 means that
+the step was skipped. A line "SKIP: WHAT" in the output of a step that passes means that a part of it could not run
+because this machine lacks WHAT (a few words, such as "a hardware PMU"). build/test has a log for each step, and
+results.tsv with the columns outcome, name and seconds.
 """
 import argparse
 import fnmatch
@@ -34,10 +34,11 @@ BUILD = os.path.join(ROOT, "build")
 LOGS = os.path.join(BUILD, "test")
 CPUS = os.cpu_count() or 1
 SCRIPTS = "tests/e2e"
-HANGS = 7200  # seconds; no step takes nearly as long, even on a machine that does much else
+HANGS = 7200  # seconds; no step takes nearly as long, even on a busy machine
 
-# The Debian package of each program that is not in a package of its own name. "unpack:X" is a daemon: it is only unpacked
-# below build/tools, so that no service is started on this machine.
+# The Debian package of each program whose package has another name. A package "unpack:X" is only unpacked below
+# build/tools, not installed, so that no service is started on this machine. A program with the empty package "" is
+# always installed.
 PACKAGES = {
     "/usr/bin/python3": "python3",
     "cc": "",
@@ -62,7 +63,7 @@ PACKAGES = {
     "prometheus": "unpack:prometheus",
     "prometheus-alertmanager": "unpack:prometheus-alertmanager",
     "prometheus-node-exporter": "unpack:prometheus-node-exporter",
-    "promtool": "unpack:prometheus unpack:promtool",  # a package of its own since Debian 13
+    "promtool": "unpack:prometheus unpack:promtool",  # a separate package since Debian 13
     "protoc": "protobuf-compiler",
     "readelf": "binutils",
     "strip": "binutils",
@@ -85,7 +86,7 @@ BUILDS = {
 BUILD_REST = {"plain": "tests/impostor/impostor tests/impostor/symboliser-impostor"}
 BUILD_PROGRAMS = {"plain": "cmocka", "sanitized": "cmocka", "clang": "cmocka clang clang-runtime"}
 
-# What each group of steps tests, as the last lines of a run say it.
+# What each group of steps tests; printed at the end of a run.
 GROUPS = {
     "build": "builds of the daemon, its tests and its benchmarks without a warning",
     "rules": "which folder may include which, versions and figures in the documents",
@@ -113,10 +114,10 @@ class Step:
                  timeout=HANGS):
         self.name, self.command, self.set = name, command, group_set
         self.group = name.partition("/")[0]
-        self.names = {name}  # that --only knows it by
+        self.names = {name}  # the names that --only accepts for this step
         self.programs, self.needs, self.alone = programs.split(), tuple(needs), alone
         self.environment, self.timeout = environment or {}, timeout
-        self.state = "waiting"  # then running, passed, skipped, failed
+        self.state = "waiting"  # later "running", "passed", "skipped" or "failed"
         self.seconds = 0.0
 
     def log(self):
@@ -143,7 +144,8 @@ def build_step(name, group_set):
 
 
 def table():
-    """The steps that are no single test. Long ones come first, so that no lane is left with them at the end."""
+    """Returns all steps except unit tests, page tests and scripts. Long steps come first, so that none of them is the
+    last one."""
     plain, browser = ["build/plain"], "chromium node openssl"
     arm64 = {"VM_BUILD": os.path.join(BUILD, "arm64")}
     check_faults = os.path.join("tests", "faults", "check-faults")
@@ -191,7 +193,7 @@ def table():
              "cgroups", "cpu", "descriptors", "disk", "memory", "slow-clients", "stopped")], "all", "prlimit strace",
              plain, environment=daemon("plain")),
         Step("pressure/limits", ["tests/pressure/run.sh", "kernel-limits.sh"], "all", "prlimit", plain, True,
-             daemon("plain")),  # the whole machine's sysctls
+             daemon("plain")),  # changes sysctls of the whole machine
         Step("soak/rounds", ["tests/soak/run.sh"], needs=plain, environment=daemon("plain")),
         Step("soak/jobs", ["tests/soak/jobs.sh", "1000"], "long", needs=plain, environment=daemon("plain")),
         build_step("clang", "all"),
@@ -204,7 +206,7 @@ def table():
 
 
 def header(path):
-    """What a script says of itself, by name; "need" is all programs that it names in lines `need PROGRAM...`."""
+    """Returns the settings at the head of a script, by name; "need" has all programs of its lines `need PROGRAM...`."""
     words = {"need": ""}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -223,7 +225,7 @@ def packages(steps):
 
 
 def scripts():
-    """A step for each script of tests/e2e, or one for each of its engines."""
+    """Returns a step for each script of tests/e2e, or one for each engine if the script names engines."""
     steps = []
     for name in sorted(os.listdir(os.path.join(ROOT, SCRIPTS))):
         path = os.path.join(SCRIPTS, name)
@@ -242,7 +244,7 @@ def scripts():
 
 
 def page_tests():
-    """A step for each file of tests in a browser. That of the board is run by dashboards.sh."""
+    """Returns a step for each test file that runs in a browser, except board.test.mjs, which dashboards.sh runs."""
     folder = os.path.join(ROOT, "tests", "page")
     return [Step("page/" + name[:-9], ["tests/page/run.sh", os.path.join(folder, name)], "all",
                  "chromium firefox-esr node nginx openssl", ["build/plain"], environment=daemon("plain"))
@@ -251,7 +253,7 @@ def page_tests():
 
 
 def unit_tests():
-    """A step for each program, by the sources: the programs may not be built yet."""
+    """Returns a step for each unit test, found by its source file, since the program may not be built yet."""
     folder = os.path.join(ROOT, "tests", "unit")
     directory = os.path.join(BUILD, "sanitized")
     return [Step("unit/" + name[5:-2], [os.path.join(directory, "tests", "unit", name[:-2])], "quick", "",
@@ -260,7 +262,7 @@ def unit_tests():
 
 
 class Run:
-    """Runs steps on as many lanes as there are CPUs, in order, each after those that it needs."""
+    """Runs steps in order, as many at a time as there are CPUs, and each one after the steps that it needs."""
 
     def __init__(self, steps):
         self.steps, self.begin, self.done, self.skips = steps, time.monotonic(), 0, {}
@@ -269,7 +271,7 @@ class Run:
         self.running = set()
 
     def remove_logs(self):
-        """Those of earlier runs of the same steps. The logs of other steps stay."""
+        """Removes the logs of earlier runs of the same steps. The logs of other steps stay."""
         os.makedirs(LOGS, exist_ok=True)
         for step in self.steps:
             if os.path.exists(step.log()):
@@ -279,7 +281,7 @@ class Run:
         return [need for need in step.needs if need in self.by_name and self.by_name[need].state != "passed"]
 
     def next_step(self):
-        """The next step that may run now, or None where none can any more."""
+        """Waits until a step can run, and returns it; None if no step is left."""
         with self.condition:
             while True:
                 waiting = [step for step in self.steps if step.state == "waiting"]
@@ -320,7 +322,7 @@ class Run:
                 self.condition.notify_all()
 
     def report(self, step, remark):
-        """With the lock held: a line of progress, and the end of the log of what failed."""
+        """Prints a line of progress, and an excerpt of the log of a failed step. Must be called with the lock held."""
         self.done += 1
         for reason in skipped_parts(step):
             self.skips.setdefault(reason, step.name)
@@ -369,7 +371,7 @@ def attempt(step):
             end(step.process)
             return 1, "it did not end within %d s" % step.timeout
         finally:
-            end(step.process)  # what it left running
+            end(step.process)  # ends processes that the step left running
     if status == 0 and misspelt(step.log()):
         return 1, "the shell could not run a line of it"
     if status == 0 and step.group == "unit" and silent_skips(step.log()):
@@ -387,20 +389,21 @@ def text_of(path):
 
 
 def misspelt(path):
-    """Whether the shell complains about a script: a check that it could not run has not passed."""
+    """Whether the log has an error message of the shell: a command that the shell could not run may have been a
+    check."""
     return re.search(r"\.sh: line \d+: .*(command not found|(integer|unary|binary) .*expected|unbound variable|"
                      r"syntax error)", text_of(path))
 
 
 def silent_skips(path):
-    """How many of cmocka's tests were skipped beyond those that gave a reason."""
+    """Whether cmocka skipped more tests than gave a reason."""
     text = text_of(path)
     names = set(re.findall(r"^\[  SKIPPED \] ([a-zA-Z_]\w*)$", text, re.MULTILINE))
     return len(names) > len(re.findall(r"^ *SKIP: ", text, re.MULTILINE))
 
 
 def excerpt(path):
-    """The lines of a log that say why a step failed, or its last ones."""
+    """Returns the lines of a log that say why a step failed, or its last lines."""
     lines = text_of(path).splitlines()
     telling = [i for i, line in enumerate(lines)
                if re.search(r"^NOT OK|^not ok|\[  FAILED  \]|\[  ERROR   \]|error:|warning:|ERROR: |^failed: ", line)]
@@ -410,19 +413,19 @@ def excerpt(path):
 
 
 def skipped_parts(step):
-    """What was not here for the step. A unit test puts the name of its function before it."""
+    """Returns what the step lacked on this machine. In a unit test the name of the test function comes first."""
     found = re.findall(r"^ *(?:SKIP|skipped): (?:\w+: )?(.*)$", text_of(step.log()), re.MULTILINE)
     return found if step.state in ("passed", "skipped") else []
 
 
 def named(steps, word):
-    """The steps of a group, or else those with a name that matches."""
+    """Returns the steps of the group `word`; if there is no such group, the steps whose name matches."""
     return [step for step in steps if step.group == word] or [
         step for step in steps if any(fnmatch.fnmatchcase(name, word) for name in step.names)]
 
 
 def select(steps, arguments):
-    """The steps to run, with the builds that they need."""
+    """Returns the steps to run, with the builds that they need."""
     if arguments.only:
         found = {word: named(steps, word) for word in arguments.only.split(",")}
         unknown = sorted(word for word in found if not found[word])
@@ -436,7 +439,7 @@ def select(steps, arguments):
 
 
 def repeated(steps, n):
-    """Each step `n` times, builds once."""
+    """Returns each step `n` times, and each build once."""
     if n == 1:
         return steps
     tests = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Shared by scripts that make file trees of other systems: functions to fail or skip, and to install tools. Source it
-# with `log` set to a file in an existing directory and, for install_tools, `tools` set to COMMAND:PACKAGE pairs with
-# Debian's package names, separated by blanks.
+# Shared by scripts that run programs in file trees of other systems: functions to fail or skip, and to install tools.
+# Source it with `log` set to a file in an existing directory and, for install_tools, `tools` set to COMMAND:PACKAGE
+# pairs with Debian's package names, separated by blanks.
 
 die() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
@@ -19,7 +19,7 @@ skip() {
 quietly() {
     local what=$1
     shift
-    # shellcheck disable=SC2154 # set by the script that sources this
+    # shellcheck disable=SC2154 # the script that sources this file sets the variable
     printf '\n+ %s\n' "$*" >>"$log"
     "$@" >>"$log" 2>&1 </dev/null && return
     tail -n 30 "$log" >&2
@@ -28,12 +28,12 @@ quietly() {
 
 install_tools() {
     local pair missing=()
-    # shellcheck disable=SC2154 # set by the script that sources this
+    # shellcheck disable=SC2154 # the script that sources this file sets the variable
     for pair in $tools; do
         command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
     done
     [ ${#missing[@]} -gt 0 ] || return
-    command -v apt-get >/dev/null || die "please install what Debian calls: ${missing[*]}"
+    command -v apt-get >/dev/null || die "please install these programs; their Debian packages are: ${missing[*]}"
     echo "installing ${missing[*]}" >&2
     local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}")
     "${install[@]}" >>"$log" 2>&1 </dev/null && return
@@ -41,22 +41,22 @@ install_tools() {
     quietly "could not install ${missing[*]}" "${install[@]}"
 }
 
-# copy_sources DIRECTORY: copies the files of this tree that git tracks or would add, without build products.
+# copy_sources DIRECTORY: copies the files of this tree that git tracks or would add, and no build products.
 copy_sources() {
     mkdir -p "$1" || exit
-    # shellcheck disable=SC2154 # set by the script that sources this
+    # shellcheck disable=SC2154 # the script that sources this file sets the variable
     git -C "$root" ls-files -z --cached --others --exclude-standard |
         (cd "$root" && xargs -0 ls -d -- 2>/dev/null | tar -c -T - -f -) | tar -C "$1" -xf -
 }
 
 # clean_system TREE DIRECTORY USER COMMAND...: runs the command as USER:GROUP in a tree of tree.sh, with changes kept in
-# memory, DIRECTORY mounted at /build, and only a private loopback as network. `network=here` uses this machine's
-# network.
+# memory, DIRECTORY mounted at /build, and only a private loopback as network. With `network=here` the command uses this
+# machine's network.
 clean_system() {
     local unshare=(unshare --mount --pid --fork --kill-child --propagation private)
     [ "${network-}" = here ] || unshare+=(--net)
     mkdir -p "$2.system" || exit
-    # shellcheck disable=SC2016 # the inner shell expands it
+    # shellcheck disable=SC2016 # the inner shell expands the variables
     "${unshare[@]}" bash -c '
         set -e
         tree=$1 directory=$2 user=$3 network=$4
@@ -72,7 +72,7 @@ clean_system() {
         mkdir "$system/root/build"
         mount --bind "$directory" "$system/root/build"
         [ "$network" != here ] || cp /etc/resolv.conf "$system/root/etc/resolv.conf"
-        # A registry may be behind a proxy whose certificate only this machine knows.
+        # A package registry may be behind a proxy whose certificate only this machine trusts.
         authorities=/etc/ssl/certs/ca-certificates.crt
         if [ "$network" = here ] && [ -e $authorities ]; then
             cp $authorities "$system/root/etc/host-authorities.crt"

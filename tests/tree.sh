@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes a Debian file system tree once, and prints its path.
+# Makes the file tree of a Debian system if it does not exist yet, and prints its path.
 #
 # usage: tree.sh KIND [SUITE [ARCHITECTURE...]]
 #
@@ -9,13 +9,13 @@
 #   compile     the build dependencies of debian/control, gcc, clang, and what the unit tests, e2e/smoke.sh and
 #               e2e/cgroup.sh need
 #   package     the build dependencies, debhelper and lintian; also for other ARCHITECTUREs
-#   image       what contrib/container/Containerfile builds in
+#   image       the packages that contrib/container/Containerfile installs for its build
 #   machine     systemd, and the libraries of perfcountd's package
 #   containers  the same, and podman, docker.io, containerd, systemd-nspawn and LXC
 # SUITE is bullseye (Debian 11), bookworm (12, the default) or trixie (13).
 #
-# Trees are kept in TREE_CACHE under a name that depends on their contents, and must not be written to. Packages are
-# verified with the keys that this machine's apt trusts and those of debian-archive-keyring.
+# Trees are kept in TREE_CACHE under a name that depends on their packages, and must not be modified. Packages are
+# verified with the keys that this machine's apt trusts and with those of debian-archive-keyring.
 set -u
 export LC_ALL=C
 
@@ -31,17 +31,18 @@ log=$TREE_CACHE/$suite-$kind.log
 # shellcheck source=tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-# The suite is used without updates, because libraries of two architectures must have the same version, and updates are
-# published at different times. The mirror is that of this machine's apt, or else mmdebstrap's default.
+# The suite is used without updates: libraries of two architectures must have the same version, but updates are
+# published for them at different times. The mirror is that of this machine's apt, or else mmdebstrap's default.
 source_line() {
-    # shellcheck disable=SC2016 # apt expands these
+    # shellcheck disable=SC2016 # apt-get expands the variables
     apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
         awk -v suite="$suite" '$1 == "Debian" && $4 == "main" && $3 !~ /-/ && !seen++ {
             print "deb", $2, suite, $4 }' || :
 }
 
-# build_depends [ARCHITECTURE]: prints the names in Build-Depends without versions, profiles, and what every build has;
-# for another ARCHITECTURE also without programs that run here (":native", compilers) and packages for all (libjs-).
+# build_depends [ARCHITECTURE]: prints the package names in Build-Depends without versions and profiles, and without
+# debhelper-compat. For another ARCHITECTURE it omits compilers and other programs that run on this machine (":native"),
+# and packages for all architectures (libjs-).
 build_depends() {
     awk '/^[^ ]/ { on = sub(/^Build-Depends:/, "") } on' "$root/debian/control" | tr -d '\n' | tr , '\n' |
         awk -v foreign="${1-}" '$1 == "debhelper-compat" { next }
@@ -77,17 +78,17 @@ packages() {
         for architecture in "${foreign[@]}"; do
             echo "crossbuild-essential-$architecture"
             build_depends "$architecture"
-            echo "libbpf1:$architecture" # loaded at run time; libpfm4 and libdw1 come with their -dev
+            echo "libbpf1:$architecture" # loaded at run time; the -dev packages of libpfm4 and libdw1 depend on them
         done
         ;;
-    *) die "there is no kind '$kind'; there are bare, compile, image, package, machine and containers" ;;
+    *) die "unknown kind '$kind': use bare, compile, image, package, machine or containers" ;;
     esac
 }
 
 # The keys of older and newer suites come with debian-archive-keyring.
 explain_failure() {
     if grep -q NO_PUBKEY "$log"; then
-        die "this machine has no key that signs Debian $suite: install a newer debian-archive-keyring; see $log"
+        die "this machine has no key for Debian $suite: install a newer debian-archive-keyring; see $log"
     fi
     tail -n 30 "$log" >&2
     die "mmdebstrap failed; all of the output is in $log"
@@ -98,17 +99,17 @@ make_tree() {
     echo "making a Debian $suite system in $1" >&2
     mapfile -t mirror < <(source_line)
     rm -rf --one-file-system "$1.new"
-    # A mirror may fail for a moment.
+    # Retries, since a mirror may fail for a moment.
     mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Retries "3"' --architectures="$architectures" \
         --include="${packages//$'\n'/,}" "$suite" "$1.new" "${mirror[@]}" >"$log" 2>&1 </dev/null || explain_failure
     mv -T "$1.new" "$1"
 }
 
 mkdir -p "$TREE_CACHE" || die "cannot write to $TREE_CACHE"
-[ "$(id -u)" -eq 0 ] || die "only root makes systems that others can use"
+[ "$(id -u)" -eq 0 ] || die "must run as root, so that other users can use the tree"
 exec 8>"$TREE_CACHE/tools.lock" 9>"$TREE_CACHE/$suite-$kind.lock"
-flock -w 900 9 || die "something else has been making $suite-$kind in $TREE_CACHE for 15 minutes"
-flock -w 900 8 || die "something else has been installing mmdebstrap for 15 minutes"
+flock -w 900 9 || die "another process has been making $suite-$kind in $TREE_CACHE for 15 minutes"
+flock -w 900 8 || die "another process has been installing mmdebstrap for 15 minutes"
 install_tools
 exec 8>&-
 packages=$(packages) || exit

@@ -7,9 +7,9 @@
 #include "base/number.h"
 #include "collectors/failures.h"
 
-/* A page of text. A line that is wider than the screen continues on the next one. */
+/* A page of text, in which a line that is wider than the screen continues on the next line. */
 struct top_page_text {
-    struct buffer text; /* each line ends with '\n' */
+    struct buffer text; /* the text of the page, in which each line ends with '\n' */
     size_t width, lines;
 };
 
@@ -29,7 +29,7 @@ static void end_line(struct top_page_text *page)
     page->lines++;
 }
 
-/* The number of bytes of `text` that fit on a line of `width` columns, up to the last blank if there is one. */
+/* Returns how many bytes of `text` fit on a line of `width` columns; the line is broken at a blank if possible. */
 static size_t line_size(const char *text, size_t width)
 {
     _cleanup_(buffer_done) struct buffer line = {0};
@@ -44,7 +44,7 @@ static size_t line_size(const char *text, size_t width)
     return size ? size : line.size;
 }
 
-/* `safe` must have been written by top_text_append(). */
+/* Appends the text `safe`, which top_text_append() must have written, in lines that fit the page. */
 static void append_lines(struct top_page_text *page, const char *safe, size_t indent)
 {
     size_t width = page->width - MIN(page->width, indent);
@@ -83,7 +83,7 @@ static void append_entry(struct top_page_text *page, const char *keys, const cha
     append_text(page, text, KEYS_WIDTH);
 }
 
-/* `page` must be zero-initialised except for `width`. */
+/* Writes the list of keys to `page`, which must be zero-initialised except for `width`. */
 static void top_page_text_append_help(struct top_page_text *page)
 {
     const struct top_view_help *help;
@@ -111,8 +111,8 @@ static const char *failure_text(const json_t *failure, const char *key)
 }
 
 /*
- * The number of events that are not counted, from `failures` of /api/v1/status. Failures without an event, such as a
- * limit, are left out.
+ * Returns the number of events that are not counted, according to `failures` in /api/v1/status. Failures without an
+ * event, such as a limit that was reached, do not count.
  */
 static size_t top_page_count_events(const json_t *failures)
 {
@@ -125,7 +125,7 @@ static size_t top_page_count_events(const json_t *failures)
     return n;
 }
 
-/* The name of the first collector that fails; NULL if none does. */
+/* Returns the name of the first collector that has failed, or NULL if no collector has failed. */
 static const char *top_page_find_failed(const json_t *failures)
 {
     const json_t *failure;
@@ -138,7 +138,10 @@ static const char *top_page_find_failed(const json_t *failures)
     return NULL;
 }
 
-/* Appends "collector cpu, group g: cycles", or "collector cgroup" for a failure without an event. */
+/*
+ * Appends where a failure occurred: "collector cpu, group g: cycles", or "collector cgroup" for a failure without an
+ * event.
+ */
 static void append_place(struct top_page_text *page, const json_t *failure)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -169,7 +172,7 @@ static void top_page_text_append_failures(struct top_page_text *page, const json
     }
 }
 
-/* Writes at most `height` lines, from line `first`. */
+/* Writes at most `height` lines of the page, from line `first` on. */
 static void top_page_text_write(const struct top_page_text *page, size_t first, size_t height, struct top_frame *frame)
 {
     const char *at = page->text.data, *end = at + page->text.size;
@@ -190,7 +193,7 @@ static void top_page_text_write(const struct top_page_text *page, size_t first, 
 /* --- frame --- */
 
 #define PMU_LINES_MAX 4
-#define HEIGHT_FOR_PMUS 16 /* on a lower screen the rows need these lines */
+#define HEIGHT_FOR_PMUS 16 /* the lines of PMUs are left out on a screen with fewer lines */
 
 static void write_first_line(const struct top_scene *scene, const struct top_view *view, struct top_frame *frame)
 {
@@ -248,13 +251,13 @@ static void write_filter(struct top_view *view, struct top_frame *frame)
                           view->typing ? "_" : "");
 }
 
-/* Writes the number of rows, or the reason why no new reading arrives. */
+/* Writes the number of rows, or the reason why there are no new readings. */
 static void write_summary(const struct top_scene *scene, struct top_view *view, size_t shown, struct top_frame *frame)
 {
     size_t n = scene->table ? top_table_count(scene->table) : 0, failures = top_page_count_events(scene->failures);
     size_t sort = view->sort[view->kind];
     const char *failed = top_page_find_failed(scene->failures);
-    const char *why = frame->height ? "n: why" : "\"perfcountd plan\" says why"; /* plain text has no keys */
+    const char *why = frame->height ? "n: why" : "\"perfcountd plan\" says why"; /* plain text has no keys to press */
 
     if (*scene->error)
         top_frame_appendf(frame, TOP_WARNING, "%s", scene->error);
@@ -282,8 +285,8 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
 #define METER_WIDTH_MAX 20
 
 /*
- * The CPU time at which a bar is full, in CPUs: a CPU's own time. A cgroup may use several CPUs, so its bar is relative
- * to the busiest cgroup, or to one CPU if that is more.
+ * Returns the CPU time, in CPUs, that a full bar stands for. The bar of a CPU is full at 1. A cgroup may use several
+ * CPUs, so the bar of a cgroup is full at the CPU time of the busiest cgroup, but at least at 1.
  */
 static double full_meter(const struct top_table *table, const struct top_view *view)
 {
@@ -327,7 +330,7 @@ static void write_titles(const struct top_view *view, const struct top_layout *l
     top_frame_next(frame);
 }
 
-/* `width` includes two blanks at the end, which remain when the text is cut. */
+/* Writes a field of `width` columns, which include two blanks at the end even if the text is cut. */
 static void write_field(struct top_frame *frame, enum top_style style, const char *text, size_t width)
 {
     if (width < 3)
@@ -365,7 +368,7 @@ static size_t count_shown(const struct top_scene *scene, const struct top_view *
     return shown;
 }
 
-/* Lines left for the page, above the last line, which shows the keys. */
+/* Returns the number of lines left for the page, not counting the last line of the screen, which shows the keys. */
 static size_t lines_left(const struct top_frame *frame)
 {
     size_t used = (size_t)frame->line + 1;

@@ -9,10 +9,10 @@
 
 /* --- safe text --- */
 
-/* A character of a text, and what is written in its place. */
+/* What to write for a character: its bytes, or "?" if the character is not safe. */
 struct top_character {
     const char *bytes;
-    size_t size, taken; /* bytes to write; bytes of the text */
+    size_t size, taken; /* length of `bytes`; length of the character in the text */
     size_t width;
 };
 
@@ -65,7 +65,7 @@ size_t top_text_width(const char *text)
     return width;
 }
 
-/* The longest tail of `text` that takes at most `width` columns. */
+/* Returns the longest tail of `text` that takes at most `width` columns. */
 static const char *text_tail(const char *text, size_t width)
 {
     for (size_t left = top_text_width(text); left > width;) {
@@ -80,7 +80,7 @@ size_t top_text_append_short(struct buffer *out, const char *text, size_t width)
 {
     if (width < 4 || top_text_width(text) <= width)
         return top_text_append(out, text, width);
-    /* The tail gets two thirds of the room, since the end of a path says more than its beginning. */
+    /* The tail gets two thirds of the room, because the end of a path says more than the beginning. */
     size_t used = top_text_append(out, text, (width - 2) / 3);
     used += top_text_append(out, "..", 2);
     return used + top_text_append(out, text_tail(text, width - used), width - used);
@@ -106,7 +106,10 @@ static bool top_frame_is_full(const struct top_frame *frame)
     return frame->height && frame->line >= frame->height;
 }
 
-/* Starts a piece at the end of the text. Returns false if nothing of it would be visible, or when out of memory. */
+/*
+ * Starts a piece at the end of the frame's text. Returns false if the piece would be outside of the frame, or when out
+ * of memory.
+ */
 static bool begin_piece(struct top_frame *frame, enum top_style style)
 {
     if (top_frame_is_full(frame) || frame->column >= frame->width)

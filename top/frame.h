@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame: the text of one screen, line by line, before it goes to a terminal or a pipe. It consists of pieces of text
- * with a style. Each line is cut at the right edge.
+ * A frame is the text of one screen, line by line, before the text goes to a terminal or a pipe. A frame consists of
+ * pieces of text with a style. Each line is cut at the right edge of the frame.
  *
- * Names are written by strangers, so every text is made safe for a terminal: control characters, escape sequences,
+ * Names come from untrusted users, so all text is made safe for a terminal: control characters, escape sequences,
  * invalid UTF-8 and characters without a width become "?". Widths are in columns of the terminal, in the locale of the
  * process.
  */
@@ -14,11 +14,11 @@
 
 #include "base/buffer.h"
 
-/* Appends as much of `text` as fits in `width` columns. Returns the columns taken. */
+/* Appends as much of `text` as fits in `width` columns. Returns the number of columns used. */
 size_t top_text_append(struct buffer *out, const char *text, size_t width);
-/* Display width in columns, of the text as top_text_append() would write it. */
+/* Returns the display width in columns of the text that top_text_append() would write. */
 size_t top_text_width(const char *text);
-/* Appends `text`, with its middle replaced by ".." if it is wider than `width`. Returns the columns taken. */
+/* Appends `text`; if the text is wider than `width`, ".." replaces its middle. Returns the number of columns used. */
 size_t top_text_append_short(struct buffer *out, const char *text, size_t width);
 
 enum top_style { TOP_PLAIN, TOP_BOLD, TOP_DIM, TOP_WARNING, TOP_TITLE, TOP_TITLE_SORTED };
@@ -26,27 +26,27 @@ enum top_style { TOP_PLAIN, TOP_BOLD, TOP_DIM, TOP_WARNING, TOP_TITLE, TOP_TITLE
 struct top_piece {
     unsigned line; /* from 0 */
     enum top_style style;
-    size_t offset, size; /* in the frame's `text` */
+    size_t offset, size; /* position of the piece in the frame's `text` */
 };
 
-/* Zero-initialised except for `width` and `height`. */
+/* The owner sets `width` and `height`, and zeroes the other members. */
 struct top_frame {
-    size_t width, height; /* `height` 0: no limit */
+    size_t width, height; /* size in columns and lines, where 0 stands for any number of lines */
     struct buffer text;
     struct top_piece *pieces;
     size_t n;
     unsigned line;
     size_t column;
-    bool failed; /* out of memory */
+    bool failed; /* memory ran out while the frame was drawn */
 };
 
 void top_frame_done(struct top_frame *frame);
-/* Ends the line: the next text starts the next one. */
+/* Ends the current line of the frame; the next text begins a new line. */
 void top_frame_next(struct top_frame *frame);
 
 void top_frame_append(struct top_frame *frame, enum top_style style, const char *text);
 void top_frame_appendf(struct top_frame *frame, enum top_style style, const char *format, ...) PRINTF_LIKE(3, 4);
-/* Append a field of `width` columns: aligned left, its middle left out if it does not fit; or aligned right. */
+/* Append a field of `width` columns. If left-aligned text does not fit, its middle is left out. */
 void top_frame_append_left(struct top_frame *frame, enum top_style style, const char *text, size_t width);
 void top_frame_append_right(struct top_frame *frame, enum top_style style, const char *text, size_t width);
 

@@ -38,7 +38,7 @@ static int parse_unix(const char *path, struct top_address *address, struct erro
     return address->path && address->authority && address->prefix ? 0 : error_oom(error);
 }
 
-/* Whether a character is not valid in a request line, or would end the path in it. */
+/* Returns whether the text contains a character that is not valid in a request line or would end the path. */
 static bool has_bad_character(const char *text)
 {
     for (; *text; text++)
@@ -47,7 +47,7 @@ static bool has_bad_character(const char *text)
     return false;
 }
 
-/* Splits "HOST", "HOST:PORT", "[IPv6]" or "[IPv6]:PORT". */
+/* Splits an authority ("HOST", "HOST:PORT", "[IPv6]" or "[IPv6]:PORT") into host and port. */
 static int parse_authority(struct top_address *address)
 {
     const char *host = address->authority, *end = host + strcspn(host, ":"), *port = end;
@@ -144,8 +144,8 @@ int top_address_resolve(struct top_address *address, struct error *error)
 /* --- reply --- */
 
 /*
- * Returns the start of the next line, or NULL if the line at `at` is not complete. *ret_size is the size of this line
- * without its end.
+ * Returns the start of the next line, or NULL if the line at `at` is not complete. *ret_size is the size of the line at
+ * `at`, without the line break.
  */
 static const char *line_end(const char *at, const char *end, size_t *ret_size)
 {
@@ -159,7 +159,7 @@ static const char *line_end(const char *at, const char *end, size_t *ret_size)
     return next + 1;
 }
 
-/* Parses "HTTP/1.1 200 OK". */
+/* Parses a status line, such as "HTTP/1.1 200 OK". */
 static int parse_status(const char *line, size_t size, unsigned *ret)
 {
     uint64_t status;
@@ -180,13 +180,16 @@ static bool is_header(const char *line, size_t size, const char *name)
 
 struct reply_head {
     unsigned status;
-    uint64_t length; /* of the body, if has_length */
+    uint64_t length; /* length of the body, valid if `has_length` is true */
     bool has_length;
     uint64_t sampled_ns;
     const char *body;
 };
 
-/* Copies the value of a header without the blanks around it. Returns -EBADMSG for one that no number has. */
+/*
+ * Copies the value of a header without surrounding blanks. Returns -EBADMSG if the value is too long for a number, or
+ * contains a NUL.
+ */
 static int header_value(const char *line, size_t size, char value[static 32])
 {
     const char *end = line + size, *at = memchr(line, ':', size);
@@ -221,7 +224,7 @@ static int parse_header(const char *line, size_t size, struct reply_head *head)
     return r < 0 ? -EBADMSG : 0;
 }
 
-/* Returns -EAGAIN if the head is not complete. */
+/* Parses the status line and the headers. Returns -EAGAIN if the head of the reply is not complete. */
 static int parse_head(const char *data, size_t size, struct reply_head *ret)
 {
     const char *end = data + size, *at, *next;
@@ -328,7 +331,7 @@ struct top_request *top_request_free(struct top_request *request)
 }
 DEFINE_CLEANUP(struct top_request *, top_request_free);
 
-/* Frees nothing, because the callback may free the request. */
+/* Closes the connection and calls the callback, but frees nothing, because the callback may free the request. */
 static void request_end(struct top_request *request, const struct top_reply *reply, const struct error *error)
 {
     request_close(request);
@@ -360,7 +363,7 @@ static void request_fail(struct top_request *request, const char *what, int code
 
 static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata);
 
-/* Starts to connect to the next endpoint. Returns -errno if none is left. */
+/* Starts to connect to the next endpoint. Returns -errno if no endpoint is left. */
 static int connect_next(struct top_request *request)
 {
     int r = -ECONNREFUSED;
@@ -382,7 +385,7 @@ static int connect_next(struct top_request *request)
     return r;
 }
 
-/* 0 if the connection is established, else its -errno. */
+/* Returns 0 if the connection has been established, else -errno. */
 static int connection_error(int fd)
 {
     int error = 0;
@@ -403,7 +406,9 @@ static int request_send(struct top_request *request)
     return sd_event_source_set_io_events(request->io, EPOLLIN);
 }
 
-/* Reads once. Returns 1 at the end of the connection, -EAGAIN if more may come, or another -errno. */
+/*
+ * Receives once. Returns 1 if the server has closed the connection, -EAGAIN if more data may arrive, or another -errno.
+ */
 static int request_receive(struct top_request *request)
 {
     char *room = buffer_reserve(&request->in, READ_SIZE);
@@ -491,7 +496,7 @@ int top_request_start(sd_event *event, const struct top_address *address, const 
     return 0;
 }
 
-/* --- a request that is waited for --- */
+/* --- blocking request --- */
 
 struct waiting {
     sd_event *event;

@@ -47,7 +47,7 @@ struct top_local *top_local_free(struct top_local *local)
 DEFINE_CLEANUP(struct top_local *, top_local_free);
 DEFINE_CLEANUP(struct baseline *, baseline_free);
 
-/* Takes in the cgroups that came or went since the last reading. */
+/* Lets collectors handle their descriptors, to notice cgroups that were created or removed since the last reading. */
 static void hear_collectors(struct registry *registry)
 {
     for (size_t i = 0; registry_fd(registry, i) != -ENODEV; i++) {
@@ -57,7 +57,7 @@ static void hear_collectors(struct registry *registry)
     }
 }
 
-/* The members of /api/v1/status that are shown. */
+/* Returns a document with those members of /api/v1/status that are shown. */
 static json_t *status_document(const struct session *session)
 {
     const char *kernel = session->machine->release ? session->machine->release : "";
@@ -142,20 +142,23 @@ int top_local_set_interval(struct top_local *local, uint64_t interval_ns)
 
 /* --- a running daemon --- */
 
-#define ANSWER_NS (10 * NSEC_PER_SEC) /* timeout of a request, in addition to the interval */
-#define RETRY_USEC 1000000            /* wait after a failure */
-#define FACTS_NS (5 * NSEC_PER_SEC)   /* maximum age of the documents that change rarely */
+#define ANSWER_NS (10 * NSEC_PER_SEC) /* timeout of a request, not counting the interval */
+#define RETRY_USEC 1000000            /* wait before the next request after a failure */
+#define FACTS_NS (5 * NSEC_PER_SEC)   /* maximum age of documents that rarely change */
 
-/* In the order of the requests. Rates are requested again and again, the others when they are older than FACTS_NS. */
+/*
+ * Documents in the order of the requests. Rates are requested for each reading, the status and cgroups only if older
+ * than FACTS_NS.
+ */
 enum remote_document { REMOTE_STATUS, REMOTE_CGROUPS, REMOTE_RATES };
 #define N_REMOTE_DOCUMENTS 3
 
 struct top_remote {
     sd_event *event;
     const struct top_address *address;
-    uint64_t interval_ns, facts_usec; /* facts_usec: when the others were requested */
+    uint64_t interval_ns, facts_usec; /* `facts_usec` is the time of the last request for the status and cgroups */
     enum remote_document asked;
-    bool has_no_totals; /* it is older and refused "totals=cgroup" */
+    bool has_no_totals; /* the daemon, an older version, has rejected "totals=cgroup" */
     json_t *documents[N_REMOTE_DOCUMENTS];
     struct top_request *request;
     sd_event_source *timer;
@@ -179,7 +182,7 @@ DEFINE_CLEANUP(struct top_remote *, top_remote_free);
 static void remote_fail(struct top_remote *remote, const char *sentence)
 {
     remote->request = top_request_free(remote->request);
-    remote->facts_usec = 0; /* another daemon may answer next */
+    remote->facts_usec = 0; /* expires all documents, because another daemon may answer next */
     remote->has_no_totals = false;
     timer_arm_in(remote->timer, RETRY_USEC);
     remote->listener.on_error(remote->listener.userdata, sentence);

@@ -47,7 +47,7 @@ const struct top_column *top_column_at(size_t i)
     return &columns[i];
 }
 
-/* Whether `name` is one of `texts`, which may end early with NULL. "-" in `name` stands for "_", too. */
+/* Returns whether `name` is among the `n` texts, which may end early with NULL. A "-" in `name` matches even "_". */
 static bool is_named(const char *name, const char *const *texts, size_t n)
 {
     for (size_t i = 0; i < n && texts[i]; i++) {
@@ -83,8 +83,8 @@ static bool find_number(const json_t *object, const char *name, double *ret)
 }
 
 /*
- * Takes the value of a column from the "events" and "ratios" of a row of /api/v1/rates. Returns whether the row has it
- * at all; *ret is NAN if it is unknown.
+ * Takes the value of a column from "events" and "ratios" of a row of /api/v1/rates. Returns whether the row has the
+ * metric or event of the column; *ret is NAN if the value is unknown.
  */
 static bool top_column_value(const struct top_column *column, const json_t *events, const json_t *ratios, double *ret)
 {
@@ -143,12 +143,15 @@ void top_column_format(const struct top_column *column, double value, bool estim
 
 /* --- table --- */
 
-#define CPU_MAX 65535 /* larger than any CPU number of Linux */
+#define CPU_MAX 65535 /* larger than any CPU number in Linux */
 
-/* An entry of /api/v1/rates, which is a part of a row of the table: one group. */
+/*
+ * An entry of /api/v1/rates, which has the values of one group. A row of the table consists of the entries of several
+ * groups.
+ */
 struct top_part {
     const char *name, *group;
-    const char *pmu; /* "" for an entry with several, which has "pmus" */
+    const char *pmu; /* PMU, or "" for an entry of several PMUs, which has the member "pmus" */
     int cpu;
     const json_t *document;
 };
@@ -159,9 +162,9 @@ struct top_table {
     json_t *rates, *cgroups;
     struct top_row *rows;
     size_t n;
-    uint32_t has;      /* bitmask of columns */
-    char (*texts)[16]; /* per row: "cpu 4", or the first digits of a container's ID */
-    char **labels;     /* owned: names followed by a path */
+    uint32_t has;      /* bitmask of the columns that have a value in at least one row */
+    char (*texts)[16]; /* for each row: "cpu 4", or the first digits of a container's ID */
+    char **labels;     /* labels made of a name and a path, owned by the table */
     size_t n_labels;
 };
 
@@ -193,7 +196,7 @@ static bool is_hardware(const char *pmu)
     return *pmu && !str_equal(pmu, "software") && !str_equal(pmu, "tracepoint") && !str_equal(pmu, "breakpoint");
 }
 
-/* Whether an entry of /api/v1/rates belongs to a table of this kind; if so, sets *ret. */
+/* Returns whether an entry of /api/v1/rates belongs to a table of this kind; if so, sets *ret. */
 static bool part_from(const json_t *document, enum top_kind kind, struct top_part *ret)
 {
     static const char *const collectors[] = {[TOP_CGROUPS] = "cgroup", [TOP_CPUS] = "cpu", [TOP_PMUS] = "cpu"};
@@ -248,8 +251,9 @@ static double share_counted(const json_t *ratios)
 }
 
 /*
- * Adds the values of one group. A value of an earlier group is kept, except that the smallest running_ratio wins. If
- * the group has several entries, the daemon does not add them up and the values are unknown.
+ * Adds the values of one group to a row. A value that an earlier group has set is kept, except for running_ratio, of
+ * which the smallest value is kept. If the group has several entries, the group's values are unknown, because the
+ * daemon did not add up the entries.
  */
 static void row_add_group(struct top_table *table, struct top_row *row, const struct top_part *part, bool is_sum)
 {
@@ -321,7 +325,7 @@ static int compare_key(const void *key, const void *element)
     return strcmp(key, ((const struct top_row *)element)->target);
 }
 
-/* `cgroup` is an entry of /api/v1/cgroups. */
+/* Sets the names of a row from an entry of /api/v1/cgroups. */
 static void row_add_names(struct top_table *table, struct top_row *row, const json_t *cgroup)
 {
     const char *name = text_of(cgroup, "name");
@@ -334,7 +338,7 @@ static void row_add_names(struct top_table *table, struct top_row *row, const js
     row->id = id;
 }
 
-/* Relies on the rows being sorted by target, as table_fill() adds them. */
+/* Sets the names of all rows. The rows must be sorted by target, which is the order in which table_fill() adds rows. */
 static void table_add_names(struct top_table *table)
 {
     const json_t *cgroup;
@@ -369,7 +373,7 @@ static int table_label(struct top_table *table, struct top_row *row)
     return 0;
 }
 
-/* Adds the path to the labels of cgroups that have the same name. */
+/* Appends the path to the labels of cgroups with equal names. */
 static int table_distinguish(struct top_table *table)
 {
     _cleanup_(freep) struct top_row **rows = calloc(table->n + 1, sizeof(*rows));
@@ -390,7 +394,10 @@ static int table_distinguish(struct top_table *table)
     return r;
 }
 
-/* The entries that the rows are made of: sums, unless a row stands for one CPU or PMU or the daemon has no sums. */
+/*
+ * Returns the entries from which rows are made: the daemon's totals, unless a row stands for one CPU or PMU or the
+ * daemon has no totals.
+ */
 static const json_t *table_entries(const struct top_table *table)
 {
     const json_t *totals = json_object_get(table->rates, "totals");
@@ -452,7 +459,7 @@ bool top_table_has(const struct top_table *table, size_t column)
     return column < top_column_count() && table->has >> column & 1;
 }
 
-/* The argument of compare_rows(), passed by qsort_r(3). */
+/* The third argument of compare_rows(), passed by qsort_r(3). */
 struct top_order {
     size_t column;
     bool reverse;

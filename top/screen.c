@@ -21,7 +21,7 @@
 
 /* --- restoring after a signal --- */
 
-/* Signals that kill a process by default, except SIGKILL and those that the event loop handles. */
+/* Signals that kill a process by default, except SIGKILL and the signals that the event loop handles. */
 static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,   SIGSYS,  SIGTRAP, SIGQUIT,
                              SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM, SIGXFSZ, SIGPROF, SIGPIPE};
 
@@ -30,7 +30,7 @@ static struct {
     struct termios modes;
     char bytes[256];
     size_t size;
-    char stack[64 * 1024]; /* for the handler: after a stack overflow, the normal stack has no room for it */
+    char stack[64 * 1024]; /* stack of the handler: a stack overflow leaves no room on the normal stack */
 } terminal;
 
 static void terminal_on_signal(int signal)
@@ -39,12 +39,12 @@ static void terminal_on_signal(int signal)
 
     (void)n;
     tcsetattr(terminal.fd, TCSANOW, &terminal.modes);
-    raise(signal); /* pending until the handler returns; SA_RESETHAND has restored the default action */
+    raise(signal); /* pending until the handler returns, and then fatal, because of SA_RESETHAND */
 }
 
 /*
  * Saves the modes of the terminal before ncurses changes them, and installs the handler. The handler needs global
- * state, so this works for one terminal per process. Errors of tcgetattr(3).
+ * state, so a process can only save one terminal. Returns 0 or the error from tcgetattr(3).
  */
 static int top_terminal_arm(int fd)
 {
@@ -62,7 +62,9 @@ static int top_terminal_arm(int fd)
     return 0;
 }
 
-/* `bytes` show the normal screen and the cursor. Copied; at most 256. */
+/*
+ * Copies the bytes, at most 256, that the handler writes to show the normal screen and the cursor.
+ */
 static void top_terminal_set_bytes(const char *bytes, size_t size)
 {
     terminal.size = MIN(size, sizeof(terminal.bytes));
@@ -77,7 +79,7 @@ static void top_terminal_disarm(void)
 
 /* --- screen --- */
 
-#define ESCAPE_MS 25 /* wait after the byte of Escape, which may also begin the sequence of another key */
+#define ESCAPE_MS 25 /* wait after an Escape byte, which may be the Escape key or begin another key's sequence */
 #define PAIR_WARNING 1
 
 struct ncurses {
@@ -144,7 +146,7 @@ struct top_screen {
     bool colours;
 };
 
-/* A string capability of terminfo(5); "" if the terminal does not have it. */
+/* Returns a string capability from terminfo(5), or "" if the terminal does not have the capability. */
 static const char *capability_text(const struct top_screen *screen, const char *name)
 {
     const char *text = screen->ncurses.tigetstr(name);
@@ -152,7 +154,10 @@ static const char *capability_text(const struct top_screen *screen, const char *
     return text && text != (const char *)-1 ? text : "";
 }
 
-/* Appends the capability without its padding, as "$<5>", which only tputs(3) interprets. Returns the bytes appended. */
+/*
+ * Appends the capability without padding such as "$<5>", which only tputs(3) understands. Returns the number of bytes
+ * appended.
+ */
 static size_t append_capability(const char *text, char *to, size_t room)
 {
     size_t used = 0;
@@ -207,13 +212,13 @@ static int open_window(struct top_screen *screen, const char *type, struct error
     if (!screen->terminal)
         return error_set(error, -ENODEV,
                          "the type of the terminal is unknown: TERM is \"%.64s\"; set it to one that is, as in "
-                         "TERM=xterm, or print plain text by --count=1",
+                         "TERM=xterm, or print plain text with --count=1",
                          type);
     screen->window = *capability_text(screen, "cup") ? ncurses->newwin(0, 0, 0, 0) : NULL;
     if (!screen->window)
         return error_set(error, -ENODEV,
                          "this terminal cannot move its cursor: TERM is \"%.64s\"; set it to one that "
-                         "can, as in TERM=xterm, or print plain text by --count=1",
+                         "can, as in TERM=xterm, or print plain text with --count=1",
                          type);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `perfcountd top` in the event loop: readings and keys come in, frames go to the terminal or to standard output.
+ * `perfcountd top` runs in an event loop: readings and keys come in, frames go to the terminal or to standard output.
  */
 #include <locale.h>
 #include <signal.h>
@@ -22,23 +22,23 @@
 #define TOP_LIVE UINT64_MAX
 
 struct top_loop_settings {
-    const char *host, *source; /* as shown in the first line */
-    const char *filter;        /* of cgroups; "" for all */
-    const char *sort, *order;  /* a column, and "asc" or "desc"; NULL: the default */
+    const char *host, *source; /* texts to show in the first line of the screen */
+    const char *filter;        /* filter of the cgroups, or "" for all cgroups */
+    const char *sort, *order;  /* column to sort by, and "asc" or "desc"; each is NULL for the default */
     uint64_t interval_ns;
-    uint64_t count; /* number of frames of plain text, 0 for no end; TOP_LIVE: on the terminal */
+    uint64_t count; /* number of frames of plain text, 0 for no limit, or TOP_LIVE to draw on the terminal instead */
 };
 
 struct top_loop;
 
 /* --- event loop --- */
 
-#define PLAIN_WIDTH 160 /* if standard output is not a terminal and COLUMNS is not set */
+#define PLAIN_WIDTH 160 /* width if standard output is not a terminal and COLUMNS is not set */
 
 struct top_loop {
     sd_event *event;
     struct top_loop_settings settings;
-    struct top_screen *screen; /* NULL: plain text */
+    struct top_screen *screen; /* NULL for plain text */
     sd_event_source *input;
     struct top_view view;
     struct top_scene scene;
@@ -58,7 +58,7 @@ static void drop_tables(struct top_loop *loop)
     loop->scene.pmus = top_table_free(loop->scene.pmus);
 }
 
-/* Restores the terminal. */
+/* Frees the loop, and restores the terminal. */
 static struct top_loop *top_loop_free(struct top_loop *loop)
 {
     if (!loop)
@@ -75,7 +75,7 @@ static struct top_loop *top_loop_free(struct top_loop *loop)
 }
 DEFINE_CLEANUP(struct top_loop *, top_loop_free);
 
-/* If memory runs out, no rows are shown until the next reading. */
+/* Makes the tables from the last reading. If memory runs out, no rows are shown until the next reading. */
 static void make_tables(struct top_loop *loop)
 {
     drop_tables(loop);
@@ -85,7 +85,10 @@ static void make_tables(struct top_loop *loop)
     loop->scene.pmus = top_table_new(loop->rates, NULL, TOP_PMUS, false);
 }
 
-/* The width of plain text: COLUMNS, else the terminal's width, else one that has room for most columns. */
+/*
+ * Returns the width of plain text, which is COLUMNS, else the terminal's width, else PLAIN_WIDTH, which has room for
+ * most columns.
+ */
 static size_t plain_width(void)
 {
     struct winsize size;
@@ -97,7 +100,7 @@ static size_t plain_width(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : PLAIN_WIDTH;
 }
 
-/* Ends the loop if standard output cannot be written. Returns whether it goes on. */
+/* Draws the screen once. Exits the loop if writing to standard output fails. Returns whether the loop continues. */
 static bool loop_draw(struct top_loop *loop)
 {
     _cleanup_(top_frame_done) struct top_frame frame = {0};
@@ -146,7 +149,9 @@ static void choose_kind(struct top_loop *loop)
     }
 }
 
-/* Whether no row has the column of --sort, which ends plain text as it ends `stat`; a terminal can show other columns.
+/*
+ * Exits the loop with an error if plain text is printed and no row has the column of --sort (`stat` fails likewise). On
+ * a terminal, the user can choose another column instead. Returns whether the loop was exited.
  */
 static bool refuse_sort(struct top_loop *loop)
 {
@@ -204,7 +209,7 @@ static struct top_listener top_loop_listener(struct top_loop *loop)
     return (struct top_listener){loop_on_reading, loop_on_error, loop};
 }
 
-/* `on_interval` is called when the user changes the interval. */
+/* Sets the callback `on_interval`, which is called when the user changes the interval. */
 static void top_loop_when_interval(struct top_loop *loop, void (*on_interval)(void *userdata, uint64_t interval_ns),
                                    void *userdata)
 {
@@ -212,7 +217,7 @@ static void top_loop_when_interval(struct top_loop *loop, void (*on_interval)(vo
     loop->userdata = userdata;
 }
 
-/* The signal that ended the loop; 0 if none did. */
+/* Returns the signal that ended the loop, or 0. */
 static int top_loop_signal(const struct top_loop *loop)
 {
     return loop->signal;
@@ -242,7 +247,7 @@ static int loop_on_input(sd_event_source *source, int fd, uint32_t events, void 
         return sd_event_exit(loop->event, EXIT_FAILURE);
     while ((key = top_screen_read_key(loop->screen)) != -EAGAIN) {
         apply_key(loop, key);
-        loop_draw(loop); /* the next key acts on what this shows */
+        loop_draw(loop); /* redraws before the next key, which must act on the frame that the user sees */
     }
     return loop->view.quit ? sd_event_exit(loop->event, EXIT_SUCCESS) : 0;
 }
@@ -261,7 +266,7 @@ static int loop_on_signal(sd_event_source *source, const struct signalfd_siginfo
         top_screen_suspend(loop->screen);
         raise(SIGSTOP);
         return 0;
-    case SIGCONT: /* also after SIGSTOP; a shell may have set other modes */
+    case SIGCONT: /* SIGCONT may follow a SIGSTOP; the shell may have changed the terminal's modes */
         top_screen_suspend(loop->screen);
         top_screen_resume(loop->screen);
         loop_draw(loop);
@@ -272,7 +277,10 @@ static int loop_on_signal(sd_event_source *source, const struct signalfd_siginfo
     }
 }
 
-/* Must be called before the screen is opened: a signal in between would end the process with the terminal changed. */
+/*
+ * Watches signals. Must be called before the screen is opened, because a signal that is not watched would end the
+ * process without restoring the terminal.
+ */
 static int watch_signals(struct top_loop *loop)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
@@ -303,7 +311,10 @@ static int open_terminal(struct top_loop *loop, struct error *error)
     return r < 0 ? error_set(error, r, "cannot wait for keys: %s", strerror(-r)) : 0;
 }
 
-/* Names are in alphabetical order by default, numbers with the largest first. */
+/*
+ * Sets the column to sort by and the order: by default, names are sorted alphabetically, and numbers from the largest
+ * to the smallest.
+ */
 static int use_sort(struct top_view *view, const char *sort, const char *order, struct error *error)
 {
     char names[256] = "name";
@@ -331,8 +342,8 @@ static int use_filter(struct top_view *view, const char *filter, struct error *e
 }
 
 /*
- * Borrows the strings of `settings`. Returns -EINVAL for an unknown column or a bad pattern, or an error of
- * top_screen_open(); with a sentence.
+ * The strings of `settings` must outlive the loop. Returns these errors with a message: -EINVAL for an unknown column
+ * or a bad pattern, and errors from top_screen_open().
  */
 static int top_loop_new(sd_event *event, const struct top_loop_settings *settings, struct top_loop **ret,
                         struct error *error)
@@ -342,7 +353,7 @@ static int top_loop_new(sd_event *event, const struct top_loop_settings *setting
 
     if (!loop)
         return error_oom(error);
-    setlocale(LC_CTYPE, ""); /* the encoding of the terminal's characters */
+    setlocale(LC_CTYPE, ""); /* the locale determines the encoding of the terminal */
     loop->event = sd_event_ref(event);
     loop->settings = *settings;
     loop->scene = (struct top_scene){.host = settings->host,
@@ -371,13 +382,16 @@ struct top_command {
     sd_event *event;
     struct session session;
     struct top_address address;
-    const char *url; /* NULL: counters of this process */
+    const char *url; /* address of the daemon, or NULL for counters of this process */
     struct top_loop *loop;
     struct top_local *local;
     struct top_remote *remote;
 };
 
-/* Frees the loop after the sources that report to it. Messages may be printed only after it releases the terminal. */
+/*
+ * Frees the sources of readings before the loop, to which the sources report. Freeing the loop restores the terminal;
+ * messages may only be printed after that.
+ */
 static void top_command_done(struct top_command *command)
 {
     top_local_free(command->local);
@@ -388,7 +402,7 @@ static void top_command_done(struct top_command *command)
     sd_event_unref(command->event);
 }
 
-/* 0 if something listens on the address, else the -errno of connect(2). */
+/* Returns 0 if a process listens on the address, else -errno from connect(2). */
 static int probe_address(const struct top_address *address)
 {
     int r = -EHOSTUNREACH;
@@ -425,7 +439,7 @@ static int fail_without_source(int code)
     return command_fail(EXIT_FAILURE, &error);
 }
 
-/* Uses counters of this process if it may open any, else those of the daemon on this machine. */
+/* Chooses the source of readings: this process if it is permitted to open counters, else the daemon on this machine. */
 static int choose_source(struct top_command *command, const struct options *options)
 {
     struct error error = {0};
@@ -485,7 +499,7 @@ static int open_loop(struct top_command *command, const struct options *options,
     return r == 0 ? EXIT_SUCCESS : command_fail(r == -ENOSYS ? EXIT_FAILURE : EXIT_BAD_USAGE, &error);
 }
 
-/* Must be called when the terminal is restored: the signal ends the process by its default action. */
+/* Ends the process with the default action of the signal. The terminal must have been restored already. */
 static void die_of(int signo)
 {
     sigset_t set;
@@ -522,7 +536,7 @@ int command_top(const struct options *options)
     struct utsname machine;
     int status;
 
-    log_configure(LOG_LEVEL_ERROR, options->log_format); /* log lines would disturb the screen */
+    log_configure(LOG_LEVEL_ERROR, options->log_format); /* hides warnings, which would disturb the screen */
     uname(&machine);
     status = choose_source(&command, options);
     if (status == EXIT_SUCCESS)

@@ -77,7 +77,7 @@ static bool apply_scrolling(struct top_view *view, int key, const struct top_pag
     return true;
 }
 
-/* Moves to the next column that the table has, in one direction. Sorting by name comes after the last column. */
+/* Sorts by the next column to the left or right that the table has. Sorting by name comes after the last column. */
 static void step_column(struct top_view *view, const struct top_table *table, bool right)
 {
     size_t n = top_column_count() + 1, column = view->sort[view->kind];
@@ -88,7 +88,7 @@ static void step_column(struct top_view *view, const struct top_table *table, bo
     view->sort[view->kind] = column;
 }
 
-/* The next step in that direction; `ns` if there is none. */
+/* Returns the next longer or shorter interval, or `ns` itself at the end of the list. */
 static uint64_t next_interval(uint64_t ns, bool longer)
 {
     size_t n = ARRAY_SIZE(intervals_ms);
@@ -229,14 +229,14 @@ bool top_view_shows(const struct top_view *view, const struct top_row *row)
 
 /* --- layout --- */
 
-#define NAME_MIN 14  /* name of a cgroup, next to numbers */
-#define CPU_NAME 8   /* "cpu 127 " */
-#define PMU_WIDTH 18 /* "armv8_cortex_a76" and two blanks */
-#define NAME_WIDE 48 /* name of a cgroup, before texts get room */
+#define NAME_MIN 14  /* minimum width of cgroup names */
+#define CPU_NAME 8   /* width of "cpu 127 " */
+#define PMU_WIDTH 18 /* width of "armv8_cortex_a76" and two blanks */
+#define NAME_WIDE 48 /* once cgroup names are this wide, columns of text get the remaining room */
 #define CPU_METER 20
 #define CGROUP_METER 10
-#define METER_FRAME 4 /* "[", "]" and two blanks */
-#define WIDE 120      /* from this width on, a name and all numbers leave room for texts */
+#define METER_FRAME 4 /* width of "[", "]" and two blanks */
+#define WIDE 120      /* a screen this wide has room for columns of text besides the name and all numbers */
 
 static size_t longest_text(const struct top_table *table, const char *(*text)(const struct top_row *row))
 {
@@ -284,7 +284,7 @@ const struct top_layout_text top_layout_texts[] = {
     {"PATH", row_path, 16, SIZE_MAX - 2},
 };
 
-/* Chooses as many columns as fit, always including the one that rows are sorted by. */
+/* Chooses as many columns as fit, always including the column that rows are sorted by. */
 static void choose_columns(const struct top_view *view, const struct top_table *table, size_t room,
                            struct top_layout *layout)
 {
@@ -302,8 +302,8 @@ static void choose_columns(const struct top_view *view, const struct top_table *
 }
 
 /*
- * Returns the width of a column of text, including two blanks after it, and takes it from *room; 0 if no row has such a
- * text or there is no room for it.
+ * Returns the width of a column of text, including two blanks after the text, and subtracts the width from *room.
+ * Returns 0 if no row has the text or the column does not fit.
  */
 static size_t choose_text(const struct top_layout_text *text, const struct top_table *table, size_t *room)
 {
@@ -316,7 +316,7 @@ static size_t choose_text(const struct top_layout_text *text, const struct top_t
     return width;
 }
 
-/* Widens the names up to `limit` columns if there is a name of that length. */
+/* Widens the column of names to the longest name, but at most to `limit` columns. */
 static void grow_name(struct top_layout *layout, const struct top_table *table, size_t limit, size_t *room)
 {
     size_t wanted = MIN(longest_text(table, row_label) + 2, limit);
@@ -326,7 +326,7 @@ static void grow_name(struct top_layout *layout, const struct top_table *table, 
     *room -= more;
 }
 
-/* A bar that does not fit is left out. */
+/* Adds bars of this width, unless bars do not fit. */
 static void choose_meter(struct top_layout *layout, size_t width, size_t *room)
 {
     if (*room < width + METER_FRAME)

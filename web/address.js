@@ -3,7 +3,7 @@
 // state is in the fragment, which browsers never send to a server.
 
 export class Address {
-    // `names` lists the views. The first one is the default.
+    // `names` lists the names of the views. The first view is the default.
     constructor(window, names) {
         this.window = window;
         this.names = names;
@@ -17,7 +17,7 @@ export class Address {
         this.parameters = new URLSearchParams(this.names.includes(view) ? query : "");
     }
 
-    // Returns the link to a view. Values that are "", null or undefined are omitted.
+    // Returns the link to a view. Parameters whose value is "", null or undefined are omitted.
     of(view, values = {}) {
         const given = (value) => value !== "" && value !== null && value !== undefined;
         const kept = Object.entries(values).filter(([, value]) => given(value));
@@ -26,8 +26,8 @@ export class Address {
         return query ? `#${view}?${query}` : `#${view}`;
     }
 
-    // Writes the state of the current view. With `step`, it becomes an entry of the browser's history, so that Back
-    // returns to the previous state.
+    // Writes the state of the current view to the URL. With `step`, the new state becomes an entry of the browser's
+    // history, so that Back returns to the previous state.
     write(values, { step = false } = {}) {
         const url = this.of(this.view, values);
 
@@ -37,7 +37,7 @@ export class Address {
         this.read();
     }
 
-    // Called when the user follows a link, edits the URL, or goes back.
+    // `callback` is called when the user follows a link, edits the URL, or goes back.
     onChange(callback) {
         this.window.addEventListener("hashchange", () => this.changed(callback));
         this.window.addEventListener("popstate", () => this.changed(callback));

@@ -6,8 +6,8 @@ import { duration } from "./numbers.js";
 
 const tickMs = 1000;
 
-// Returns the sentence for numbers that are `ms` old; null means that there were never any. Returns "" while they are
-// recent enough.
+// Returns the sentence about numbers that are `ms` milliseconds old, or "" if they are not stale. `ms` is null until
+// the first number arrives.
 export function sentenceOfAge(ms, reason, afterMs) {
     if (!reason && (ms === null || ms < afterMs))
         return "";
@@ -18,8 +18,8 @@ export function sentenceOfAge(ms, reason, afterMs) {
 }
 
 export class Age {
-    // `nodes` are the elements with the numbers. `note` is the element with the sentence, which the view places beside
-    // them. Numbers are stale after `afterMs` without an answer.
+    // `nodes` are the elements that contain the numbers. The view places `note`, the element that contains the
+    // sentence, beside the numbers. Numbers are stale after `afterMs` without an answer.
     constructor(page, nodes, { afterMs = 7000 } = {}) {
         Object.assign(this, { page, nodes, afterMs, at: null, reason: "" });
         this.note = element("p", { class: "warn age", hidden: true });
@@ -27,7 +27,8 @@ export class Age {
         this.tick();
     }
 
-    // Called for each answer. `reason` says why the answer has no numbers, worded so that it can follow a colon.
+    // Called for each answer of the daemon. `reason` says why the answer has no numbers; it is worded to follow a
+    // colon.
     take(reason = "") {
         if (!reason)
             this.at = performance.now();

@@ -10,25 +10,25 @@ import * as overview from "./overview/overview.js";
 
 // HTTP statuses that mean that the daemon cannot be reached: 0 is no answer, the others come from a proxy.
 const away = [0, 502, 503, 504];
-// load() returns the module of a view. Its open(root, page) returns {close(), follow(parameters)}. The first view is
-// bundled with app.js.
+// load() returns the module of a view, and open(root, page) of this module returns {close(), follow(parameters)}. The
+// first view is bundled with app.js.
 const views = [
     { name: "overview", title: "Overview", load: () => overview },
     { name: "services", title: "Services", load: () => import("./services/services.js") },
     { name: "profile", title: "Profile", load: () => import("./profile/profile.js") },
     { name: "health", title: "Health", load: () => import("./health/health.js") },
 ];
-// Delay before the other views are preloaded: they then open at once, even if the daemon has stopped
+// Delay before the other views are preloaded. A preloaded view opens at once, even if the daemon has stopped.
 const restMs = 3000;
 
-// The interface of the shell to the views.
+// The interface that the shell offers to the views.
 class Page {
     constructor() {
         this.address = new Address(window, views.map((view) => view.name));
         this.client = new Client(document.baseURI);
         this.visibility = new Visibility(document);
-        this.kept = new Map(); // state that a view stores until it is opened again, by a key that it chooses
-        // Until the page starts, it contains the error for a page that does not
+        this.kept = new Map(); // a key that a view chooses → the state that the view keeps until it is opened again
+        // Until the page has started, this element contains the error message for a page that cannot start.
         const line = document.getElementById("fault");
 
         line.hidden = true;
@@ -40,7 +40,7 @@ class Page {
         this.edition = new Edition(this);
     }
 
-    // Shows the name of the machine in the header and in the title, and its facts in the header.
+    // Shows the name of the machine in the header and in the window title, and facts about the machine in the header.
     machine({ machine, ...status }) {
         write(document.getElementById("machine"), plain(machine.hostname ?? ""));
         write(document.getElementById("facts"), factsOf(machine));
@@ -53,12 +53,12 @@ class Page {
         document.title = parts.filter(Boolean).join(" – ");
     }
 
-    // Has screen readers announce a sentence.
+    // Makes screen readers announce a sentence.
     say(sentence) {
         document.getElementById("notice").textContent = sentence;
     }
 
-    // Shows the error of a source, for example a Poll, until it is set to null. See faults.js.
+    // Shows the error of a source, for example a Poll, until the source sets it to null. See faults.js.
     fault(sentence, source = "view", action = null) {
         this.faults.set(sentence, source, action);
     }

@@ -14,11 +14,11 @@
 enum asset_type { ASSET_CSS, ASSET_HTML, ASSET_JS, ASSET_SVG };
 
 struct asset {
-    char path[48]; /* relative to web/ */
+    char path[48]; /* path below web/ */
     char tag[17];  /* for the ETag: 64 bits of the SHA-256 of the compressed bytes */
     uint8_t type;
-    uint32_t begin, size; /* the compressed bytes, in asset_bytes */
-    uint32_t full_size;   /* before compression */
+    uint32_t begin, size; /* place of the compressed bytes in asset_bytes */
+    uint32_t full_size;   /* size before compression */
 };
 
 extern const struct asset assets[];

@@ -3,8 +3,8 @@
 // a reverse proxy. A failed request throws a Fault, whose message is a sentence for the user.
 
 export class Fault extends Error {
-    // `status` is the HTTP status, or 0 if there was no answer. `retryAfter` is in seconds. `reason` is the error text
-    // from the daemon.
+    // `status` is the HTTP status, or 0 if there was no answer. `retryAfter` is the number of seconds after which to
+    // try again, or null. `reason` is the error text from the daemon.
     constructor(sentence, { status = 0, retryAfter = null, reason = "" } = {}) {
         super(sentence);
         this.status = status;
@@ -18,7 +18,8 @@ const patienceMs = 15000;
 const longestRetryS = 600;
 const reasonSize = 4000;
 
-// A daemon on the same computer is reachable without a network.
+// Returns the Fault for a daemon that cannot be reached. A missing network is given as the cause only if the daemon
+// runs on another computer.
 function unreachable(url) {
     const offline = globalThis.navigator?.onLine === false &&
         !/^(localhost$|127\.|\[::1\])/.test(new URL(url).hostname);
@@ -26,7 +27,7 @@ function unreachable(url) {
     return new Fault(`The daemon cannot be reached${offline ? ": this computer has no network" : ""}.`);
 }
 
-// Returns the error text of the daemon. HTML is ignored: it comes from a proxy.
+// Returns the error text of the daemon. HTML is ignored, since it comes from a proxy.
 async function reasonOf(response) {
     const type = response.headers.get("Content-Type") ?? "";
 
@@ -76,7 +77,7 @@ class Limit {
             this.abort();
     }
 
-    // Lifts the time limit, once the headers have arrived.
+    // Removes the time limit once the headers have arrived.
     relax() {
         clearTimeout(this.timer);
     }
@@ -86,8 +87,8 @@ class Limit {
         this.signal?.removeEventListener("abort", this.abort);
     }
 
-    // Throws the reason with which the caller's signal was aborted. Otherwise throws a Fault about the time limit, or
-    // `otherwise`.
+    // Throws the abort reason of the caller's signal if it was aborted, a Fault if the time limit was reached, and the
+    // error `otherwise` in all other cases.
     fail(otherwise) {
         this.signal?.throwIfAborted();
         throw this.late ? new Fault("The daemon does not answer in time.") : otherwise;
@@ -97,15 +98,15 @@ class Limit {
 export class Client {
     constructor(base) {
         this.base = base;
-        this.refused = null; // the Fault of a 401 response, if there was one
+        this.refused = null; // the Fault of a 401 response, or null
     }
 
     // `parameters`: {name: value or [values]}. Values that are "", null or undefined are omitted.
     url(path, parameters = {}) {
         const url = new URL(path, this.base);
 
-        // The base URL may contain credentials, http://NAME:PASSWORD@HOST/. The browser sends them anyway, and fetch()
-        // rejects URLs that contain them.
+        // The base URL may contain credentials, http://NAME:PASSWORD@HOST/. The browser sends the credentials anyway,
+        // and fetch() rejects URLs that contain them.
         url.username = url.password = "";
         for (const [name, values] of Object.entries(parameters))
             for (const value of [values].flat())
@@ -115,10 +116,11 @@ export class Client {
     }
 
     // The X-Requested-With header tells the daemon that a request comes from its own page, even if the browser does not
-    // treat the origin as secure (http://192.0.2.1/). Pages of other origins cannot send it without a CORS preflight.
+    // treat the origin as secure (http://192.0.2.1/). Pages of other origins cannot send this header without a CORS
+    // preflight.
     //
     // After a 401 the browser forgets the password: each further request would be sent without it and would prompt the
-    // user. So no more requests are sent until the page is reloaded.
+    // user. Therefore, after a 401 no more requests are sent until the page is reloaded.
     async answer(method, url, limit) {
         let response;
 
@@ -139,8 +141,7 @@ export class Client {
         throw fault;
     }
 
-    // Returns the response once its headers have arrived. Throws a Fault, or the reason with which `signal` was
-    // aborted.
+    // Returns the response once its headers have arrived. Throws a Fault, or the abort reason of `signal`.
     async ask(method, path, { parameters, signal, patience = patienceMs } = {}) {
         const limit = new Limit(signal, patience);
 
@@ -154,7 +155,7 @@ export class Client {
         }
     }
 
-    // Returns the body as text.
+    // Sends a request and returns the body of the answer as text.
     async text(path, { method = "GET", parameters, signal, patience = patienceMs } = {}) {
         const limit = new Limit(signal, patience);
 
@@ -166,7 +167,7 @@ export class Client {
         }
     }
 
-    // Returns the body as parsed JSON.
+    // Sends a request and returns the body of the answer as parsed JSON.
     async json(path, options = {}) {
         const text = await this.text(path, options);
 

@@ -8,12 +8,12 @@
 #        compile.sh --strip FILE      prints a file as it is served
 #        compile.sh --array NAME FILE prints a file as it is served, as a C array
 #
-# app.js and page.css are served with all files that they import, since a request costs the browser more than the bytes.
-# The modules that app.js loads later are served one by one; what app.js already contains, they import from there.
+# app.js and page.css are merged with the files that they import, since a request costs the browser more than the bytes.
+# The modules that app.js loads later are served one by one; they import from app.js what it already contains.
 #
-# Comments and indentation are removed, except for comments at the end of a line that contain a quote. Line numbers
-# within a module stay the same. The output depends only on the contents of the files. It contains no pointers, so it
-# stays in pages of the executable file.
+# Indentation and comments are removed; a comment at the end of a line stays if it contains a quote. Line numbers within
+# a module stay the same. The output depends only on the contents of the files. The generated table contains no
+# pointers, so that it needs no relocation: see assets.h.
 set -eu
 export LC_ALL=C
 
@@ -34,7 +34,7 @@ die() {
     exit 1
 }
 
-# Used by the awk programs below.
+# An awk function that the awk programs below use.
 # shellcheck disable=SC2016 # awk's
 imports='
     # Returns the path of the module that the import in $0 refers to.
@@ -47,7 +47,7 @@ imports='
     }
 '
 
-# parts: the modules to merge into app.js, each after those that it imports; app.js itself is the last.
+# parts: prints the modules to merge into app.js, each after the modules that it imports; app.js itself comes last.
 parts() {
     (cd "$web" && sources | grep '\.js$' | xargs awk "$imports"'
         /^import .* from "\..*";$/ { others[FILENAME] = others[FILENAME] imported(FILENAME) " " }
@@ -63,7 +63,7 @@ parts() {
 }
 parts=$(parts | tr '\n' ' ')
 
-# linked PATH: rewrites a module. Its imports of modules that are merged into app.js become constants. If the module is
+# linked PATH: rewrites a module. Imports of modules that are merged into app.js become constants. If the module is
 # itself merged into app.js, it becomes the body of a function that returns its exports.
 linked() {
     awk -v path="$1" -v parts=" $parts" "$imports"'
@@ -98,7 +98,8 @@ linked() {
         }'
 }
 
-# stripped FILE: prints the file without comments and indentation. This is safe because no string spans several lines.
+# stripped FILE: prints the file without comments and indentation. Removing them is safe because no string spans several
+# lines.
 stripped() {
     case $1 in
     */app.js)
@@ -133,7 +134,7 @@ compressed() {
     fi
 }
 
-# add PATH FILE: appends the compressed file to $work/bytes, and prints its row of the table.
+# add PATH FILE: appends the compressed file to $work/bytes, and prints the file's row of the table.
 add() {
     stripped "$2" >"$work/text"
     compressed <"$work/text" >"$work/gz"
@@ -170,7 +171,7 @@ case $1 in
     exit
     ;;
 esac
-# make always runs this script, so it stops here if no file has changed since the last run.
+# make always runs this script, so the script stops here if no file has changed since its last run.
 if [ -e "$1" ] && [ -z "$(find "$web" -newer "$1.stamp" 2>&1)" ]; then
     exit
 fi

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canvases that are redrawn when their data changes, and only while they are visible. All of them share one time budget
-// per animation frame, since a page may have hundreds. The marker of a point in time is an element above the canvas, so
-// that moving it redraws nothing.
+// Canvases that are redrawn when their data changes, and only while they are visible. All canvases share one time
+// budget per animation frame, since a page may have hundreds of them. The marker of a point in time is an element above
+// the canvas, so that the chart is not redrawn when the marker moves.
 import { element, write } from "./element.js";
 
 const frameMs = 8; // time budget per animation frame, so that scrolling and zooming stay smooth
@@ -45,8 +45,8 @@ function drawSome() {
 }
 
 export class Drawing {
-    // `paint(context, width, height)` draws, in CSS pixels, on a canvas of the size of the element. Even an empty
-    // canvas costs a millisecond, so it is created only once isEmpty() returns false.
+    // `paint(context, width, height)` draws, in CSS pixels, on a canvas of the size of the element. Even drawing
+    // nothing takes a millisecond, so the canvas stays unused until isEmpty() returns false.
     constructor(root, paint, isEmpty = () => false) {
         Object.assign(this, { root, paint, isEmpty, seen: false });
         this.canvas = element("canvas", { width: 0, height: 0 });
@@ -104,7 +104,7 @@ export class Drawing {
         this.paint(context, width, height);
     }
 
-    // Resolves a custom property of the style sheet to a colour. Valid only while painting.
+    // Returns the colour in a custom property of the style sheet. colour() may only be called while painting.
     colour(property) {
         return this.style.getPropertyValue(property).trim();
     }
@@ -115,7 +115,7 @@ export class Drawing {
         context.fillStyle = this.colour("--quiet");
     }
 
-    // Places the marker at a position, with a text beside it. null removes it.
+    // Places the marker at the position `x`, with a text beside it. An `x` of null hides the marker.
     mark(x, text = "") {
         this.cursor.hidden = x === null;
         if (x === null)

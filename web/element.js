@@ -5,7 +5,8 @@
 const svgNames = new Set(["svg", "path", "rect", "line", "g", "text"]);
 
 // element("button", {type: "button", onclick: f, "aria-label": "Stop"}, "Stop", child...). A property whose value is
-// null, undefined or false is omitted; true sets an empty attribute; on... adds a listener.
+// null, undefined or false is omitted; the value true sets an empty attribute. A property whose name begins with "on"
+// adds a listener.
 export function element(name, properties = {}, ...children) {
     const made = svgNames.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name)
                                     : document.createElement(name);
@@ -27,7 +28,7 @@ export function replace(parent, ...children) {
     parent.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-// Sets the text of a node if it differs, so that selections and screen readers are not disturbed.
+// Sets the text of a node only if it has changed, so that selections and screen readers are not disturbed.
 export function write(node, text) {
     if (node.textContent !== text)
         node.textContent = text;

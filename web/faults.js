@@ -6,11 +6,12 @@ import { Poll } from "./poll.js";
 const shownMs = 3000;
 
 export class Faults {
-    // `line` has a child with the class text. `load` is its button, which reloads the page.
+    // `line` is the element of the error line; its child of the class "text" contains the messages. `load` is the
+    // button that reloads the page.
     constructor(line, load) {
         this.line = line;
         this.load = load;
-        this.entries = new Map(); // source: {sentence, action, since, timer}
+        this.entries = new Map(); // source → {sentence, action, since, timer}
     }
 
     // A sentence of null clears the error of the source. The action "load" shows the button that reloads the page.
@@ -45,7 +46,7 @@ export class Faults {
 }
 
 // --- Detects that the daemon was updated since the page was loaded. The page then offers to reload, but never reloads
-// by itself. The same answers contain the name of the machine.
+// by itself. The status that is requested for this also contains the name of the machine, which the page shows.
 
 const oftenMs = 60000;
 
@@ -53,20 +54,20 @@ export class Edition {
     constructor(page) {
         this.page = page;
         this.version = null;
-        this.at = -Infinity; // time of the last status request; unset if it failed
+        this.at = -Infinity; // time of the last status request; -Infinity if that request failed
         this.poll = null;
     }
 
-    // Requests the status once a minute, unless the view does so.
+    // Requests the status once a minute, unless the current view does so.
     watch() {
-        // The errors of this Poll are ignored: the view has the same ones and shows them.
+        // The errors of this Poll are ignored, since the view's own requests fail in the same way and report it.
         this.poll = new Poll({ visibility: this.page.visibility, fault() {} }, oftenMs, async (signal) => {
             if (performance.now() - this.at > oftenMs / 2)
                 await this.status(signal);
         });
     }
 
-    // Returns the document of /api/v1/status. Used by the views.
+    // Returns the document of /api/v1/status. The views call this function, too.
     async status(signal) {
         this.at = performance.now();
         try {

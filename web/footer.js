@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of the machine for the header, and the footer: the version and the cost of the daemon, and links to the
-// same data without the page.
+// Facts about the machine for the header; and the footer, with the version and the cost of the daemon and links to the
+// HTTP API.
 import { element, plain, replace, write } from "./element.js";
 import { bytes, duration, percent } from "./numbers.js";
 
 const daySeconds = 86400;
 
 // Formats the machine of /api/v1/status: "Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d". The device tree calls this
-// chip "rockchip,rk3588s"; without a chip name the number of CPUs is shown.
+// chip "rockchip,rk3588s". If the chip is unknown, the number of CPUs is shown.
 export function factsOf({ model, soc, kernel, uptime_seconds: up, cpu_idle_seconds: cpus }) {
     const n = cpus?.length, days = Math.floor(up / daySeconds);
     const chip = soc ? plain(soc).replace(/^.*,/, "").toUpperCase() : n > 0 ? `${n} CPU${n === 1 ? "" : "s"}` : "";
@@ -17,7 +17,7 @@ export function factsOf({ model, soc, kernel, uptime_seconds: up, cpu_idle_secon
 }
 
 export class Footer {
-    // `routes` is the list of paths in index.html for browsers without JavaScript.
+    // `routes` is the list of HTTP paths that index.html contains for browsers without JavaScript.
     constructor(root, routes) {
         this.version = element("span");
         this.cost = element("span", { title: "All processes of perfcountd: CPU time since they started, memory" });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the last five minutes, by name, kept only in the browser. Times come from the monotonic clock, so a wall
-// clock that is wrong or jumps does no harm.
+// Values of the last five minutes, by name, which are kept only in the browser. Times come from the monotonic clock, so
+// a wall clock that is wrong or jumps does no harm.
 
 const mostNames = 8000, shortestSpan = 60;
 
 export class History {
-    // A moment more than `gap` seconds after the previous one starts a new line, since nothing was recorded in between.
-    // `clock` returns milliseconds.
+    // A moment is a set of values that were recorded at the same time. Two moments that are more than `gap` seconds
+    // apart are not connected by a line, since nothing was recorded in between. `clock` returns the time in
+    // milliseconds.
     constructor({ seconds = 300, interval = 2, gap = 7, clock = () => performance.now() } = {}) {
         this.seconds = seconds;
         this.gap = gap;
@@ -21,7 +22,7 @@ export class History {
         return this.clock() / 1000;
     }
 
-    // Begins a moment. Values that are not added to it are unknown.
+    // Appends a point in time. The value of a name at that time is unknown unless add() is called for it.
     begin() {
         const now = this.now();
 
@@ -39,7 +40,7 @@ export class History {
             values[at] = NaN;
     }
 
-    // Drops the names that had no value for as long as values are kept.
+    // Drops the names that have no value in any stored moment.
     forget() {
         if (this.moments % this.capacity === 0)
             for (const [name, values] of this.values)
@@ -54,7 +55,7 @@ export class History {
         return this.moments ? Math.min(this.seconds, this.now() - this.momentOf(oldest)) : 0;
     }
 
-    // Returns the seconds that a line shows: less than five minutes at first, so that a new line is not squeezed into a
+    // Returns how many seconds a line shows: less than five minutes at first, so that a new line is not squeezed into a
     // corner.
     span() {
         return Math.min(this.seconds, Math.max(shortestSpan, this.age()));
@@ -69,7 +70,7 @@ export class History {
         return this.times[moment % this.capacity];
     }
 
-    // Adds a value to the latest moment. A value that is not a number is unknown.
+    // Adds a value to the latest moment. A value that is not a finite number is ignored, so that it is unknown.
     add(name, value) {
         if (!Number.isFinite(value) || !this.moments)
             return;
@@ -83,7 +84,7 @@ export class History {
         values[(this.moments - 1) % this.capacity] = value;
     }
 
-    // Calls take(seconds ago, value) for each moment, the oldest first. NaN is a gap.
+    // Calls take(seconds ago, value) for each moment, the oldest first. A value of NaN is a gap.
     each(name, take) {
         const values = this.values.get(name), now = this.now();
 
@@ -102,7 +103,8 @@ export class History {
         return points;
     }
 
-    // Returns {last, lowest, highest, n}, with NaN if no value is known. `last` is the value of the latest moment.
+    // Returns {last, lowest, highest, n: number of known values}, with NaN if no value is known. `last` is the value of
+    // the latest moment.
     summary(name) {
         const summary = { last: NaN, lowest: NaN, highest: NaN, n: 0 };
 

@@ -2,25 +2,25 @@
 // Line charts of values over time: sparklines beside a number, and large charts with axes.
 //
 // The source of the values, for example a History, provides points(name): [{x: seconds, 0 at the right end and the past
-// negative, y: a value, or NaN for a gap}]; summary(name): {last, lowest, highest, n}; `seconds`, the longest time that
-// it keeps; span(), the seconds that are shown; timeOf(x), in seconds since 1970; and, if an interval is selected,
-// `interval`: [x of its start, x of its end].
+// negative, y: a value, or NaN for a gap}]; summary(name): {last, lowest, highest, n}; `seconds`, for how many seconds
+// values are kept; span(), how many seconds are shown; timeOf(x), the time at `x` in seconds since 1970; and, if an
+// interval is selected, `interval`: [x of its start, x of its end].
 import { Drawing } from "./drawing.js";
 import { element } from "./element.js";
 import { clockOf, timeOf } from "./numbers.js";
 import { timeTicks, valueScale } from "./scales.js";
 
-// nearestPx: how near the pointer must be to a value; timePx: room for each time on the axis
+// nearestPx: maximum distance between the pointer and the value that it marks; timePx: room for each time on the axis
 const nearestPx = 12, timePx = 90;
 const edge = 1.5; // half of the line width, so that the line is not clipped
 
-// A line for the values called `name`. Insert `line.element` into the document, call update() after values were added,
+// The line of the values called `name`. Insert `line.element` into the document, call update() after values were added,
 // and close() to free it.
 export class Line {
     // `label` names the line and `text(value)` formats a value. The scale goes from `min` to `max`, or to the highest
-    // value if there is no `max`. `axes` makes a large chart. `colour` is a custom property of the style sheet. If
-    // onPoint(time or null) is given, it is called as the pointer moves; otherwise the value under the pointer is
-    // shown.
+    // value if there is no `max`. With `axes`, the line becomes a large chart with axes. `colour` is a custom property
+    // of the style sheet. If onPoint(time or null) is given, it is called as the pointer moves; otherwise the value
+    // under the pointer is shown.
     constructor(source, name, { label, text, min = 0, max, axes = false, colour = "--accent", onPoint = null }) {
         Object.assign(this, { source, name, label, text, min, max, axes, colour, onPoint });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
@@ -182,7 +182,7 @@ export class Line {
             this.markAt(null);
     }
 
-    // Marks the value nearest to x, if one is near enough.
+    // Marks the value that is nearest to `x`, if it is near enough.
     show(x) {
         const near = nearestPx / (this.area.right - this.area.left) * this.source.span();
         let found = null;

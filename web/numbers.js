@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats numbers and times for the reader's locale. A missing value is an en dash.
+// Formats numbers and times for the reader's locale. A missing value is written as an en dash.
 
 export const absent = "–";
 
@@ -9,8 +9,8 @@ const units = {
     "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr.",
 };
 const least = 1e-6, most = 1e15; // numbers outside this range are written with a power of ten
-const leastCpus = 0.005; // shown as 0.01
-const almost = 1.0005; // so that 999.6 becomes 1 k, not 1,000
+const leastCpus = 0.005; // a smaller number of CPUs is written as < 0.01
+const almost = 1.0005; // factor for rounding: 999.6 is written as 1 k instead of 1,000
 
 const formats = {
     cpus: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
@@ -23,12 +23,12 @@ const formats = {
 const made = new Map();
 const kept = (name, make) => made.get(name) ?? made.set(name, make()).get(name);
 
-// The first use of an Intl formatter takes Chromium 35 ms, a sixth of all its work before the first number appears. So
-// en-US is formatted by the code below, with the same result as Intl. PluralRules is the cheapest way to find the
-// locale.
+// The first use of an Intl formatter takes Chromium 35 ms, a sixth of all its work before the first number appears.
+// Therefore the code below formats numbers for en-US, with the same result as Intl. PluralRules is the cheapest way to
+// find the locale.
 const isAmerican = () => kept("american", () => new Intl.PluralRules().resolvedOptions().locale === "en-US");
 
-// Formats as Intl does for en-US: the shortest digits that identify this double, rounded half up.
+// Formats a number as Intl does for en-US: the shortest digits that identify this double, rounded half up.
 function american(value, { minimumFractionDigits: least = 0, maximumFractionDigits: most = Infinity,
                            maximumSignificantDigits: significant = Infinity, style }) {
     const [mantissa, power] = Math.abs(value).toExponential().split("e"), known = mantissa.replace(".", "");
@@ -88,7 +88,7 @@ export function waited(ns) {
     return ns * almost >= 1e9 ? `${digits(ns / 1e9)} s` : `${digits(ns / 1e6)} ms`;
 }
 
-// Formats a number of things.
+// Formats a whole number, for example a number of samples.
 export function count(n) {
     return write("whole", n);
 }
@@ -106,7 +106,7 @@ export function metric(value, unit, name) {
     return amount(value, units[unit] ?? unit);
 }
 
-// Returns the unit to show beside a number from metric(), or "".
+// Returns the unit to show beside a number that metric() has formatted, or "" if no unit is to be added.
 export function unitLabel(unit) {
     return unit === "per 1000 instructions" || unit === "cpus" ? units[unit] : "";
 }
@@ -138,7 +138,7 @@ export function timeOf(seconds) {
     return timeText(seconds, "medium");
 }
 
-// The same without the seconds.
+// Formats seconds since 1970 as a time of day without seconds.
 export function clockOf(seconds) {
     return timeText(seconds, "short");
 }
@@ -149,7 +149,7 @@ const titles = { cpu_utilization: "CPUs", ipc: "IPC", ipc_user: "IPC, user", ipc
                  frequency_hertz: "Frequency", cpu_frequency_hertz: "Frequency", task_clock: "CPU time",
                  cpu_migrations: "CPU migrations" };
 
-// A value counted for less than this share of the time is an estimate. perfcountd top has the same limit.
+// A value counted for less than this share of the time is an estimate. perfcountd top uses the same limit.
 export const whole = 0.9995;
 
 export function titleOf(name) {

@@ -4,8 +4,8 @@ import { Fault } from "./client.js";
 
 const firstDelayMs = 1000, longestDelayMs = 15000, announcedMs = 10000;
 
-// Whether the page is visible: it is not in a background tab, nor while the browser keeps it for its Back button.
-// Callbacks receive true or false.
+// Tells whether the page is visible. The page is not visible in a background tab, nor while the browser keeps it for
+// the Back button. Callbacks are called with true or false.
 export class Visibility {
     constructor(document, window = document.defaultView) {
         this.callbacks = new Set();
@@ -30,7 +30,7 @@ export class Visibility {
             callback(this.visible);
     }
 
-    // Returns a function that removes the callback.
+    // Adds a callback and returns a function that removes the callback.
     onChange(callback) {
         this.callbacks.add(callback);
         return () => this.callbacks.delete(callback);
@@ -54,8 +54,8 @@ function rest(ms, signal) {
 }
 
 // Calls `ask(signal)` again and again until close(): each call starts when the previous one has ended and `ms` have
-// passed since that one began. When the page becomes hidden, the running request is aborted. `page` shows the errors,
-// and polling continues after a delay.
+// passed since that one began. When the page becomes hidden, the running request is aborted. Errors of the request are
+// shown by `page`, and polling continues after a delay.
 export class Poll {
     constructor(page, ms, ask) {
         this.page = page;
@@ -100,7 +100,7 @@ export class Poll {
         }
     }
 
-    // Reports an error, or that it is over.
+    // Shows the error as `sentence`, or clears the last error if `sentence` is null.
     report(error, sentence = null, action = null) {
         const before = this.fault;
 
@@ -110,8 +110,8 @@ export class Poll {
             this.page.recovered?.(before);
     }
 
-    // Reports an error and returns the delay until the next try. A wrong password stays wrong until the page is
-    // reloaded, so that is for ever.
+    // Reports an error and returns the delay until the next try. After a wrong password the delay is infinite, since
+    // the browser asks for another password only when the page is reloaded.
     waitOf(error, delay) {
         if (!(error instanceof Fault)) {
             console.error(error);

@@ -4,8 +4,8 @@
 const minutes = [1, 2, 5, 10, 15, 20, 30, 60, 120, 360, 720, 1440];
 
 // Returns the end of a scale that starts at 0 and includes `most`, and the distance between its grid lines: {end,
-// step}. `limit` is an upper bound of the values, for example the number of CPUs. If it is less than twice `most`, the
-// scale ends there.
+// step}. `limit` is an upper bound of the values, for example the number of CPUs. If `limit` is less than twice `most`,
+// the scale ends at `limit`.
 export function valueScale(most, limit = Infinity) {
     const wanted = most > 0 ? most : 1, end = limit < 2 * wanted ? limit : wanted;
     const size = 10 ** Math.floor(Math.log10(end / 4));
@@ -37,12 +37,12 @@ export function hindsightOf(sampler) {
     return sampler?.enabled && sampler.hindsight?.enabled ? sampler.hindsight.seconds : 0;
 }
 
-// Whether an interval begins within the last `seconds`.
+// Returns whether an interval begins within the last `seconds`.
 export function isWithin({ since }, seconds, now) {
     return seconds > 0 && now - since <= seconds;
 }
 
-// Parses the interval in a link. Returns null if it is missing or invalid.
+// Parses the interval in a link. Returns null if the interval is missing or invalid.
 export function intervalOf(from, to) {
     const valid = /^\d{1,12}$/.test(from ?? "") && /^\d{1,12}$/.test(to ?? "") && Number(from) < Number(to);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sortable table that is updated in place: a row keeps its elements, so that focus, selection and scroll position
-// stay. Only the first rows in order are in the document.
+// stay. Only the first rows in the current order are in the document.
 //
 // A column is {key, title, help, number, text(row), value(row), classes(row), hint(row), heading}. text() is the
 // content of a cell. value() is the sort key: a number, a string, or null, which sorts last in either order; it
-// defaults to text(). classes() and hint(), the tooltip, are optional. One column is the `heading` of its row. Its
-// optional note(row) is shown in grey after the text. Instead of text(), a column may have make(), which returns an
-// object for a cell: {root, write(row)}, and close() if it must be freed. Such a column can be sorted by if it has
-// value(). A row has a unique `key`, a string.
+// defaults to text(). classes() and hint(), the tooltip, are optional. The column with `heading` is the header of each
+// row; the optional note(row) of this column is shown in grey after the text. Instead of text(), a column may have
+// make(), which returns an object for a cell: {root, write(row)}, and close() if it must be freed. The table can be
+// sorted by such a column only if it has value(). A row has a unique `key`, a string.
 //
-// Rows may form a tree: then each has a `depth` and `children`, and inOrder() sorts them.
+// Rows may form a tree: then each row has a `depth` and `children`, and inOrder() sorts them.
 import { element, replace, write } from "./element.js";
 import { count } from "./numbers.js";
 
@@ -74,15 +74,16 @@ function has(selection, node) {
 export class Table {
     // `label` names the table. onSort(key, order) is called when the user sorts, onRow(row) when a row is opened or
     // selected; without onRow, rows are not buttons. `openable`: rows can be opened by open(). `limit` is the number of
-    // rows shown at first. `empty` is the sentence for an empty table. For a tree: inOrder(rows, sort), where
-    // sort(siblings) sorts; isFolded(row); onFold(row) is called when the user folds or unfolds a row.
+    // rows shown at first. `empty` is the sentence for an empty table. For a tree: inOrder(rows, sort) returns the rows
+    // in order, using sort(siblings); isFolded(row) returns whether a row is folded; onFold(row) is called when the
+    // user folds or unfolds a row.
     constructor(container, { label, columns, sort, order, onSort, onRow, openable = false, limit = 100,
-                             empty = "There is nothing.", inOrder = (rows, sort) => sort(rows), isFolded, onFold }) {
+                             empty = "No rows.", inOrder = (rows, sort) => sort(rows), isFolded, onFold }) {
         Object.assign(this, { label, onSort, onRow, openable, limit, step: limit, sort, order });
         Object.assign(this, { inOrder, isFolded, onFold });
         this.rows = [];
-        this.ordered = []; // rows that are not folded away, in order
-        this.shown = new Map(); // key: {tr, cells, row}
+        this.ordered = []; // rows in order, without descendants of folded rows
+        this.shown = new Map(); // key → {tr, cells, row}
         this.opened = null; // {key, tr}
         this.head = element("tr");
         this.body = element("tbody", { onkeydown: (event) => this.key(event), onclick: (event) => this.click(event) });
@@ -174,7 +175,7 @@ export class Table {
             [...this.shown.values()][first]?.button?.focus();
     }
 
-    // Shows an element below the row `key`. A key of null closes it.
+    // Shows an element below the row `key`, or removes the element if `key` is null.
     open(key, content = null) {
         const before = this.opened;
 
@@ -207,7 +208,8 @@ export class Table {
         this.writeEnd();
     }
 
-    // Returns the user's text selection if it is in the table, otherwise null. While there is one, rows do not move.
+    // Returns the user's text selection if it is in the table, otherwise null. While text is selected, rows do not
+    // move.
     selection() {
         const selection = document.getSelection();
 
@@ -272,8 +274,8 @@ export class Table {
         fold.setAttribute("aria-label", `Contents of ${button.textContent}`);
     }
 
-    // Moves the rows into place. A row with the focus is not moved, since it would lose the focus; during a selection
-    // no row is.
+    // Moves the rows into place. A row with the focus is not moved, since it would lose the focus. While text is
+    // selected, no row is moved.
     place(before, selection) {
         const nodes = [];
         const focus = document.activeElement?.closest?.("tr") ?? null;

@@ -9,49 +9,49 @@ struct bpf_total {
 };
 
 struct bpf_row {
-    struct group_row own; /* its `row` is NULL if it could not be made */
+    struct group_row own; /* own.row is NULL if no row could be allocated */
     const char *signature;
-    struct bpf_total *totals; /* one for each counter */
+    struct bpf_total *totals; /* one total for each counter */
     struct scale_times times;
     uint64_t ran;        /* mask of the events that ran at least once, on any CPU */
-    uint32_t activities; /* as in struct row_sum, since the row was last updated */
+    uint32_t activities; /* mask of enum group_activity: activities since the row was last updated */
 };
 
-/* What a slot accrued from one perf group on one CPU. */
+/* The increment that a slot accrued from one perf group on one CPU. */
 struct bpf_increment {
     const struct bpf_part *part;
     struct scale_times times;
-    bool ran;                        /* the perf group was on its PMU */
+    bool ran;                        /* the perf group was counting on its PMU */
     enum group_activity activity;    /* set by bpf_increment_scale() */
-    uint64_t values[BPF_EVENTS_MAX]; /* one for each field of the part */
+    uint64_t values[BPF_EVENTS_MAX]; /* one value for each field of the part */
     struct fixed scaled[BPF_EVENTS_MAX];
 };
 
 struct unrun_time {
     uint64_t unrun_ns;
-    uint32_t row; /* row of the perf group; a row has at most one perf group on a CPU */
+    uint32_t row; /* index of the perf group's row; a row has at most one perf group on each CPU */
     uint16_t cpu;
-    bool starved; /* the perf group was enabled and has not run since */
+    bool starved; /* the perf group was enabled, but has not run since */
 };
 
 /*
- * Enabled time that cannot be scaled until its perf group runs again. There are only a few entries at a time. Must be
- * zeroed before the first use.
+ * The enabled times that cannot be scaled until their perf groups run again. The list usually has only a few entries.
+ * Must be zeroed before the first use.
  *
- * `unrun_ns` is only the time of the cgroup's own slot. The time of tasks in an inner watched cgroup waits in that
- * cgroup's counts.
+ * `unrun_ns` only includes the time of the cgroup's own slot. The time of tasks in an inner watched cgroup is kept in
+ * the counts of that cgroup.
  */
 struct unrun_times {
     struct unrun_time *items; /* sorted by CPU, then row */
     uint32_t n;
 };
 
-/* Marks a row that no longer exists, in a table that maps old row numbers to new ones. */
+/* Marks a row that no longer exists in a table that maps old row numbers to new ones. */
 #define ROW_GONE UINT32_MAX
 
 /* --- rows --- */
 
-/* Returns whether `row` is the row that `wanted` describes; its events may differ. */
+/* Returns whether `wanted` describes `row`. The planned events and the row's events may differ. */
 static bool bpf_row_matches(const struct bpf_row *row, const struct planned_row *wanted)
 {
     const struct group_row *planned = wanted->planned;
@@ -61,8 +61,8 @@ static bool bpf_row_matches(const struct bpf_row *row, const struct planned_row 
 }
 
 /*
- * Makes the row; `whose` is passed to row_template_make(). Returns -ENOMEM on failure. bpf_row_done() must be called in
- * either case.
+ * Makes the row that `wanted` describes. `whose` is passed to row_template_make(). Returns -ENOMEM on failure.
+ * bpf_row_done() must be called in either case.
  */
 static int bpf_row_init(struct bpf_row *row, const struct collector_env *env, const struct planned_row *wanted,
                         const struct row_target *whose)
@@ -88,7 +88,7 @@ static size_t counter_of(const struct bpf_row *row, size_t event)
     return event_count(row->own.events & (event_bit(event) - 1));
 }
 
-/* Takes over the totals of `before`, an instance of the same row with other events. */
+/* Copies the totals of `before`, an earlier version of the same row with other events. */
 static void bpf_row_take(struct bpf_row *row, const struct bpf_row *before)
 {
     row->times = before->times;
@@ -143,8 +143,8 @@ static void bpf_row_attribute(struct bpf_row *row, const struct bpf_increment *i
 }
 
 /*
- * Updates the row and its series. `known` are the events whose total is valid even if they never ran; `sum` already has
- * the activities of CPUs where nothing ran.
+ * Updates the row and its series. `known` is the mask of events whose totals are valid even if the events never ran.
+ * `sum` already contains the activities of the CPUs on which nothing ran.
  */
 static void bpf_row_show(struct bpf_row *row, uint64_t known, struct row_sum *sum)
 {
@@ -174,7 +174,7 @@ static bool is_before(const struct unrun_time *wait, unsigned cpu, uint32_t row)
     return wait->cpu != cpu ? wait->cpu < cpu : wait->row < row;
 }
 
-/* Returns the index of the entry, or where it must be inserted. */
+/* Returns the index of the entry, or the index at which a new entry must be inserted. */
 static size_t search_wait(const struct unrun_times *waits, unsigned cpu, uint32_t row)
 {
     return array_search(waits->n, i, is_before(&waits->items[i], cpu, row));
@@ -189,7 +189,7 @@ static struct unrun_time *unrun_times_find(const struct unrun_times *waits, unsi
     return &waits->items[at];
 }
 
-/* On failure the time is lost, and totals become slightly too low. */
+/* On failure the pending time is lost, and totals become slightly too low. */
 static void unrun_times_add(struct unrun_times *waits, unsigned cpu, uint32_t row, uint64_t unrun_ns, bool starved)
 {
     struct unrun_time *wait = unrun_times_find(waits, cpu, row);
@@ -207,8 +207,8 @@ static void unrun_times_add(struct unrun_times *waits, unsigned cpu, uint32_t ro
 }
 
 /*
- * Must be called when the perf group ran on its CPU. `whole`: it ran for the cgroup's own slot, so the pending time is
- * now included.
+ * Must be called when the perf group ran on its CPU. If `whole` is true, the perf group ran for the cgroup's own slot,
+ * and the increment already includes the pending time.
  */
 static void unrun_times_run(struct unrun_times *waits, unsigned cpu, uint32_t row, bool whole)
 {
@@ -252,9 +252,8 @@ struct bpf_counts {
     struct row **unavailable;
     uint32_t n_rows, n_unavailable;
     struct unrun_times waits;
-    bool changed;              /* something was attributed since the last update */
-    uint64_t edition, changes; /* editions of the plan for which the rows were made (0: none), and that was last
-                                * shown */
+    bool changed;              /* increments were attributed since the last update */
+    uint64_t edition, changes; /* edition of the rows' plan (0: no rows), and plan->changes of the last update */
 };
 
 static bool is_current(const struct bpf_counts *counts)
@@ -262,7 +261,10 @@ static bool is_current(const struct bpf_counts *counts)
     return counts->plan && counts->edition == counts->plan->edition;
 }
 
-/* `itself`: the increment is from the cgroup's own slot, not from an inner cgroup. */
+/*
+ * Adds an increment to the counts. `itself` is true if the increment is from the cgroup's own slot, and false if it is
+ * from an inner cgroup.
+ */
 static void counts_attribute(struct bpf_counts *counts, const struct bpf_increment *increment, bool itself)
 {
     const struct bpf_part *part = increment->part;
@@ -303,7 +305,10 @@ void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cp
         attribute_part(chain, n, &plan->parts[i], delta);
 }
 
-/* Returns the events of the row whose totals are valid, and adds to `sum` what happened on CPUs where nothing ran. */
+/*
+ * Returns the mask of events of the row whose totals are valid, and adds the activities of CPUs on which nothing ran to
+ * `sum`.
+ */
 static uint64_t note_parts(const struct bpf_counts *counts, uint32_t row, struct row_sum *sum)
 {
     const struct bpf_rows *plan = counts->plan;
@@ -331,7 +336,7 @@ static void row_update(struct bpf_counts *counts, uint32_t i)
     if (planned->absent)
         return;
     row_sum_init(&sum, row->own.row->n_counters);
-    /* Usually all events have run, and nothing needs to be added. */
+    /* Usually all events have run, and note_parts() has nothing to add. */
     if (known != row->own.events || counts->waits.n > 0 || planned->is_unreadable || row->own.row->state == ROW_STARVED)
         known = note_parts(counts, i, &sum);
     bpf_row_show(row, known, &sum);
@@ -366,7 +371,8 @@ struct making {
 };
 
 /*
- * Returns the index of the existing row that matches `wanted`, or n_rows. `hint` is its index if the plan is unchanged.
+ * Returns the index of the existing row that matches `wanted`, or n_rows if no row matches. The search starts at
+ * `hint`, the index of the row in an unchanged plan.
  */
 static uint32_t find_row(const struct bpf_counts *counts, uint32_t hint, const struct planned_row *wanted)
 {
@@ -378,7 +384,7 @@ static uint32_t find_row(const struct bpf_counts *counts, uint32_t hint, const s
     return counts->n_rows;
 }
 
-/* Makes a row, or reuses the existing one if it has the same events. */
+/* Makes a row of the plan, or reuses the existing row if it has the same events. */
 static int make_row(const struct making *making, const struct planned_row *wanted, struct bpf_row *before,
                     struct bpf_row *ret)
 {
@@ -399,7 +405,7 @@ static int make_row(const struct making *making, const struct planned_row *wante
     return 0;
 }
 
-/* On failure some rows are missing, and their pending time is lost. */
+/* Makes all rows of the plan. On failure some rows are missing, and the pending time of these rows is lost. */
 static int make_rows(struct bpf_counts *counts, const struct making *making)
 {
     uint32_t n = making->plan->n_rows;
@@ -411,7 +417,7 @@ static int make_rows(struct bpf_counts *counts, const struct making *making)
         free(rows);
         return r;
     }
-    memset(moved, 0xff, (counts->n_rows + 1) * sizeof(moved[0])); /* fills the table with ROW_GONE */
+    memset(moved, 0xff, (counts->n_rows + 1) * sizeof(moved[0])); /* sets all entries to ROW_GONE */
     for (uint32_t i = 0; i < n && r == 0; i++) {
         uint32_t before = find_row(counts, i, &making->plan->rows[i]);
         moved[before] = i;
@@ -499,7 +505,7 @@ struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *s
 int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_env *env,
                       const char *label, const struct names *names)
 {
-    /* Cgroups come and go. Without _created, Prometheus cannot tell when a series started from 0. */
+    /* Because cgroups come and go, Prometheus needs _created to know when a series started from 0. */
     struct making making = {
         .plan = rows,
         .env = env,

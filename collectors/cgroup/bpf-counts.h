@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows and totals of one cgroup that the engine bpf counts. They hold no descriptors: the perf groups are per CPU
- * and belong to the engine.
+ * The rows and totals of one cgroup that the bpf engine counts. A cgroup has no descriptors of its own, because the
+ * perf groups are opened once per CPU and belong to the engine.
  *
- * What a cgroup's slot accrued on a CPU is scaled once, by the slot's own ratio of running to enabled time there, and
- * added to the totals of the cgroup and of all watched cgroups above it. So the total of a cgroup is never below the
- * sum of the cgroups inside it, and it does not drop when one of them is removed.
+ * The counts that a cgroup's slot accrued on a CPU are scaled once, by the ratio of the slot's enabled to running time
+ * on that CPU. The scaled counts are then added to the totals of the cgroup and of all watched cgroups above it. The
+ * total of a cgroup is therefore never below the sum of the cgroups inside it, and does not drop when an inner cgroup
+ * is removed.
  *
- * Time in which a perf group was enabled but did not run cannot be scaled yet. It is kept for each CPU and perf group
- * until the group runs there again. When the cgroup is removed, the cgroup above inherits it.
+ * Time in which a perf group was enabled but did not run cannot be scaled yet. This pending time is kept for each CPU
+ * and perf group until the group runs on that CPU again. When the cgroup is removed, the cgroup above inherits the
+ * pending time.
  */
 #ifndef COLLECTORS_CGROUP_BPF_COUNTS_H
 #define COLLECTORS_CGROUP_BPF_COUNTS_H
@@ -27,29 +29,30 @@ int bpf_counts_new(const struct bpf_rows *rows, const struct collector_env *env,
 /* Removes the rows. */
 struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *snapshot);
 /*
- * Must be called after bpf_rows_resume(); also restarts counts that have ended. Unchanged rows continue, others are
- * made or removed. On -ENOMEM nothing is attributed until a later call succeeds.
+ * Brings the rows in line with a new plan. Must be called after bpf_rows_resume(). Unchanged rows continue to count,
+ * and other rows are made or removed. Counts that have ended are started again. On -ENOMEM nothing is attributed until
+ * a later call succeeds.
  */
 int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_env *env,
                       const char *label, const struct names *names);
 
 /*
- * Attributes `delta`, the words that the slot of `chain[0]` accrued on `cpu` since the previous call. The rest of the
- * `n` entries are the watched cgroups above it, nearest first.
+ * Attributes `delta`, the words that the slot of `chain[0]` accrued on `cpu` since the previous call. The other entries
+ * of `chain` are the watched cgroups above `chain[0]`, nearest first.
  */
 void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta);
 /*
- * Updates the rows with what was attributed since the previous update, and whether the perf groups counted or starved
- * since then.
+ * Updates the rows with the increments that were attributed since the previous update, and with the states of the perf
+ * groups since then.
  */
 void bpf_counts_update(struct bpf_counts *counts);
 /*
  * Ends the counts of a cgroup: writes the last totals to the rows and passes pending enabled time to `parent`, which is
- * NULL if no cgroup above is watched. The rows stay until bpf_counts_free().
+ * NULL if no cgroup above is watched. The rows exist until bpf_counts_free().
  */
 void bpf_counts_end(struct bpf_counts *counts, struct bpf_counts *parent);
 
-/* Adds the rows to the number of groups in each state. */
+/* Adds the number of rows in each state to `states`. */
 void bpf_counts_add_states(const struct bpf_counts *counts, size_t states[N_ROW_STATES]);
 
 #endif

@@ -14,23 +14,23 @@
 #include "perf/sys.h"
 
 /*
- * The facts that the run depends on, as strings that can be compared. If `wanted` changes, other groups must be opened;
- * if `words` changes, the groups stay but another run must be started.
+ * The properties that a run of the BPF program depends on, as strings that can be compared. If `wanted` changes, other
+ * groups must be opened. If only `words` changes, the groups stay open, but another run must be started.
  */
 struct engine_layout {
-    char *wanted; /* groups that the configuration asks for */
+    char *wanted; /* describes the groups that the configuration asks for */
     char *words;
 };
 
 /*
- * Attributes what a slot accrued to the cgroup that owns it and to the watched cgroups above it. Must be zeroed before
- * the first use.
+ * Attributes the increments of a slot to the cgroup that owns it and to the watched cgroups above it. Must be zeroed
+ * before the first use.
  */
 struct attribution {
     struct slots slots;
-    struct bpf_counts **chain; /* counts to attribute at once: the owner, then the cgroups above it */
+    struct bpf_counts **chain; /* counts that get an increment: the slot's owner, then the cgroups above the owner */
     size_t chain_room;
-    uint32_t events, groups; /* layout of the words, as in struct bpf_shape */
+    uint32_t events, groups; /* numbers of events and groups, as in struct bpf_shape */
     struct unknown_time unknown;
 };
 
@@ -64,7 +64,10 @@ static char *describe_wanted(const struct config_cgroup *config)
     return text;
 }
 
-/* Describes the current groups. Returns -ENOMEM on failure. engine_layout_done() must be called in either case. */
+/*
+ * Describes the groups that are open now. Returns -ENOMEM on failure. engine_layout_done() must be called in either
+ * case.
+ */
 static int engine_layout_init(struct engine_layout *layout, const struct bpf_groups *groups,
                               const struct collector_env *env)
 {
@@ -99,7 +102,7 @@ static void attribution_done(struct attribution *attribution)
     *attribution = (struct attribution){0};
 }
 
-/* A chain has at most one entry for each component of the path, and one for the root. */
+/* A chain of cgroups has at most one entry for each component of the path, and one for the root. */
 static int attribution_make_room(struct attribution *attribution, const char *path)
 {
     size_t n = 2;
@@ -126,8 +129,8 @@ static struct cgroup_counts *attribution_find_above(const struct cgroup_counts *
 }
 
 /*
- * CPU time of a delta: the largest enabled time. A perf group that is always open has all of it; others may have been
- * opened later.
+ * Returns the CPU time of an increment, which is the largest enabled time of its perf groups. A perf group that was
+ * open throughout was enabled for all of the CPU time; other groups may have been opened later.
  */
 static uint64_t time_of(const struct attribution *attribution, const uint64_t *delta)
 {
@@ -138,7 +141,7 @@ static uint64_t time_of(const struct attribution *attribution, const uint64_t *d
     return time;
 }
 
-/* Implements bpf_attribute; `userdata` is the struct attribution. */
+/* Implements bpf_attribute; A bpf_attribute, whose `userdata` is the struct attribution. */
 static void attribution_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta)
 {
     struct attribution *attribution = userdata;
@@ -162,21 +165,21 @@ struct bpf_engine {
     struct bpf_rows *rows;
     struct engine_layout layout;
     struct attribution attribution;
-    struct bpf_run *run; /* NULL only while the engine is opened */
+    struct bpf_run *run; /* NULL only while the engine is being opened */
     uint32_t cpus;
     bool namespaced, paused;
-    bool resting;   /* no cgroup is watched: the program has no counters and is detached */
-    bool untested;  /* the run is new: it is not read until all cgroups have the rows of its groups */
-    bool unsettled; /* slots were assigned or given up, or tasks were moved: the CPUs must look up their slots again */
-    bool behind;    /* the program has not yet got the counters of all CPUs */
-    struct error error; /* why counting ended */
+    bool resting;       /* no cgroup is watched, so the program has no counters and is detached */
+    bool untested;      /* the run is new, and is not read until all cgroups have rows for its groups */
+    bool unsettled;     /* slots were assigned or given up, or tasks were moved, so CPUs must look up slots again */
+    bool behind;        /* the BPF program does not have the counters of all CPUs yet */
+    struct error error; /* the error that ended counting */
 };
 
 struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collector_env *env)
 {
     if (!bpf)
         return NULL;
-    if (bpf_is_available(bpf->calls)) /* not possible if the opener has ended */
+    if (bpf_is_available(bpf->calls)) /* false if the opener process has ended */
         bpf->calls->stop(bpf->calls->owner);
     bpf_run_free(bpf->run);
     bpf_rows_free(bpf->rows);
@@ -202,7 +205,8 @@ static bool is_slot_idle(const void *userdata, uint32_t slot)
 }
 
 /*
- * The records of a lost program no longer change, so the counts since then would be charged to the slot that ran last.
+ * Does not read a BPF program that was lost: such a program no longer updates its records, so all later counts would be
+ * charged to the slot that ran last.
  */
 static size_t engine_read_slots(struct bpf_engine *bpf, uint32_t first, uint32_t last)
 {
@@ -212,8 +216,8 @@ static size_t engine_read_slots(struct bpf_engine *bpf, uint32_t first, uint32_t
 }
 
 /*
- * Reads all slots. Only this function flushes after tasks were moved, so that a user who moves tasks all the time
- * causes at most one flush per reading.
+ * Reads all slots. After tasks were moved, only this function makes the CPUs look up their slots again. A user who
+ * keeps moving tasks therefore causes at most one round of lookups per reading.
  */
 static size_t bpf_engine_read(struct bpf_engine *bpf)
 {
@@ -226,7 +230,7 @@ static size_t bpf_engine_read(struct bpf_engine *bpf)
     return n;
 }
 
-/* Reads the slot of one cgroup, without those of inner cgroups. */
+/* Reads the slot of one cgroup, but not the slots of the cgroups inside it. */
 static size_t bpf_engine_read_one(struct bpf_engine *bpf, const struct cgroup_counts *counts)
 {
     size_t n = counts->slot ? engine_read_slots(bpf, counts->slot, counts->slot) : 0;
@@ -245,8 +249,9 @@ static int engine_attach(const struct bpf_engine *bpf, bool attached, struct err
 }
 
 /*
- * Starts a BPF program with at least `slots` slots. It replaces the one that counts, whose last counts are attributed
- * to the current rows; all cgroups keep their slots. bpf_engine_settle() must be called before the next reading.
+ * Starts a BPF program with at least `slots` slots. The new program replaces the program that counts now. The last
+ * counts of the old BPF program are attributed to the current rows, and all cgroups keep their slots.
+ * bpf_engine_settle() must be called before the next reading.
  */
 static int engine_start(struct bpf_engine *bpf, const struct bpf_groups *groups, uint32_t slots, struct error *error)
 {
@@ -294,7 +299,7 @@ static int engine_test(struct bpf_engine *bpf, struct error *error)
     return r == 0 && bpf->paused ? engine_attach(bpf, false, error) : r;
 }
 
-/* Returns false if a call failed and must be retried. -ENOENT only means that the id has no slot. */
+/* Returns false if a call failed and must be retried. -ENOENT only means that the cgroup id has no slot. */
 static bool withdraw_given_up(struct bpf_engine *bpf)
 {
     for (uint32_t i = BPF_SLOT_FIRST; i < bpf->attribution.slots.n && bpf->attribution.slots.n_given_up; i++) {
@@ -308,7 +313,7 @@ static bool withdraw_given_up(struct bpf_engine *bpf)
     return true;
 }
 
-/* On -ETIMEDOUT the opener did not answer; bpf_engine_settle() retries at the next reading. */
+/* -ETIMEDOUT means that the opener did not answer; bpf_engine_settle() then retries at the next reading. */
 static int engine_set_cpus(struct bpf_engine *bpf, struct error *error)
 {
     int r = bpf_run_set_cpus(bpf->run, &bpf->groups, error);
@@ -326,8 +331,9 @@ static bool is_anything_watched(const struct bpf_engine *bpf)
 }
 
 /*
- * An attached program adds overhead to every context switch, of any task. It loses its counters first, so that nothing
- * is charged for the time until it is attached again. A failure is harmless: nobody reads what it counts.
+ * Detaches the program while no cgroup is watched, because an attached program adds overhead to every context switch.
+ * The program's counters are taken away first, so that nothing is charged for the time until the program is attached
+ * again. A failure is harmless, because nobody reads the program's counts.
  */
 static void engine_rest(struct bpf_engine *bpf)
 {
@@ -338,7 +344,7 @@ static void engine_rest(struct bpf_engine *bpf)
         (void)bpf->calls->attach(bpf->calls->owner, false);
 }
 
-/* On -ETIMEDOUT the program stays detached until the next reading. */
+/* After -ETIMEDOUT the BPF program stays detached until the next reading. */
 static int engine_wake(struct bpf_engine *bpf, struct error *error)
 {
     int r = engine_set_cpus(bpf, error);
@@ -416,7 +422,7 @@ int bpf_engine_new(const struct collector_env *env, bool namespaced, struct bpf_
     return 0;
 }
 
-/* The old groups count until the new ones and their program are ready, which takes a while. */
+/* The old groups continue to count until the new groups and their BPF program are ready, which takes a while. */
 static int engine_replace(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
 {
     struct bpf_groups groups = {0};
@@ -431,7 +437,7 @@ static int engine_replace(struct bpf_engine *bpf, const struct collector_env *en
     return engine_describe(bpf, env, error);
 }
 
-/* Keeps the groups, except on CPUs that went offline or came online. */
+/* Continues with the same groups, except on CPUs that went offline or came online. */
 static int engine_go_on(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
 {
     bpf_engine_read(bpf);
@@ -459,8 +465,8 @@ int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_env *env, s
 }
 
 /*
- * Counters are stopped before the program is detached, and started after it is attached again, so that nothing is lost
- * in between. A program that was lost with its opener need not be detached.
+ * Counters are stopped before the BPF program is detached, and started after the program is attached again, so that no
+ * counts are lost in between. A program whose opener has ended need not be detached.
  */
 static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_env *env)
 {
@@ -491,7 +497,7 @@ static int take_slot(struct bpf_engine *bpf, struct cgroup_counts *counts)
 {
     uint32_t slot = slots_take(&bpf->attribution.slots, counts);
 
-    /* A reading may free slots that were given up, so one is taken before the next try. */
+    /* A reading may free slots that were given up, so the slots are read before the allocation is tried again. */
     if (slot == BPF_SLOT_NONE && bpf->attribution.slots.n_given_up && !bpf->untested) {
         bpf_engine_read(bpf);
         slot = slots_take(&bpf->attribution.slots, counts);
@@ -509,7 +515,7 @@ static void set_root(struct bpf_engine *bpf, struct cgroup_counts *counts)
 
 /*
  * Assigns a slot to the cgroup of the directory `fd`, and attributes the slot to `counts` from now on. Does nothing if
- * it has one. Returns -ENOSPC if no slot is free, the errors of bpf_calls.assign(), or -ENOMEM.
+ * the cgroup already has a slot. Returns -ENOSPC if no slot is free, the errors of bpf_calls.assign(), or -ENOMEM.
  */
 static int bpf_engine_watch(struct bpf_engine *bpf, struct cgroup_counts *counts, int fd)
 {
@@ -536,8 +542,8 @@ static int bpf_engine_watch(struct bpf_engine *bpf, struct cgroup_counts *counts
 }
 
 /*
- * Gives up the slot, after its last reading. Tasks that are still in the cgroup count for the nearest cgroup above that
- * has a slot.
+ * Gives up the slot of the cgroup after a last reading. Tasks that are still in the cgroup are counted for the nearest
+ * cgroup above that has a slot.
  */
 static void bpf_engine_unwatch(struct bpf_engine *bpf, struct cgroup_counts *counts)
 {
@@ -614,7 +620,7 @@ static int resume_rows(struct cgroup_counts *counts, const struct collector_env 
     return bpf_counts_resume(counts->bpf, rows, env, counts->label, &counts->names);
 }
 
-/* Records why an existing cgroup gets no slot. Lack of slots or memory is not recorded. */
+/* Records why an existing cgroup gets no slot. Lack of slots or of memory is not recorded. */
 static void note_refused(struct cgroup_engine *engine, const struct collector_env *env, int error)
 {
     char text[sizeof(engine->no_room.message)];
@@ -625,7 +631,9 @@ static void note_refused(struct cgroup_engine *engine, const struct collector_en
     error_set(&engine->no_room, error, "%s", text);
 }
 
-/* A cgroup whose directory cannot be opened keeps its slot; only its rows follow the new plan. */
+/*
+ * If the cgroup's directory cannot be opened, the cgroup keeps its slot, and only its rows are updated to the new plan.
+ */
 static int bpf_resume(struct cgroup_counts *counts, const struct collector_env *env, int fd)
 {
     int r = resume_rows(counts, env);
@@ -655,8 +663,8 @@ static size_t bpf_read(struct cgroup_counts *counts, struct sys *sys)
 
     (void)sys;
     /*
-     * Also updates the cgroups above: a scrape that reuses the last reading must not see a cgroup with less than one
-     * inside it.
+     * The cgroups above are updated as well, because a scrape that reuses the last reading must never show lower counts
+     * for a cgroup than for a cgroup inside it.
      */
     for (const struct cgroup_counts *above = counts; above; above = attribution_find_above(above))
         bpf_counts_update(above->bpf);
@@ -680,7 +688,7 @@ static int bpf_read_all(struct cgroup_engine *engine, const struct collector_env
     return bpf_engine_check(engine->bpf, error);
 }
 
-/* All cgroups share the perf groups and their failures. */
+/* Reports the failures once for all cgroups, because the cgroups share the perf groups. */
 static int bpf_report_all(const struct cgroup_engine *engine, const struct collector_env *env,
                           struct cgroup_counts *const *counts, size_t n, struct failures *failures)
 {

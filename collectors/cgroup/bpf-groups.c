@@ -16,8 +16,8 @@ static bool counts_running_time(const struct event *event)
 }
 
 /*
- * Returns whether two attrs count the same. `pinned` and `exclusive` only matter in leaders, and find_members()
- * compares those.
+ * Returns whether two attrs count the same. `pinned` and `exclusive` only matter in leaders, which find_members()
+ * compares.
  */
 static bool count_same(const struct attr *a, const struct attr *b)
 {
@@ -35,7 +35,7 @@ static const struct perf_event_attr *leader_of(const struct target_events *event
     return &events->attrs[__builtin_ctzll(members)].kernel;
 }
 
-/* Returns the position of the member that counts the same as `attr`, or -1. */
+/* Returns the position of the group member that counts the same as `attr`, or -1 if no member does. */
 static int find_member(const struct attr *attr, const struct target_events *lent, uint64_t members)
 {
     int n = 0;
@@ -49,8 +49,8 @@ static int find_member(const struct attr *attr, const struct target_events *lent
 }
 
 /*
- * Finds, for each of `events`, the member of the other group that counts it. Returns false if an event has no such
- * member, or if all events are clocks.
+ * For each event in the mask `events`, finds the member of the other group that counts the same. Returns false if the
+ * other group does not count one of the events, or if all events are clocks.
  */
 static bool find_members(const struct target_events *own, uint64_t events, const struct target_events *lent,
                          uint64_t members, int *ret)
@@ -72,7 +72,8 @@ static bool find_members(const struct target_events *own, uint64_t events, const
 }
 
 /*
- * Replaces `group` with a part of one of the lender's groups on the same CPU, and sets *ret_found if that was possible.
+ * Replaces `group` with a subgroup of one of the groups of `owner` on the same CPU, and sets *ret_found if such a group
+ * exists.
  */
 static int share_from(const struct collector_env *env, const struct target_events *own, struct open_group *group,
                       const struct group_counts *owner, bool *ret_found)
@@ -107,8 +108,9 @@ static int share_from(const struct collector_env *env, const struct target_event
 }
 
 /*
- * Makes `group`, which was opened for events of `config`, share descriptors of the collector `cpu` if it counts the
- * same events on that CPU now. The group's own descriptors are then closed. Returns -ENOMEM on failure.
+ * Makes `group`, which was opened for events of `config`, share descriptors of the `cpu` collector if that collector
+ * counts the same events on that CPU now. The descriptors that `group` opened itself are then closed. Returns -ENOMEM
+ * on failure.
  */
 static int share_cpu_groups(const struct collector_env *env, const struct config_group *config,
                             struct open_group *group)
@@ -128,7 +130,7 @@ static int share_cpu_groups(const struct collector_env *env, const struct config
     return r;
 }
 
-/* --- groups of the engine bpf --- */
+/* --- groups of the bpf engine --- */
 
 static void free_spans(struct bpf_groups *groups)
 {
@@ -146,8 +148,8 @@ void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env)
 }
 
 /*
- * A context-switches event without filters. The program counts these itself, because the kernel increments the event
- * only after the tracepoint of the switch.
+ * Returns whether the event is context-switches without filters. The BPF program counts context switches itself,
+ * because the kernel increments that event only after the tracepoint of the switch.
  */
 static bool is_switches(const struct event *event)
 {
@@ -157,16 +159,17 @@ static bool is_switches(const struct event *event)
            event->generic->config == PERF_COUNT_SW_CONTEXT_SWITCHES && !(event->modifiers & filters);
 }
 
-/* For each member of an open group, in order: how the program gets its value. */
+/* How the BPF program gets the value of each member of an open group, in the order of the members. */
 struct member_sources {
     enum word_source sources[GROUP_MEMBERS_MAX];
     size_t times; /* index of the member that is read together with the group's times */
-    bool spare;   /* that member is read for the times only; its value goes to the span's spare word */
+    bool spare;   /* the member `times` is only read for the times; the value goes to the spare word */
 };
 
 /*
- * The kernel returns a group's times only together with a counter's value. If all members are clocks, the first is read
- * as a counter. If the program counts all members but the clocks itself, one of them is read for the times alone.
+ * The kernel returns a group's times only together with a counter's value. If all members of a group are clocks, the
+ * first member is therefore read like a counter. If the BPF program itself counts all members that are not clocks, one
+ * of these members is read only for the times.
  */
 static void find_sources(const struct bpf_span *span, const struct open_group *open_group, struct member_sources *ret)
 {
@@ -190,13 +193,16 @@ static void find_sources(const struct bpf_span *span, const struct open_group *o
         ret->sources[0] = SOURCE_READ;
 }
 
-/* The word for a value that is read for its times only is the last one of the span. */
+/*
+ * Returns the span's spare word, which is the last word. The spare word takes the value of a member that is only read
+ * for the times.
+ */
 static unsigned spare_word(const struct bpf_span *span)
 {
     return span->first_event + (unsigned)event_count(span->events);
 }
 
-/* Assigns words to a configured group, after those already assigned. Returns -ENOMEM on failure. */
+/* Assigns words to a configured group, after the words that are already assigned. Returns -ENOMEM on failure. */
 static int span_init(struct bpf_span *span, struct bpf_groups *groups, const struct collector_env *env,
                      const struct group_counts *counts)
 {
@@ -204,7 +210,7 @@ static int span_init(struct bpf_span *span, struct bpf_groups *groups, const str
     struct member_sources sources;
     bool spare = false;
 
-    /* Numbers above UINT8_MAX are clamped: make_spans() then fails with -E2BIG. */
+    /* Numbers above UINT8_MAX are clamped; make_spans() then fails with -E2BIG. */
     *span = (struct bpf_span){
         .group = group_counts_find_config(counts, &env->config->cgroup.groups),
         .first_event = (uint8_t)MIN(groups->events, UINT8_MAX),
@@ -325,7 +331,7 @@ void bpf_groups_describe(const struct bpf_groups *groups, unsigned cpu, struct c
     }
 }
 
-/* Returns whether both have the same counters, so that the map entries of the CPU need no update. */
+/* Returns whether both sources have the same counters, so that the map entries of the CPU need no update. */
 static bool cpu_source_matches(const struct cpu_source *a, const struct cpu_source *b)
 {
     return memcmp(a->events, b->events, sizeof(a->events)) == 0 && memcmp(a->ids, b->ids, sizeof(a->ids)) == 0;
@@ -397,9 +403,14 @@ bool bpf_groups_are_stale(const struct bpf_groups *groups)
 
 /* --- runs --- */
 
-/* A CPU that switches during a reading is read again. This many switches in a row do not happen in practice. */
+/*
+ * Maximum number of times that a CPU is read again because it switched tasks during the reading; never reached in
+ * practice.
+ */
 #define TEST_READINGS 1000
-/* A difference between the slots and the counters counts as an error only after this many readings. */
+/*
+ * A difference between the slots and the counters is only an error if the difference persists for this many readings.
+ */
 #define TEST_TRIES 10
 
 struct bpf_run *bpf_run_free(struct bpf_run *run)
@@ -432,7 +443,10 @@ int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struc
         if (cpu_source_matches(&sources, &run->sources[cpu]))
             continue;
         int r = run->calls->set_cpu(run->calls->owner, cpu, sources.events, sources.fds);
-        /* The call may have replaced some of the counters: none of this CPU is read until it succeeds. */
+        /*
+         * The failed call may have replaced some counters of this CPU, so the CPU is not read until a later call
+         * succeeds.
+         */
         if (r < 0)
             sources = (struct cpu_source){0};
         bpf_reader_set_cpu(run->reader, cpu, sources.events);
@@ -495,7 +509,7 @@ int bpf_run_new(struct sys *sys, const struct bpf_calls *calls, const struct bpf
 struct bpf_counters {
     struct bpf_groups *groups;
     struct sys *sys;
-    uint64_t words[BPF_WORDS_MAX], valid; /* the words of the last reading, and a mask of the valid ones */
+    uint64_t words[BPF_WORDS_MAX], valid; /* the words of the last reading, and the mask of valid words */
 };
 
 static int counters_read(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
@@ -508,14 +522,14 @@ static int counters_read(void *userdata, unsigned cpu, uint64_t *words, uint64_t
     return r;
 }
 
-/* Used in place of counters_read() when the program has ended and its maps hold the final counts. */
+/* Replaces counters_read() when the BPF program has ended and its maps hold the final counts. */
 static int counters_are_gone(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
 {
     (void)userdata, (void)cpu, (void)words, (void)ret_valid;
     return -ENODEV;
 }
 
-/* Attributes what the slots from `first` to `last` have accrued since they were read before. */
+/* Attributes the counts that the slots from `first` to `last` have accrued since their previous reading. */
 static void run_take_cpu(struct bpf_run *run, unsigned cpu, uint32_t first, uint32_t last, bpf_attribute attribute,
                          void *userdata)
 {
@@ -571,7 +585,7 @@ bool bpf_run_is_idle(const struct bpf_run *run, uint32_t slot)
 
 /* --- test --- */
 
-/* The sums over all slots of a CPU, passed on to another bpf_attribute. */
+/* State of a bpf_attribute that sums the words of all slots of a CPU and passes them on to another bpf_attribute. */
 struct bpf_sum {
     uint32_t words;
     uint64_t sums[BPF_WORDS_MAX];
@@ -588,7 +602,7 @@ static void sum_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t 
     sum->attribute(sum->userdata, slot, cpu, delta);
 }
 
-/* Reads until a reading is consistent and the CPU has not switched since. */
+/* Repeats the reading of a CPU until the reading is consistent and the CPU has not switched tasks since. */
 static bool read_exactly(struct bpf_run *run, struct bpf_counters *counters, unsigned cpu, struct bpf_sum *sum)
 {
     for (size_t i = 0; i < TEST_READINGS; i++) {
@@ -601,7 +615,10 @@ static bool read_exactly(struct bpf_run *run, struct bpf_counters *counters, uns
     return false;
 }
 
-/* Returns the first word whose sum differs from what its counter advanced, or the number of words if all agree. */
+/*
+ * Returns the first word whose sum differs from the increment of the word's counter, or the number of words if all sums
+ * agree.
+ */
 static uint32_t find_difference(const struct bpf_sum *sum, const struct bpf_counters *before,
                                 const struct bpf_counters *after)
 {
@@ -613,7 +630,7 @@ static uint32_t find_difference(const struct bpf_sum *sum, const struct bpf_coun
     return i;
 }
 
-/* A difference that disappears in a later reading came from stores that were not visible yet. */
+/* A difference that disappears in a later reading was caused by stores that were not visible yet. */
 static int run_test_cpu(struct bpf_run *run, struct bpf_groups *groups, unsigned cpu, struct bpf_sum *sum,
                         struct error *error)
 {

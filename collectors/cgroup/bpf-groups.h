@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The perf groups of the engine bpf, and the BPF program that divides their counts among slots.
+ * The perf groups of the bpf engine, and the BPF program that divides their counts among slots.
  *
- * Each configured group is opened once on each CPU, without rows. If the collector `cpu` has one group on that CPU that
- * counts the same events, its descriptors are shared (group_subgroup()). A clock event need not be a member of that
- * group, because it counts the group's running time.
+ * Each configured group is opened once on each CPU, without rows. If one group of the `cpu` collector counts the same
+ * events on that CPU, the descriptors of that group are shared (group_subgroup()). A clock event need not be a member
+ * of the shared group, because a clock counts the group's running time.
  *
- * The BPF program stores words. A configured group has the same words on all CPUs: one for each event that any CPU
- * counts, and an enabled and a running time for each perf group into which it is split, on the CPU with the most such
- * groups.
+ * The BPF program stores words. A configured group has the same words on all CPUs: a word for each event that any CPU
+ * counts, and an enabled and a running time for each perf group into which the configured group is split, on the CPU
+ * that needs the most perf groups.
  *
- * A run is the reading side of one started BPF program: its shape, the source of each word on each CPU, and the reader
- * (`bpf/reader.h`). A test checks that the BPF program agrees with the counters.
+ * A run is the reading side of one started BPF program: the program's shape, the source of each word on each CPU, and
+ * the reader (`bpf/reader.h`). A test checks that the BPF program agrees with the counters.
  */
 #ifndef COLLECTORS_CGROUP_BPF_GROUPS_H
 #define COLLECTORS_CGROUP_BPF_GROUPS_H
@@ -22,49 +22,53 @@
 
 /* The words of a configured group. */
 struct bpf_span {
-    /* Only while bpf_groups_configure() and what follows from it run: a reload that fails later frees it. */
+    /*
+     * The configured group; only valid during bpf_groups_configure(), because a reload that fails later frees the
+     * configuration.
+     */
     const struct config_group *group;
-    uint64_t events;              /* events that have a word */
-    uint64_t clocks, switches;    /* masks of the configured events that count time, and that count context switches */
-    uint8_t first_event;          /* word of the first event that has one; the others follow */
-    uint8_t first_times, n_times; /* first index and number of the times of its perf groups on a CPU */
-    uint8_t *times;               /* for each open group (group_counts_view()): index of its times */
+    uint64_t events;              /* mask of the configured events that have a word */
+    uint64_t clocks, switches;    /* masks of the configured events that count time or context switches */
+    uint8_t first_event;          /* word of the first event in `events`; the words of the other events follow */
+    uint8_t first_times, n_times; /* first index and number of the perf groups' times on a CPU */
+    uint8_t *times;               /* for each open group (group_counts_view()), the index of its times */
 };
 
 /* Must be zeroed before the first use. */
 struct bpf_groups {
-    struct group_set set;    /* set of the one target, which is all CPUs */
+    struct group_set set;    /* group set with a single target: all CPUs */
     struct bpf_span *spans;  /* parallel to set.items */
-    uint32_t events, groups; /* as in struct bpf_shape */
+    uint32_t events, groups; /* numbers of events and groups, as in struct bpf_shape */
 };
 
 /*
- * Opens the groups of env->config->cgroup.groups. Groups that are already open continue. Groups that env->shared also
- * counts are shared with it, even if they were open here before. Returns -ENOMEM, or -E2BIG with a sentence in `error`
- * if a BPF program cannot hold that many events or groups. bpf_groups_done() must be called in either case.
+ * Opens the groups of env->config->cgroup.groups. Groups that are already open continue to count. A group is shared if
+ * env->shared counts the same events, even if the group was opened separately before. Returns -ENOMEM, or, if a BPF
+ * program cannot hold that many events or groups, -E2BIG with a message in `error`. bpf_groups_done() must be called in
+ * either case.
  */
 int bpf_groups_configure(struct bpf_groups *groups, const struct collector_env *env, struct error *error);
 void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env);
 
-/* The source of each event's word on a CPU. */
+/* The sources from which the BPF program gets the word of each event on a CPU. */
 struct cpu_source {
     struct bpf_event events[BPF_EVENTS_MAX];
-    int fds[BPF_EVENTS_MAX];      /* borrowed counters of SOURCE_READ events; otherwise -1 */
-    uint64_t ids[BPF_EVENTS_MAX]; /* kernel ids of these counters, which are never reused; otherwise 0 */
+    int fds[BPF_EVENTS_MAX];      /* borrowed descriptors of SOURCE_READ events; -1 for other events */
+    uint64_t ids[BPF_EVENTS_MAX]; /* kernel ids of SOURCE_READ events, which are never reused; 0 for other events */
 };
 
-/* Fills *ret for one CPU. All sources are SOURCE_NONE if nothing is open there. */
+/* Fills *ret for one CPU. All sources are SOURCE_NONE if no group is open on the CPU. */
 void bpf_groups_describe(const struct bpf_groups *groups, unsigned cpu, struct cpu_source *ret);
 
 /*
  * Reads each perf group of a CPU with one read(2), as bpf_read_now (`bpf/reader.h`) requires. Stores the times and the
- * values of SOURCE_READ events in `words`, and sets their bits in *ret_valid. Returns 0 if at least one group could be
- * read, -ENODEV if no group is open, else the first error.
+ * values of SOURCE_READ events in `words`, and sets the bits of the stored words in *ret_valid. Returns 0 if at least
+ * one group could be read, -ENODEV if no group is open, else the first error.
  */
 int bpf_groups_read(struct bpf_groups *groups, struct sys *sys, unsigned cpu, uint64_t *words, uint64_t *ret_valid);
 /*
- * Returns whether the last reading found a stale group, one whose CPU was offline since it was opened.
- * bpf_groups_configure() opens it again.
+ * Returns whether the last reading found a stale group: a group whose CPU was offline since the group was opened.
+ * bpf_groups_configure() opens stale groups again.
  */
 bool bpf_groups_are_stale(const struct bpf_groups *groups);
 
@@ -85,49 +89,55 @@ struct bpf_run {
     const struct bpf_calls *calls;
     struct bpf_shape shape;
     struct bpf_reader *reader;
-    struct cpu_source *sources; /* by CPU */
+    struct cpu_source *sources; /* indexed by CPU number */
 };
 
 /*
- * Receives what a slot accrued on a CPU since the previous reading. `delta` is laid out like an entry (struct
- * bpf_shape).
+ * Receives the increment that a slot accrued on a CPU since the previous reading. `delta` is laid out like an entry
+ * (struct bpf_shape).
  */
 typedef void (*bpf_attribute)(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta);
 
 /*
- * Starts a BPF program. It counts nothing until bpf_calls.attach(). Returns -ENOMEM, or the errors of
- * bpf_calls.start(), mmap(2) and bpf_calls.set_cpu(), with a sentence in `error`. *ret must be
- * NULL before the call. If it is not NULL afterwards, a program was started and *ret must be freed, also on errors.
+ * Starts a BPF program. The program counts nothing until bpf_calls.attach(). Returns -ENOMEM, or the errors of
+ * bpf_calls.start(), mmap(2) and bpf_calls.set_cpu(), with a message in `error`. *ret must be NULL before the call. If
+ * *ret is not NULL afterwards, a program was started and *ret must be freed, even on errors.
  */
 int bpf_run_new(struct sys *sys, const struct bpf_calls *calls, const struct bpf_shape *shape,
                 const struct bpf_groups *groups, struct bpf_run **ret, struct error *error);
 struct bpf_run *bpf_run_free(struct bpf_run *run);
 
 /*
- * Passes the sources to the program, for CPUs whose sources changed. Returns 1 if there were such CPUs, else 0. On
- * errors of bpf_calls.set_cpu(), with a sentence in `error`, the CPUs that failed are not read until a later call
- * succeeds for them.
+ * Passes the sources to the BPF program, for CPUs whose sources changed. Returns 1 if the sources of any CPU changed,
+ * else 0. On errors of bpf_calls.set_cpu(), with a message in `error`, a CPU that failed is not read until a later call
+ * succeeds for that CPU.
  */
 int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struct error *error);
 
-/* Takes all sources away: what has been counted can be read, and nothing more is counted. Errors are ignored. */
+/*
+ * Takes all sources away from the BPF program. The program's counts can still be read, but it counts nothing more.
+ * Errors are ignored.
+ */
 void bpf_run_clear_cpus(struct bpf_run *run);
 
 /*
- * Reads all CPUs that have groups, and attributes what the slots from `first` to `last` accrued. Returns how many CPUs
- * could be read.
+ * Reads all CPUs that have groups, and attributes the increments of the slots from `first` to `last`. Returns how many
+ * CPUs could be read.
  */
 size_t bpf_run_read(struct bpf_run *run, struct bpf_groups *groups, uint32_t first, uint32_t last,
                     bpf_attribute attribute, void *userdata);
-/* Reads a run that was replaced by another one for the last time. Needs no counters, so its groups may be closed. */
+/*
+ * Reads a run for the last time after another run has replaced it. The last reading needs no counters, so the groups of
+ * the run may be closed already.
+ */
 void bpf_run_read_last(struct bpf_run *run, bpf_attribute attribute, void *userdata);
-/* Returns whether no CPU was running the slot at its last reading. */
+/* Returns whether no CPU was running a task of the slot at the CPU's last reading. */
 bool bpf_run_is_idle(const struct bpf_run *run, uint32_t slot);
 
 /*
- * Tests an attached BPF program: every CPU must report what runs there, and the sum over all slots between two readings
- * must be exactly what the CPU's counters advanced. The readings are attributed. Returns -EBADE with a sentence in
- * `error` if the test fails.
+ * Tests an attached BPF program. Every CPU must report the slot that runs on it, and the increments of all slots
+ * between two readings must add up to exactly the increments of the CPU's counters. The increments are attributed as in
+ * bpf_run_read(). Returns -EBADE with a message in `error` if the test fails.
  */
 int bpf_run_test(struct bpf_run *run, struct bpf_groups *groups, bpf_attribute attribute, void *userdata,
                  struct error *error);

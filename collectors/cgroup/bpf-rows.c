@@ -25,7 +25,10 @@ static void bpf_plan_done(struct bpf_plan *plan)
     *plan = (struct bpf_plan){0};
 }
 
-/* Makes a plan without rows. Returns -ENOMEM on failure. bpf_plan_done() must be called in either case. */
+/*
+ * Makes an empty plan without rows for a configured group. Returns -ENOMEM on failure. bpf_plan_done() must be called
+ * in either case.
+ */
 static int bpf_plan_init(struct bpf_plan *plan, const struct collector_env *env, const struct config_group *group,
                          bool summed)
 {
@@ -37,12 +40,12 @@ static int bpf_plan_init(struct bpf_plan *plan, const struct collector_env *env,
     return plan->signature && plan->name ? 0 : -ENOMEM;
 }
 
-/* State of bpf_plan_place(), which goes through the open groups and finds the row of each. */
+/* State of bpf_plan_place(), which finds the row of each open group. */
 struct placing {
     struct bpf_plan *plan;
     const struct collector_env *env;
-    struct target_events *events; /* events on `cpu` */
-    int cpu;                      /* -1 before the first CPU */
+    struct target_events *events; /* the group's events on `cpu` */
+    int cpu;                      /* CPU of the current open group; -1 before the first one */
 };
 
 static int placing_find_events(struct placing *placing, int cpu)
@@ -100,8 +103,8 @@ static int make_draft(struct placing *placing, struct group_row *row, uint64_t m
 }
 
 /*
- * Makes the template again with counters for all events of the perf groups that are added to it. Returns -ENODATA if
- * the machine no longer knows one of the events.
+ * Remakes the template of a row when perf groups with further events are added to the row, so that the row has counters
+ * for all events. Returns -ENODATA if the machine no longer knows one of the events.
  */
 static int placing_template(struct placing *placing, struct group_row *row, uint64_t mask)
 {
@@ -125,7 +128,9 @@ static int placing_template(struct placing *placing, struct group_row *row, uint
     return 0;
 }
 
-/* Returns the index of the row in *ret, or -ENODATA if the machine no longer knows the events. */
+/*
+ * Finds the row of a perf group and sets *ret to its index. Returns -ENODATA if the machine no longer knows the events.
+ */
 static int placing_place(struct placing *placing, const struct row_part *part, uint32_t *ret)
 {
     struct group_rows *rows = &placing->plan->rows;
@@ -142,7 +147,7 @@ static int placing_place(struct placing *placing, const struct row_part *part, u
     if (part->events & ~row->events)
         r = placing_template(placing, row, row->events | part->events);
     if (r < 0) {
-        rows->n -= !row->events; /* removes the row if group_rows_place() has just appended it */
+        rows->n -= !row->events; /* removes a row that group_rows_place() has just appended */
         return r;
     }
     *ret = (uint32_t)(row - rows->items);
@@ -154,7 +159,7 @@ static bool is_same_part(const struct row_part *a, const struct row_part *b)
     return a->cpu == b->cpu && a->ordinal == b->ordinal && a->events == b->events;
 }
 
-/* Finds the row of each open group; groups that already have one keep it. Returns -ENOMEM on failure. */
+/* Finds a row for each open group that does not have one yet. Returns -ENOMEM on failure. */
 static int bpf_plan_place(struct bpf_plan *plan, const struct collector_env *env, const struct bpf_span *span,
                           const struct group_counts_view *view)
 {
@@ -182,7 +187,7 @@ static int bpf_plan_place(struct bpf_plan *plan, const struct collector_env *env
     return 0;
 }
 
-/* Returns whether a row has a counter for the event, on its PMU and CPU. */
+/* Returns whether a row of the plan has a counter for an unavailable event, on the event's PMU and CPU. */
 static bool bpf_plan_has(const struct bpf_plan *plan, const struct unavailable_event *event)
 {
     uint64_t bit = event_bit(event->refusal.event);
@@ -233,7 +238,7 @@ struct bpf_rows *bpf_rows_free(struct bpf_rows *rows)
     return NULL;
 }
 
-/* Moves the existing plan of an equal group, or makes a new one. */
+/* Reuses the existing plan of an equal group, or makes a new plan. */
 static int take_plan(struct bpf_plan *plan, struct bpf_rows *rows, const struct collector_env *env,
                      const struct config_group *group)
 {
@@ -271,7 +276,10 @@ static int plan_all(struct bpf_rows *rows, const struct collector_env *env, cons
     return 0;
 }
 
-/* An event that is unavailable only on some CPUs of a kind is shown by the row that sums these CPUs. */
+/*
+ * Lists the unavailable events of a plan. An event that is unavailable only on some CPUs of a kind is left out, because
+ * the row that sums these CPUs shows it.
+ */
 static void list_unavailable(struct bpf_rows *rows, const struct bpf_plan *plan, const struct group_counts_view *view)
 {
     for (size_t i = 0; i < view->n_unavailable; i++)
@@ -305,7 +313,7 @@ static void list_part(struct bpf_rows *rows, const struct bpf_span *span, struct
     *first_on_cpu = *first_in_row = rows->n_parts++;
 }
 
-/* `first` is the index of the configured group's first row. */
+/* Appends the parts of a configured group to the list of parts. `first` is the index of the group's first row. */
 static void list_parts(struct bpf_rows *rows, const struct bpf_groups *groups, size_t i, uint32_t first)
 {
     struct group_counts_view view = group_counts_view(groups->set.items[i]);

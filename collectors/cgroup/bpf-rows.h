@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan of the rows that every cgroup has while the engine bpf counts it, and of the row that each perf group on a
- * CPU is added to. The plan is made once for all cgroups.
+ * The plan of the rows that the bpf engine makes for every cgroup. The plan also tells to which row each perf group on
+ * a CPU is added. The plan is made once for all cgroups.
  *
- * The engine perf would make the same rows for the same perf groups. A perf group stays in its row as long as the group
+ * The perf engine would make the same rows for the same perf groups. A perf group stays in its row as long as the group
  * is configured.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ROWS_H
@@ -12,58 +12,58 @@
 #include "collectors/cgroup/bpf-groups.h"
 #include "collectors/group-rows.h"
 
-/* A perf group and the index of its row. BPF_ROW_NONE if the machine no longer knows the events. */
+/* A perf group and the index of its row. BPF_ROW_NONE if the machine no longer knows the group's events. */
 struct placed_part {
     struct row_part part;
     uint32_t row;
 };
 
-/* The planned rows of one configured group. All zero: empty. */
+/* The planned rows of one configured group. An all-zero plan is empty. */
 struct bpf_plan {
     const char *signature, *name;   /* interned in the snapshot */
-    struct group_rows rows;         /* their member `row` is NULL */
-    struct row_template *templates; /* parallel to rows.items */
-    struct placed_part *placed;     /* one for each open group */
+    struct group_rows rows;         /* the planned rows; their member `row` is NULL */
+    struct row_template *templates; /* templates of the rows in rows.items, at the same index */
+    struct placed_part *placed;     /* one placement for each open group */
     size_t n_templates, n_placed;
 };
 
 #define BPF_PART_NONE UINT32_MAX
 
-/* The word that counts an event of a perf group, and the index of the event's counter in the row. */
+/* The word that counts an event of a perf group, and the index of the event's counter in the perf group's row. */
 struct bpf_field {
     uint8_t word, counter;
 };
 
 /* A perf group on a CPU. */
 struct bpf_part {
-    const struct open_group *open_group; /* borrowed until the groups are configured again */
-    uint64_t events;                     /* mask of the configured group's events */
-    const struct bpf_field *fields;      /* one for each of these events */
+    const struct open_group *open_group; /* the open group, borrowed until the groups are configured again */
+    uint64_t events;                     /* mask of the configured events that the perf group counts */
+    const struct bpf_field *fields;      /* one field for each event in `events` */
     uint32_t n_fields;
     uint32_t row, cpu;
-    uint32_t next_on_cpu, next_in_row; /* linked lists; BPF_PART_NONE ends them */
+    uint32_t next_on_cpu, next_in_row; /* next parts on the same CPU and in the same row, or BPF_PART_NONE */
     uint32_t enabled;                  /* word of the enabled time; the running time is the next word */
-    enum group_activity activity;      /* GROUP_IDLE, or why nothing is known about the group */
-    int error;                         /* -errno if the group cannot be read, else 0 */
+    enum group_activity activity;      /* GROUP_IDLE, or the reason why the group's activity is unknown */
+    int error;                         /* -errno if the perf group cannot be read, else 0 */
 };
 
 struct planned_row {
     const char *signature;           /* signature of the configured group */
-    const struct group_row *planned; /* its member `row` is NULL */
+    const struct group_row *planned; /* the planned row, whose member `row` is NULL */
     const struct row_template *template;
     uint32_t first_part;
     bool is_unreadable; /* the events cannot be read on at least one CPU */
-    bool absent;        /* see struct row */
+    bool absent;        /* the row's CPU is offline, as in struct row */
 };
 
-/* An event that is not counted. It is shown as a row of each cgroup. */
+/* An event that is not counted, which is shown as a row of each cgroup. */
 struct bpf_unavailable {
     const char *group; /* name of the configured group */
     const struct unavailable_event *event;
 };
 
 struct bpf_rows {
-    struct bpf_plan *plans; /* one for each configured group */
+    struct bpf_plan *plans; /* one plan for each configured group */
     size_t n_plans;
     struct planned_row *rows;
     uint32_t n_rows;
@@ -71,18 +71,18 @@ struct bpf_rows {
     uint32_t n_parts;
     struct bpf_field *fields; /* the fields of all parts */
     uint32_t n_fields;
-    uint32_t *first_on_cpu; /* by CPU: index in `parts` */
+    uint32_t *first_on_cpu; /* for each CPU, the index of its first part in `parts` */
     uint32_t n_cpus;
     struct bpf_unavailable *unavailable;
     uint32_t n_unavailable;
     size_t n_without_rows; /* number of configured groups that have no row */
-    uint64_t edition;      /* changes whenever the rows do; never 0 */
-    uint64_t changes;      /* changes whenever a part becomes readable or unreadable */
+    uint64_t edition;      /* number that changes whenever the rows change; never 0 */
+    uint64_t changes;      /* number that changes whenever a part becomes readable or unreadable */
 };
 
 /*
- * Plans the rows for the configured groups. Makes *rows if it is NULL; otherwise existing rows stay. Afterwards each
- * cgroup needs bpf_counts_resume(). On -ENOMEM there are no rows.
+ * Plans the rows for the configured groups. Allocates *rows if *rows is NULL; otherwise existing rows stay. After the
+ * call, bpf_counts_resume() must be called for each cgroup. After -ENOMEM no rows are planned.
  */
 int bpf_rows_resume(struct bpf_rows **rows, const struct collector_env *env, const struct bpf_groups *groups);
 struct bpf_rows *bpf_rows_free(struct bpf_rows *rows);

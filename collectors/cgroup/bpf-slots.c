@@ -51,7 +51,9 @@ uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts)
     return BPF_SLOT_NONE;
 }
 
-/* Attributes to `parent`, instead of `counts`, what still accrues in slots that were given up. */
+/*
+ * Changes the attribution of slots that were given up from `counts` to `parent`.
+ */
 static void slots_pass_on(struct slots *slots, const struct cgroup_counts *counts, struct cgroup_counts *parent)
 {
     for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `cgroup`: counts the configured groups in each cgroup that the patterns match, as cgroups come and go.
- * The set (`collectors/cgroup/watched.h`) counts them; this file connects it to the registry and reports its state.
+ * The `cgroup` collector: counts the configured groups in each cgroup that the patterns match, as cgroups come and go.
+ * The set of watched cgroups (`collectors/cgroup/watched.h`) does the counting. This file connects the set of watched
+ * cgroups to the registry, and reports the set's state.
  */
 #include "collectors/cgroup/cgroup.h"
 
@@ -16,17 +17,17 @@
 #include "metrics/own-metrics.h"
 
 /*
- * The minimum interval between comparisons with the directories, for a tree that inotify does not fully watch. They are
- * done before a reading.
+ * The minimum interval between comparisons with the directories, for a tree that inotify does not fully watch. The
+ * directories are compared before a reading.
  */
 #define RESCAN_NS NSEC_PER_SEC
 
 struct cgroup {
     struct cgroup_set set;
-    bool complete; /* was opened completely at least once */
+    bool complete; /* the collector was opened completely at least once */
     uint64_t rescanned_ns;
     struct series *states[N_CGROUP_STATES];
-    struct series *engine, *unknown; /* `unknown` only with the engine bpf */
+    struct series *engine, *unknown; /* own metrics; `unknown` is only set with the bpf engine */
 };
 
 static const char *const state_names[N_CGROUP_STATES] = {
@@ -71,7 +72,10 @@ static int cgroup_add_gauges(const struct collector_env *env, struct cgroup *cgr
     return 0;
 }
 
-/* A reload may change the engine. */
+/*
+ * Adds the series of the engine in use, and removes the previous engine's series, because a reload may change the
+ * engine.
+ */
 static int cgroup_add_engine(const struct collector_env *env, struct cgroup *cgroup)
 {
     struct metrics *metrics = &env->snapshot->metrics;
@@ -89,7 +93,7 @@ static int cgroup_add_engine(const struct collector_env *env, struct cgroup *cgr
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
-/* If the engine cannot continue, one is chosen and opened again; all counts then start from 0. */
+/* If the engine cannot continue, an engine is chosen and opened anew, and all counts start from 0. */
 static int cgroup_resume(const struct collector_env *env, struct cgroup *cgroup, struct error *error)
 {
     int r = cgroup_engine_resume(&cgroup->set.engine, env, error);
@@ -102,7 +106,7 @@ static int cgroup_resume(const struct collector_env *env, struct cgroup *cgroup,
 }
 
 /*
- * On -ENOMEM a collector that was once opened completely continues with the groups it has. The engine bpf starts again
+ * On -ENOMEM a collector that was once opened completely continues with the groups it has. The bpf engine is restarted
  * instead, because its half-updated state may point into the previous configuration.
  */
 static bool may_go_on(const struct cgroup *cgroup, int error)
@@ -235,7 +239,7 @@ static int cgroup_report_dropped(const struct collector_env *env, const struct c
         return cgroup_add_failure(env, failures, "limit",
                                   "some are not watched, because collectors.cgroup.max_cgroups or the limit of open "
                                   "files (LimitNOFILE=, ulimit -n) is reached; /api/v1/cgroups names them");
-    snprintf(message, sizeof(message), "some are not watched, which /api/v1/cgroups names: %s", no_room);
+    snprintf(message, sizeof(message), "some are not watched (/api/v1/cgroups lists them): %s", no_room);
     return cgroup_add_failure(env, failures, "limit", message);
 }
 

@@ -36,7 +36,7 @@ int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_en
     counts->ended = false;
     if (r != -ENODEV)
         return r;
-    /* Counts that had ended have already had their last reading. */
+    /* Counts that had already ended got their last reading when they ended. */
     if (!was_ended)
         cgroup_counts_read(counts, env->sys);
     cgroup_counts_close(counts);
@@ -65,7 +65,10 @@ int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_env 
 
 /* --- names --- */
 
-/* Other series are joined with it. It is a gauge in the text format and an info metric in OpenMetrics. */
+/*
+ * Adds the series perf_cgroup_info, with which queries join other series. perf_cgroup_info is a gauge in the text
+ * format and an info metric in OpenMetrics.
+ */
 static struct series *cgroup_counts_add_info(const struct collector_env *env, const struct cgroup_counts *counts,
                                              const struct names *names)
 {
@@ -151,19 +154,20 @@ struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts)
 }
 
 /*
- * --- engine perf ---
+ * --- perf engine ---
  *
  * Each cgroup has its own events, and the events of two cgroups are never read at the same instant. A cgroup must not
- * show less than the sum of the cgroups inside it. So its events are opened and enabled before theirs, and disabled and
- * read after theirs.
+ * show less than the sum of the cgroups inside it. The events of a cgroup are therefore opened and enabled before the
+ * events of the cgroups inside it, and disabled and read after them.
  *
- * Lists of counts have a cgroup before those inside it, unless the inner ones were chosen earlier. In that case its
- * totals also start later than theirs.
+ * In lists of counts, a cgroup precedes the cgroups inside it, unless the inner cgroups were chosen earlier. If inner
+ * cgroups were chosen earlier, the totals of the outer cgroup start later than the totals of the inner cgroups anyway.
  */
 
 /*
  * perf_event_open(2) fails with ENOENT for a removed cgroup (perf_cgroup_connect(), css_tryget_online_from_dir()), but
- * also for an event that the PMU does not have. A dummy event, which every kernel has, distinguishes the two.
+ * also for an event that the PMU does not have. A dummy event, which every kernel has, tells a removed cgroup from a
+ * missing event.
  */
 static bool is_removed(const struct collector_env *env, int fd)
 {
@@ -205,8 +209,8 @@ static void perf_free(struct cgroup_counts *counts, struct snapshot *snapshot)
 }
 
 /*
- * Also reads the cgroups above, after this one, because a scrape that reuses the last reading sees the new totals of
- * this cgroup.
+ * Reads this cgroup and then the cgroups above it, because a scrape that reuses the last reading shows the new totals
+ * of this cgroup.
  */
 static size_t perf_read(struct cgroup_counts *counts, struct sys *sys)
 {

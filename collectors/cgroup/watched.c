@@ -15,8 +15,8 @@
 /* --- budget --- */
 
 /*
- * Bytes of this process and of the kernel, as upper bounds. tests/pressure/memory.sh compares them with the memory of a
- * cgroup on a real machine.
+ * Upper bounds of the memory that cgroups take in this process and in the kernel, in bytes. tests/pressure/memory.sh
+ * compares these bounds with the memory of a cgroup on a real machine.
  */
 #define BYTES_PER_CGROUP 2048
 #define BYTES_PER_GROUP 512
@@ -24,8 +24,8 @@
 #define BYTES_PER_DESCRIPTOR 640
 
 /*
- * Returns how many descriptors all cgroups may have, which excludes those of other collectors. The collector `self`
- * opens its few after the cgroups, so they are reserved here.
+ * Returns how many descriptors all cgroups together may have. Descriptors of other collectors are excluded; the few
+ * that the `self` collector opens after the cgroups are reserved here.
  */
 static uint64_t descriptor_budget(const struct collector_env *env, struct cgroup_counts *const *counts, size_t n)
 {
@@ -50,8 +50,8 @@ static uint64_t memory_each(const struct collector_env *env, uint64_t descriptor
 }
 
 /*
- * Returns half of the memory that the cgroups use or could use: the rest is needed to render documents for clients. The
- * budget always suffices for the current cgroups.
+ * Returns half of the memory that the daemon uses or may use to count cgroups. The other half is needed to render
+ * documents for clients. The memory budget always suffices for the current cgroups.
  */
 static uint64_t memory_budget(const struct collector_env *env, uint64_t own)
 {
@@ -74,8 +74,8 @@ void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_env
 /* --- candidates --- */
 
 /*
- * Lists the cgroups to select from: all in the tree, except those that the tree leaves out and wanted ones that are
- * empty. The `userdata` of each is its node. The caller frees the array. Returns -ENOMEM on failure.
+ * Lists the candidates for the selection: all cgroups in the tree, except empty cgroups and cgroups that the tree
+ * leaves out. The `userdata` of each candidate is its node. The caller frees the array. Returns -ENOMEM on failure.
  */
 static int cgroup_candidates_list(const struct cgroup_tree *tree, struct empty_cgroups *empty_cgroups,
                                   struct cgroup_candidate **ret, size_t *ret_n)
@@ -99,7 +99,7 @@ static int cgroup_candidates_list(const struct cgroup_tree *tree, struct empty_c
     return 0;
 }
 
-/* Updates node->wanted. Returns whether it changed. Without a resolver (NULL), only the path is matched. */
+/* Updates node->wanted, and returns whether it changed. Without a resolver (NULL), only the path is matched. */
 static bool wanted_update(struct cgroup_node *node, const struct cgroup_rules *rules, struct resolver *resolver)
 {
     _cleanup_(names_done) struct names names = {0};
@@ -112,7 +112,7 @@ static bool wanted_update(struct cgroup_node *node, const struct cgroup_rules *r
     return node->wanted != before;
 }
 
-/* Updates all nodes of the tree. Returns whether any changed. */
+/* Updates `wanted` of all nodes of the tree. Returns whether any node's `wanted` changed. */
 static bool wanted_update_all(const struct cgroup_tree *tree, const struct cgroup_rules *rules,
                               struct resolver *resolver)
 {
@@ -150,7 +150,7 @@ static size_t count_lingering(struct cgroup_counts *const *counts, size_t n)
     return lingering;
 }
 
-/* Sets `exceeds` for all but the newest `max` lingering counts. */
+/* Sets the member `exceeds` of all lingering counts except the newest `max`. */
 static void lingering_limit(struct cgroup_counts *const *counts, size_t n, uint64_t max)
 {
     _cleanup_(freep) struct cgroup_counts **lingering = NULL;
@@ -217,7 +217,7 @@ int cgroup_engine_open(struct cgroup_engine *engine, const struct collector_env 
     *engine = (struct cgroup_engine){.type = &cgroup_engine_perf, .asked = asked};
     if (asked != ENGINE_PERF)
         r = engine_try_bpf(engine, env, hierarchy, &engine->reason);
-    /* Without the opener the engine perf could not open events either. */
+    /* If the opener is gone, the perf engine could not open events either. */
     if (r == 0 || (asked != ENGINE_BPF && r != -EPIPE))
         return 0;
     if (asked == ENGINE_BPF)
@@ -241,7 +241,7 @@ int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_en
     return engine->bpf ? bpf_engine_resume(engine->bpf, env, error) : 0;
 }
 
-/* Makes room for `n` cgroups, up to `max`. If that fails, engine->no_room has the reason. */
+/* Makes room for `n` cgroups, but at most for `max`. If there is not enough room, engine->no_room tells why. */
 static void cgroup_engine_make_room(struct cgroup_engine *engine, uint64_t n, uint64_t max)
 {
     engine->no_room = (struct error){0};
@@ -290,7 +290,10 @@ static void attach_counts(struct cgroup_counts *counts, struct cgroup_node *node
     node->userdata = counts;
 }
 
-/* A pause container only holds a pod's namespaces. It is left out whatever the patterns are, and does not linger. */
+/*
+ * A pause container only holds a pod's namespaces. A pause container is never watched, whatever the patterns are, and
+ * does not linger.
+ */
 static int name_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_counts *counts)
 {
     int r = cgroup_counts_find_names(counts, env, set->resolver);
@@ -304,7 +307,10 @@ static int name_cgroup(struct cgroup_set *set, const struct collector_env *env, 
     return 0;
 }
 
-/* Continues with a cgroup after a reload, after CPUs came or went, or when it comes back while it lingers. */
+/*
+ * Continues to count a cgroup after a reload, after CPUs came or went, or when the cgroup comes back while its counts
+ * linger.
+ */
 static int resume_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_counts *counts,
                          struct cgroup_node *node, int fd)
 {
@@ -334,8 +340,8 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_env *env, 
 }
 
 /*
- * `fd` is the cgroup's directory, or -errno if it could not be opened. If the cgroup vanishes meanwhile, the collector
- * has not failed, because the tree reports the removal.
+ * `fd` is the cgroup's directory, or -errno if it could not be opened. A cgroup that vanishes meanwhile is not an error
+ * of the collector, because the tree reports the removal.
  */
 static int watch_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_node *node, int fd)
 {
@@ -359,8 +365,9 @@ static bool set_wants_below(void *userdata, const char *path)
 }
 
 /*
- * Returns whether a selection would choose exactly what is watched, and each new cgroup while there is room. For an
- * engine that needs descriptors for each cgroup, it returns false: other users take descriptors, too.
+ * Returns whether a new selection would keep exactly the cgroups that are watched now, and add each new cgroup as long
+ * as there is room. Always returns false for an engine that needs descriptors for each cgroup, because other parts of
+ * the daemon take descriptors as well.
  */
 static bool is_all_watched(const struct cgroup_set *set)
 {
@@ -368,8 +375,8 @@ static bool is_all_watched(const struct cgroup_set *set)
 }
 
 /*
- * A new cgroup is opened at once, before anything else is handled, because the events of its tasks until then are lost.
- * If it cannot be opened, the next selection finds out why.
+ * A new cgroup is opened at once, before anything else is handled, because events of its tasks are lost until then. If
+ * the cgroup cannot be opened, the next selection finds out why.
  */
 static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
 {
@@ -381,7 +388,7 @@ static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
     int r = set->env && set->n_free > 0 && fd >= 0 ? watch_cgroup(set, set->env, node, fd) : -EAGAIN;
     set->n_free -= r == 0;
     set->n_wanted += r == 0;
-    if (r == -ENOSPC) /* there is no room for any new cgroup until the selection makes some */
+    if (r == -ENOSPC) /* no new cgroup fits until the selection makes room */
         set->n_free = 0;
     set->unsettled = true;
     set->changed |= r < 0 || !is_all_watched(set);
@@ -400,7 +407,7 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
     empty_cgroups_forget(&set->empty_cgroups, node);
     if (node->userdata)
         cgroup_counts_end(node->userdata, set->sys);
-    else if (set->resolver) /* the resolver may have been asked about it */
+    else if (set->resolver) /* the resolver may be looking up this cgroup */
         resolver_forget(set->resolver, node->path);
 }
 
@@ -417,7 +424,10 @@ static int note_dropped(struct cgroup_set *set, struct cgroup_node *node)
     return r;
 }
 
-/* Unwatched cgroups end first, so that their descriptors are free for the others. */
+/*
+ * Ends the counts of cgroups that are no longer watched. Called before other cgroups are opened, which can then use the
+ * freed descriptors.
+ */
 static int end_others(struct cgroup_set *set, const struct cgroup_candidate *candidates, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -431,8 +441,8 @@ static int end_others(struct cgroup_set *set, const struct cgroup_candidate *can
 }
 
 /*
- * -ENOSPC passes when slots become free. If a cgroup seems to be gone, the tree reports its removal; if the tree does
- * not, the error had another cause and opening is retried.
+ * -ENOSPC passes when slots become free. If a cgroup seems to be gone but the tree does not report its removal, the
+ * error had another cause, and opening is retried.
  */
 static enum reason_span refusal_span(int error)
 {
@@ -456,7 +466,7 @@ static int watch_chosen(const struct collector_env *env, struct cgroup_set *set,
         if (candidates[i].choice != CGROUP_WATCHED)
             continue;
         struct cgroup_counts *counts = node->userdata;
-        if (counts) { /* on -ENOMEM the cgroup may have been added without names */
+        if (counts) { /* names may be missing after an earlier -ENOMEM */
             r = counts->info ? 0 : name_cgroup(set, env, counts);
             continue;
         }
@@ -483,7 +493,7 @@ static int resume_all(struct cgroup_set *set, const struct collector_env *env, e
             return r;
         if (r < 0)
             *ret_span = MAX(*ret_span, refusal_span(r));
-        if (r < 0 && refusal_span(r) == REASON_LASTS) /* the selection retries once, and then drops it */
+        if (r < 0 && refusal_span(r) == REASON_LASTS) /* the selection retries the cgroup once, and then drops it */
             cgroup_counts_end(counts, set->sys);
     }
     return 0;
@@ -543,7 +553,7 @@ static int set_open_book(struct cgroup_set *set, const struct collector_env *env
 
     if (r == 0)
         r = set->fd = set->empty_cgroups.joined = fd_join(fds, 1 + resolver_fds(set->resolver, fds + 1));
-    return r < 0 ? error_set(error, r, "cannot open the sources of cgroups' names: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "cannot open the sources of cgroup names: %s", strerror(-r)) : 0;
 }
 
 /* The configuration still owns the patterns. */
@@ -576,7 +586,10 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_env *env, str
 
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)
 {
-    /* Comparing addresses is safe: the previous configuration is only freed after this one is in use. */
+    /*
+     * The addresses of the configurations can be compared, because the previous configuration is only freed after the
+     * new configuration is in use.
+     */
     set->rescan_due |= config->include != set->rules.include || config->exclude != set->rules.exclude;
     borrow_patterns(&set->rules, config);
 }
@@ -598,7 +611,10 @@ int cgroup_set_configure(struct cgroup_set *set, const struct collector_env *env
     return r;
 }
 
-/* Called after changes were handled: selects again, or only settles the engine. */
+/*
+ * Called after changes of the tree were handled. Selects the cgroups again if necessary, or else only settles the
+ * engine.
+ */
 static int set_follow(struct cgroup_set *set, const struct collector_env *env)
 {
     if (set->changed)
@@ -636,7 +652,7 @@ int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env)
     return r;
 }
 
-/* Returns whether `path` is the cgroup at `outer`, or inside it. */
+/* Returns whether the cgroup at `path` is the cgroup at `outer`, or is inside it. */
 static bool is_within(const char *path, const char *outer)
 {
     size_t size = strlen(outer);

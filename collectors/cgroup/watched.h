@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The set of watched cgroups: which cgroups of the hierarchy are counted, as they come and go.
+ * The set of watched cgroups: the cgroups of the hierarchy that are counted, as cgroups come and go.
  *
- * The tree (`cgroups/tree.h`) reports directories. A cgroup is wanted if the patterns match its path or its names; its
- * node caches that. The selection (`cgroups/selection.h`) chooses the watched cgroups among the wanted ones that are
- * not vacant, within max_cgroups and the budgets of descriptors and memory; the others are dropped. The last counts of
- * a cgroup that is gone linger for a while.
+ * The tree (`cgroups/tree.h`) reports directories. A cgroup is wanted if the patterns match its path or its names; the
+ * result is stored in the cgroup's node in the tree. The selection (`cgroups/selection.h`) chooses the watched cgroups
+ * among the wanted ones that are not vacant, within max_cgroups and the budgets of descriptors and memory; the
+ * remaining wanted cgroups are dropped. The last counts of a cgroup that is gone linger for a while.
  *
- * One engine counts all cgroups. The engine perf opens the configured groups on each cgroup and CPU. It is exact, but
- * each switch between tasks of two cgroups takes all events off the CPU and puts them back. The engine bpf opens the
- * groups once on each CPU, and a BPF program (`bpf/layout.h`) divides their counts among the cgroups.
+ * One engine counts all cgroups. The perf engine opens the configured groups on each cgroup and CPU. The perf engine is
+ * exact, but each switch between tasks of two cgroups takes all events off the CPU and puts them back. The bpf engine
+ * opens the groups once on each CPU, and a BPF program (`bpf/layout.h`) divides their counts among the cgroups.
  */
 #ifndef COLLECTORS_CGROUP_WATCHED_H
 #define COLLECTORS_CGROUP_WATCHED_H
@@ -30,15 +30,15 @@ void cgroup_engine_done(struct cgroup_engine *engine, const struct collector_env
 
 /*
  * Must be called after a reload and after CPUs came or went, before the counts are resumed. On failure the engine
- * cannot be used any more; it must be opened again, with counts that start from 0. Returns -ESTALE if another engine is
- * configured, or the errors of cgroup_engine_open().
+ * cannot be used any more. The engine must be opened again, and all counts then start from 0. Returns -ESTALE if
+ * another engine is configured, or the errors of cgroup_engine_open().
  */
 int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_env *env, struct error *error);
 /* Must be called after cgroups were opened or ended. */
 void cgroup_engine_settle(struct cgroup_engine *engine);
 
 /*
- * Sets the limits in `rules`: max_cgroups, and the descriptors and memory that are free now or already taken by the `n`
+ * Sets the limits in `rules`: max_cgroups, and the descriptors and memory that are free now or already used by the `n`
  * cgroups of this engine.
  */
 void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_env *env,
@@ -46,51 +46,49 @@ void cgroup_budget_update(struct cgroup_rules *rules, const struct collector_env
 
 struct cgroup_set {
     struct sys *sys;
-    /* Set while changes of the tree are handled, so that new cgroups can be opened at once; else NULL. */
+    /* Only set while changes of the tree are handled, so that new cgroups can be opened at once; NULL otherwise. */
     const struct collector_env *env;
     struct hierarchy hierarchy;
     struct cgroup_engine engine;
     struct cgroup_tree *tree;
     struct resolver *resolver;
     struct empty_cgroups empty_cgroups;
-    int fd; /* readable when cgroup_set_dispatch() has work to do; -1 if changes are not reported */
-    struct cgroup_counts **counts; /* the counts of watched and of lingering cgroups */
+    int fd; /* becomes readable when cgroup_set_dispatch() has work; -1 if changes of the tree are not reported */
+    struct cgroup_counts **counts; /* the counts of the watched and the lingering cgroups */
     size_t n;
-    struct cgroup_node **dropped; /* borrowed from the tree; valid until it changes */
+    struct cgroup_node **dropped; /* nodes of the dropped cgroups, borrowed from the tree until it changes */
     size_t n_dropped, n_wanted;
-    bool rescan_due;           /* the patterns changed, so the tree may lack directories that they match */
-    struct cgroup_rules rules; /* its patterns are borrowed from the configuration */
-    uint64_t limit, n_free;    /* number of cgroups that there is room for, in total and now free */
-    bool changed;              /* another selection might choose differently */
+    bool rescan_due;           /* the patterns changed, so the tree may lack directories that match the new patterns */
+    struct cgroup_rules rules; /* rules of the selection; the patterns are borrowed from the configuration */
+    uint64_t limit, n_free;    /* number of cgroups for which there is room, in total and unused */
+    bool changed;              /* a new selection might choose other cgroups */
     bool unsettled;            /* cgroups came or went since the last cgroup_engine_settle() */
-    enum reason_span span;     /* how long the errors that kept cgroups from being opened may last */
+    enum reason_span span;     /* how long the errors that prevented cgroups from being opened may last */
 };
 
 /*
- * Opens a zeroed set, which must not move afterwards. Returns the errors of hierarchy_find(), cgroup_engine_open(),
- * cgroup_tree_new() and resolver_new(). cgroup_set_done() must be called in either case.
+ * Opens a zeroed set. The set must not be moved in memory afterwards. Returns the errors of hierarchy_find(),
+ * cgroup_engine_open(), cgroup_tree_new() and resolver_new(). cgroup_set_done() must be called in either case.
  */
 int cgroup_set_open(struct cgroup_set *set, const struct collector_env *env, struct error *error);
 void cgroup_set_done(struct cgroup_set *set, const struct collector_env *env);
 
-/* Switches to the patterns of `config`. cgroup_set_configure() must follow. */
+/* Switches to the patterns of `config`. cgroup_set_configure() must be called next. */
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config);
 /*
  * Applies a new configuration, or CPUs that came or went: brings the tree up to date with the patterns, resumes all
  * counts, and selects. Returns -ENOMEM on failure.
  */
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_env *env);
-/* Opens the cgroups that are selected now, and ends the others. Returns -ENOMEM on failure. */
+/* Opens the cgroups that are selected now, and ends the counts of all other cgroups. Returns -ENOMEM on failure. */
 int cgroup_set_select(struct cgroup_set *set, const struct collector_env *env);
-/*
- * Handles the events of the descriptor: new cgroups, which are opened before anything else is done, and changed names.
- */
+/* Handles the events of the descriptor: new cgroups, which are opened before anything else, and changed names. */
 int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_env *env);
-/* Works as cgroup_find_names() of collectors/cgroup/cgroup.h. */
+/* Implements cgroup_find_names() (collectors/cgroup/cgroup.h). */
 int cgroup_set_find_names(const struct cgroup_set *set, const char *path, struct names *names);
-/* Compares the tree with the directories. */
+/* Compares the tree with the directories of the hierarchy. */
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_env *env);
-/* Frees lingering cgroups whose time has passed, and the oldest ones if more than max_cgroups linger. */
+/* Frees cgroups that have lingered long enough, and the oldest lingering cgroups if more than max_cgroups linger. */
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_env *env);
 
 #endif

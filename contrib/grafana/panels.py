@@ -15,25 +15,27 @@ CONTAINER = BOARD + ", %s, id" % NAMES
 
 
 def rate(metric, where=WHERE):
-    """A rate with the label matchers added. METRIC may already have matchers: perf_x_total or {__name__=~"..."}."""
+    """Returns the rate of METRIC with more label matchers. METRIC may have matchers: perf_x_total or
+    {__name__=~"..."}."""
     if metric.endswith("}"):
         return "rate(%s, %s}[$__rate_interval])" % (metric[:-1], where)
     return "rate(%s{%s}[$__rate_interval])" % (metric, where)
 
 
 def either(*metrics, where=WHERE):
-    """The rate of an event with two names; `or` selects the first one that a group has."""
+    """Returns the rate of an event with two names; `or` selects the first name that a group has."""
     rates = [rate(metric, where) for metric in metrics]
     return rates[0] if len(rates) == 1 else "(%s)" % " or ".join(rates)
 
 
 def ratio(above, below, by=BOARD):
-    """A ratio of sums over groups that count both events on one CPU; `and` drops groups with only one of them."""
+    """Returns a ratio of sums over groups that count both events on one CPU; `and` drops groups with only one of
+    them."""
     return "sum by (%s) (%s and %s) / (sum by (%s) (%s and %s) > 0)" % (by, above, below, by, below, above)
 
 
 def total(metric, by=BOARD, where=WHERE):
-    """A rate per CPU. If an event is in several groups, it is not added up twice."""
+    """Returns a rate per CPU. If an event is in several groups, it is used only once."""
     return "max by (%s) (sum by (%s, group) (%s))" % (by, by, rate(metric, where))
 
 
@@ -59,13 +61,13 @@ def cgroup_total(event, where=WHERE):
 
 
 def running(collector, by, where=WHERE):
-    """The share of the time for which the least counted group was counted."""
+    """Returns the share of the time that a group was counted, for the group with the smallest share."""
     times = [rate("perf_%s_group_%s_seconds_total" % (collector, time), where) for time in ("running", "enabled")]
     return "min by (%s) (%s / (%s > 0))" % (by, *times)
 
 
 def memory(direction, by=BOARD, where=WHERE):
-    """Bytes per second: from drivers that count bytes, otherwise from what rules.yml records."""
+    """Returns bytes per second, from events that count bytes, otherwise from series that rules.yml records."""
     names = "{0}|cas_count_{0}|data_{0}|data_{0}s".format(direction)
     counted = "sum by (%s) (%s)" % (by, rate('{__name__=~"perf_pmu_(%s)_bytes_total"}' % names, where))
     if by != BOARD:

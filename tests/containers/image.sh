@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The image of contrib/container/Containerfile: built by podman from a Debian that mmdebstrap makes, and started by podman
-# and docker with the commands of doc/install.md, it counts the machine's cgroups, by name.
+# Builds the image of contrib/container/Containerfile with podman, from a Debian base image that mmdebstrap makes, and
+# starts it with podman and docker by the commands of doc/install.md. It counts the machine's cgroups by their names.
 #
 # usage: image.sh
 
-# A loopback of its own: docker never sees this machine's network.
+# Runs in a network namespace, so that docker never sees this machine's network.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
@@ -19,7 +19,7 @@ base=registry.invalid/debian:bookworm
 source=/var/lib/containers/source
 url=http://127.0.0.1:10298
 
-# build_image: from the files of this tree that git has.
+# build_image: builds the image from the files of this tree that git does not ignore.
 build_image() {
     debian=$("$root/tests/tree.sh" image) || exit
     copy_sources "$scratch/source"
@@ -31,12 +31,13 @@ build_image() {
         docker load --quiet --input=/run/perfcountd.tar && docker tag localhost/perfcountd:latest perfcountd
 }
 
-# command_of WORDS: the words of the command in doc/install.md that begins with these, without sudo.
+# command_of WORDS: prints the command in doc/install.md that begins with these words, without sudo.
 command_of() {
     sed -n "/^    \(sudo \)\?$1/,/[^\\\\]\$/ { s/^ *//; s/^sudo //; s/\\\\\$//; p }" "$root/doc/install.md" | tr '\n' ' '
 }
 
-# run_image ENGINE: with the command of the manual, but for the port, which has no network to be published in here.
+# run_image ENGINE: starts the image with the command of the manual, except that the container has no network, so no
+# port is published.
 run_image() {
     local words
     read -ra words <<<"$(command_of "$1 run" | sed 's/-p 10298:10298/--network=none/')"
@@ -45,34 +46,36 @@ run_image() {
     pid=$(inside "$1" inspect --format '{{.State.Pid}}' perfcountd)
     holds "$1: the container serves" eventually 10 get /-/ready
 }
-# get PATH: in the container's network.
+# get PATH: sends a request in the container's network namespace, and prints the response.
 get() {
     inside nsenter --target "$pid" --net curl -sS --globoff --fail --max-time 90 "$url$1"
 }
-# space KIND PID: of a process in the machine.
+# space KIND PID: prints the namespace of this kind of a process in the machine.
 space() {
     inside readlink "/proc/$2/ns/$1"
 }
 
-# counts ENGINE NAME CGROUP: the container of that name, and the machine's units.
+# counts ENGINE NAME CGROUP: checks that the container of this name and the machine's units are counted.
 counts() {
-    holds "$1: it counts another container by its name" eventually 10 has_field "$3" container "$2"
-    compares "$1: which has counts" "$(get "/api/v1/counters?container=$2&event=task_clock" |
+    holds "$1: perfcountd counts another container by its name" eventually 10 has_field "$3" container "$2"
+    compares "$1: the other container has counts" "$(get "/api/v1/counters?container=$2&event=task_clock" |
         jq '[.counters[].value] | add // 0') > 0"
-    equals "$1: and the services of the machine" "$(get /api/v1/cgroups |
+    equals "$1: perfcountd counts the services of the machine" "$(get /api/v1/cgroups |
         jq -r '.cgroups[] | select(.unit == "dbus.service") | .state')" watched
-    equals "$1: by the engine" "$(get /api/v1/status | jq -r .cgroups.engine)" bpf
+    equals "$1: the engine for cgroups" "$(get /api/v1/status | jq -r .cgroups.engine)" bpf
     for kind in pid net cgroup mnt; do
-        holds "$1: its $kind namespace is its own" test "$(space $kind "$pid")" != "$(space $kind 1)"
+        holds "$1: the container has its own $kind namespace" test "$(space $kind "$pid")" != "$(space $kind 1)"
     done
-    # shellcheck disable=SC2016 # awk's
-    equals "$1: nothing can be written" "$(inside awk '$2 == "/" || $2 ~ "^/sys/fs/cgroup" { print $4 }' "/proc/$pid/mounts" |
+    # shellcheck disable=SC2016 # awk expands it
+    equals "$1: the root file system and the cgroup hierarchy are read-only" \
+        "$(inside awk '$2 == "/" || $2 ~ "^/sys/fs/cgroup" { print $4 }' "/proc/$pid/mounts" |
         grep -cv '^ro\(,\|$\)')" 0
     equals "$1: the process that listens has no capability" \
         "$(inside sed -n 's/^CapEff:\t//p' "/proc/$pid/status")" 0000000000000000
-    equals "$1: and a user of its own" "$(inside sed -n 's/^Uid:\t\([0-9]*\).*/\1/p' "/proc/$pid/status")" 10298
-    holds "$1: it ends when it is asked to" inside "$1" stop --time=30 perfcountd
-    equals "$1: well" "$(inside "$1" inspect --format '{{.State.ExitCode}}' perfcountd)" 0
+    equals "$1: the process that listens has its own user" \
+        "$(inside sed -n 's/^Uid:\t\([0-9]*\).*/\1/p' "/proc/$pid/status")" 10298
+    holds "$1: the container stops when it is asked to" inside "$1" stop --time=30 perfcountd
+    equals "$1: the container's exit status is 0" "$(inside "$1" inspect --format '{{.State.ExitCode}}' perfcountd)" 0
 }
 
 boot_with_runtimes
@@ -83,7 +86,7 @@ if ! build_image >"$scratch/build.log" 2>&1; then
 fi
 size=$(podman image inspect --format '{{.Size}}' localhost/perfcountd:latest)
 echo "the image has $((size / 1000000)) MB"
-compares "which doc/install.md bounds" \
+compares "the image is smaller than doc/install.md says" \
     "$size < $(sed -n 's/.*in less than \([0-9]*\) MB.*/\1/p' "$root/doc/install.md") * 1000000"
 start podman cellar >/dev/null
 start docker harbour >/dev/null

@@ -15,7 +15,7 @@ machine_kind=containers
 config=/run/perfcountd.yaml
 image=registry.invalid/shop/busybox:1.36
 secret=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-# The work is light, so that each container always has some task_clock. It exits at once on SIGTERM.
+# The work is light, so that each container always has some task_clock. The process exits at once on SIGTERM.
 # shellcheck disable=SC2016 # the container's shell expands it
 work='trap exit TERM; while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
 # crun raises root's limit of locked memory, which needs a capability that not every machine has.

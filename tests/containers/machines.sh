@@ -16,9 +16,9 @@ work='while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
 # is_named CGROUP CONTAINER RUNTIME SOURCE: checks the name of the container and where it came from.
 is_named() {
     holds "$2 has its name" eventually 5 has_field "$1" container "$2"
-    equals "$2: the runtime" "$(field "$1" runtime)" "$3"
+    equals "$2: the name of its runtime" "$(field "$1" runtime)" "$3"
     equals "$2: the source of the name" "$(field "$1" named_by)" "$4"
-    equals "$2: ?container=NAME finds its counts" \
+    equals "$2: ?container=NAME finds the counts" \
         "$(get "/api/v1/counters?container=$2&event=task_clock" | jq -r '.counters[].cgroup' | head -n 1)" "$1"
     contains "$2: perf_cgroup_info has the label" "$(get /metrics | grep '^perf_cgroup_info')" "container=\"$2\""
 }
@@ -53,8 +53,8 @@ test_nspawn() {
     is_named "$scope" my-box nspawn systemd
     equals "my-box: the description of its scope" "$(field "$scope" description)" "Container my-box"
     inside machinectl terminate my-box
-    holds "after its end it lingers" eventually 10 has_field "$scope" state lingering
-    equals "it keeps its last name" "$(field "$scope" container)" my-box
+    holds "a container that has ended lingers" eventually 10 has_field "$scope" state lingering
+    equals "a lingering container keeps its last name" "$(field "$scope" container)" my-box
 }
 
 # The container stays in the unit of its nspawn, so only systemd-machined knows its name.
@@ -63,10 +63,10 @@ test_kept_unit() {
     start_box builder build-1 --keep-unit
     is_named "$unit" build-1 nspawn systemd
     inside systemctl stop builder
-    holds "after its end it lingers" eventually 10 has_field "$unit" state lingering
+    holds "a container that has ended lingers" eventually 10 has_field "$unit" state lingering
     inside systemd-run --quiet --unit=builder sleep infinity
     holds "the unit is counted again" eventually 5 has_field "$unit" state watched
-    holds "it is not a container any more" eventually 5 has_field "$unit" container none
+    holds "the unit is not a container any more" eventually 5 has_field "$unit" container none
     inside systemctl stop builder
 }
 
@@ -74,7 +74,7 @@ test_lxc() {
     inside lxc-start --name web
     is_named /lxc.payload.web web lxc path
     inside lxc-stop --name web --kill
-    holds "after its end it lingers" eventually 10 has_field /lxc.payload.web state lingering
+    holds "a container that has ended lingers" eventually 10 has_field /lxc.payload.web state lingering
 }
 
 # The units of other runtimes are masked.

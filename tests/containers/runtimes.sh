@@ -56,14 +56,15 @@ test_drop_in() {
     cgroup=${cgroups[rootless]}
     matches "a user's container is below the user's manager" "$cgroup" \
         '^/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-[0-9a-f]{64}.scope$'
-    holds "it is counted with the default include" eventually 5 has_field "$cgroup" state watched
-    equals "the service cannot see homes, so it has no name" "$(field "$cgroup" container)" none
-    contains "/api/v1/cgroups explains this with the remedy" "$(field "$cgroup" unnamed)" ProtectHome=read-only
+    holds "a user's container is counted with the default include" eventually 5 has_field "$cgroup" state watched
+    equals "a user's container has no name, since the service cannot see homes" "$(field "$cgroup" container)" none
+    contains "/api/v1/cgroups says why a user's container has no name, with the remedy" \
+        "$(field "$cgroup" unnamed)" ProtectHome=read-only
     inside mkdir -p /run/systemd/system/perfcountd.service.d
     inside_write /run/systemd/system/perfcountd.service.d/user-containers.conf \
         <"$root/contrib/systemd/user-containers.conf"
     restart_units
-    holds "with the drop-in it has its name" eventually 5 has_field "$cgroup" container attic
+    holds "with the drop-in a user's container has its name" eventually 5 has_field "$cgroup" container attic
 }
 
 # --- start
@@ -78,10 +79,10 @@ test_start() {
         cgroup=${cgroups[$runtime]}
         echo "-- $runtime: $cgroup"
         holds "$runtime: the container has its name" eventually 5 has_info "$cgroup" "${names[$runtime]}"
-        equals "$runtime: the runtime" "$(field "$cgroup" runtime)" "${said[$runtime]}"
-        [ "$runtime" = ctr ] || equals "$runtime: the image" "$(field "$cgroup" image)" "$image"
-        holds "$runtime: it has counts" eventually 5 has_counts "$cgroup"
-        equals "$runtime: ?container=NAME finds it" \
+        equals "$runtime: the container has the name of its runtime" "$(field "$cgroup" runtime)" "${said[$runtime]}"
+        [ "$runtime" = ctr ] || equals "$runtime: the container has its image" "$(field "$cgroup" image)" "$image"
+        holds "$runtime: the container has counts" eventually 5 has_counts "$cgroup"
+        equals "$runtime: ?container=NAME finds the container" \
             "$(get "/api/v1/counters?container=${names[$runtime]}&event=task_clock" | jq -r '.counters[].cgroup')" \
             "$cgroup"
     done
@@ -122,11 +123,12 @@ test_in_container() {
     import_links >"$scratch/links.log" 2>&1 || fail "podman imports an image of links" "$(cat "$scratch/links.log")"
     id=$(podman inspect --format '{{.Id}}' cellar)
     in_container "${spaces[@]}" -- plan
-    contains "with podman's defaults it says which capabilities to add" "$told" --cap-add=PERFMON,BPF
+    contains "with podman's defaults perfcountd says which capabilities to add" "$told" --cap-add=PERFMON,BPF
     in_container "${spaces[@]}" "${files[@]}" --cap-add=SYS_ADMIN -- plan
-    matches "with CAP_SYS_ADMIN it counts containers by their names" "$told" "cellar +podman +[^ ]*$id"
+    matches "with CAP_SYS_ADMIN perfcountd counts containers by their names" "$told" "cellar +podman +[^ ]*$id"
     in_container "${spaces[@]}" "${files[@]}" --cap-add=PERFMON,BPF --security-opt seccomp=unconfined -- plan
-    matches "with CAP_PERFMON it does too, if no seccomp filter refuses" "$told" "cellar +podman +[^ ]*$id"
+    matches "with CAP_PERFMON perfcountd counts containers by their names, if no seccomp filter refuses" \
+        "$told" "cellar +podman +[^ ]*$id"
 
     in_container "${spaces[@]}" --cap-add=SYS_ADMIN -- record --cgroup=container=cellar --seconds=1 -o /tmp/a.svg
     matches "without the state files, names are unknown" "$told" 'matches no cgroup.* no known name: '
@@ -135,7 +137,8 @@ test_in_container() {
     in_container --cap-add=SYS_ADMIN -v /run:/files -- record --event=cpu-clock --seconds=2 -o /files/a.folded
     contains "without --pid=host programs have no names" \
         "$told" 'outside this pid namespace: start the container with --pid=host'
-    holds "they are not shown as idle" inside grep -q '^.outside_this_pid_namespace.;' /run/a.folded
+    holds "programs outside the PID namespace are not shown as idle" \
+        inside grep -q '^.outside_this_pid_namespace.;' /run/a.folded
 }
 
 test_join() {
@@ -176,18 +179,19 @@ test_rename() {
         names[$runtime]=new-${names[$runtime]}
     done
     for runtime in $can_rename; do
-        holds "$runtime: after renaming it has only its new name" \
+        holds "$runtime: a renamed container has only its new name" \
             eventually 17 has_info "${cgroups[$runtime]}" "${names[$runtime]}"
     done
     for runtime in $runtimes; do
-        compares "$runtime: its counter continues" "$(task_clock "${cgroups[$runtime]}") >= ${clocks[$runtime]}"
+        compares "$runtime: the counter of a renamed container continues" \
+            "$(task_clock "${cgroups[$runtime]}") >= ${clocks[$runtime]}"
     done
     equals "a user's file still claims root's containers" "$(inside sh -c \
         'jq -r ".[].names[0]" /home/alice/.local/share/containers/storage/*-containers/containers.json' |
         sort | xargs)" "impostor-1 impostor-2 impostor-3 new-attic"
-    equals "none of them has the claimed name" \
+    equals "none of root's containers has the claimed name" \
         "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.container // "" | startswith("impostor"))] | length')" 0
-    equals "a container of root's without a name does not get the claimed one" \
+    equals "a container of root without a name does not get the name that a user's file claims for it" \
         "$(field "/default/$nameless" container)" none
     end_task "$nameless"
     eventually 10 has_rows
@@ -202,11 +206,12 @@ test_restart() {
         cgroup=${cgroups[$runtime]}
         clocks[$runtime]=$(task_clock "$cgroup")
         restart "$runtime" "${names[$runtime]}" >/dev/null 2>&1
-        equals "$runtime: after a restart it is in the same cgroup" \
+        equals "$runtime: a restarted container is in the same cgroup" \
             "$(cgroup_of "$runtime" "${names[$runtime]}")" "$cgroup"
-        holds "$runtime: it is counted again" eventually 5 has_field "$cgroup" state watched
-        holds "$runtime: it has its name" eventually 5 has_info "$cgroup" "${names[$runtime]}"
-        compares "$runtime: it continues from its total" "$(task_clock "$cgroup") >= ${clocks[$runtime]}"
+        holds "$runtime: a restarted container is counted again" eventually 5 has_field "$cgroup" state watched
+        holds "$runtime: a restarted container has its name" eventually 5 has_info "$cgroup" "${names[$runtime]}"
+        compares "$runtime: the counter of a restarted container continues from its total" \
+            "$(task_clock "$cgroup") >= ${clocks[$runtime]}"
     done
 }
 
@@ -223,8 +228,8 @@ test_remove() {
     done
     for runtime in "${!cgroups[@]}"; do
         cgroup=${cgroups[$runtime]}
-        holds "$runtime: after removal it lingers" eventually 5 has_field "$cgroup" state lingering
-        equals "$runtime: it keeps its last name" "$(infos "$cgroup")" "${names[$runtime]}"
+        holds "$runtime: a removed container lingers" eventually 5 has_field "$cgroup" state lingering
+        equals "$runtime: a removed container keeps its last name" "$(infos "$cgroup")" "${names[$runtime]}"
     done
 }
 
@@ -244,16 +249,16 @@ test_include() {
     local cgroup
     write_config '{include: ["container=new-*"], exclude: ["/user.slice/**"]}'
     inside systemctl reload perfcountd
-    holds "include: container=GLOB selects these containers, but not their children" eventually 5 \
+    holds "include: container=GLOB selects containers, but not their children" eventually 5 \
         watches_exactly "${cgroups[podman]}" "${cgroups[docker]}"
     start docker new-quay >/dev/null
     cgroup=$(cgroup_of docker new-quay)
     holds "a new container is counted as soon as its name is known" eventually 5 has_field "$cgroup" state watched
-    equals "it has that name" "$(infos "$cgroup")" new-quay
+    equals "a new container has its name" "$(infos "$cgroup")" new-quay
     remove docker new-quay >/dev/null 2>&1
     write_config '{}'
     inside systemctl reload perfcountd
-    holds "with the default include, the others are counted again" eventually 5 \
+    holds "with the default include, other containers are counted again" eventually 5 \
         has_field "${cgroups[ctr]}" state watched
 }
 
@@ -280,7 +285,7 @@ test_annotations() {
     id=$(new_id)
     start ctr "$id" --annotation nerdctl/name=pantry
     holds "containerd: a container of nerdctl has its name" eventually 5 has_info "/default/$id" pantry
-    equals "the name comes from its bundle" "$(field "/default/$id" named_by)" containerd
+    equals "containerd: the name comes from the container's bundle" "$(field "/default/$id" named_by)" containerd
     end_task "$id"
     ctr --namespace k8s.io images import /run/saved.tar >/dev/null
     id=$(new_id)
@@ -313,14 +318,14 @@ END
     inside systemctl daemon-reload
     inside systemctl kill --signal KILL docker.service
     holds "dockerd is killed" eventually 5 not inside systemctl is-active docker.service
-    equals "its container keeps running" "$(field "$cgroup" state)" watched
-    equals "it keeps its name" "$(infos "$cgroup")" "${names[docker]}"
+    equals "the container of the killed dockerd keeps running" "$(field "$cgroup" state)" watched
+    equals "the container of the killed dockerd keeps its name" "$(infos "$cgroup")" "${names[docker]}"
     holds "dockerd is started again" inside systemctl start docker.service
     holds "dockerd ends the container, which lingers" eventually 15 has_field "$cgroup" state lingering
     start docker quay >"$scratch/run.log" 2>&1 || fail "docker runs a container" "$(cat "$scratch/run.log")"
     id=$(docker inspect --format '{{.Id}}' quay)
     equals "the cgroup driver is cgroupfs" "$(cgroup_of docker quay)" "/docker/$id"
-    holds "a container of this driver has its name" eventually 5 has_info "/docker/$id" quay
+    holds "docker: a container with the cgroup driver cgroupfs has its name" eventually 5 has_info "/docker/$id" quay
     remove docker quay >/dev/null
 }
 
@@ -331,8 +336,8 @@ plan_has() {
     inside /usr/local/bin/perfcountd plan --config.file="$config" 2>&1 | grep -qE "$1 +$2 +$3"
 }
 test_plan() {
-    holds "plan has the source of a docker container's name" eventually 10 plan_has shop/db docker "${cgroups[docker]}"
-    holds "plan has the source of a podman container's name" \
+    holds "plan shows where the name of a docker container comes from" eventually 10 plan_has shop/db docker "${cgroups[docker]}"
+    holds "plan shows where the name of a podman container comes from" \
         eventually 10 plan_has "${names[podman]}" podman "${cgroups[podman]}"
 }
 

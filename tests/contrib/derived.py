@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes promtool's tests of the recording rules of derived metrics, from derived.txt:
+Writes tests for promtool of the recording rules of derived metrics, from the cases in derived.txt:
 
     perfcountd list-metrics --json | tests/contrib/derived.py RULES-FILE CASES-FILE >TESTS-FILE
 
-Each case is simulated on all collectors that have the metric: on two places (CPUs, PMUs, or kinds of core of a cgroup)
-in one group. Beside them stand what must not count: a place that has only one of the events, the same events in groups
-of their own, and those of another PMU where the formula is for one. Each case is an instance of its own in one test,
-since promtool evaluates all rules for each test.
+Each case is tested for all collectors that have the metric, with events of one group on two places (CPUs, PMUs, or
+kinds of core of a cgroup). Other input series must not affect the result: a place that has only one of the events, the
+same events in separate groups, and events of another PMU if the formula is for a certain PMU. All cases are in one
+test, each with its own label `instance`, since promtool evaluates all rules for each test.
 """
 import fnmatch
 import json
@@ -26,7 +26,7 @@ def series_text(name, labels):
 
 
 class Case:
-    """A line of the file: METRIC [@PMU,PMU] EVENTS EVENTS VALUE VALUE VALUE."""
+    """A line of derived.txt: METRIC [@PMU,PMU] EVENTS EVENTS VALUE VALUE VALUE."""
 
     def __init__(self, line, instance):
         self.node = {"job": "perfcountd", "instance": instance}
@@ -40,16 +40,16 @@ class Case:
         self.input = []
 
     def times(self):
-        """Those of a group, which has both."""
+        """Returns the names of the group's enabled and running time, if the case has them."""
         return [name for name in self.places[0] if name.startswith("group_")]
 
     def events(self):
-        """The names that a formula has for them."""
+        """Returns the events' names as formulas may have them, with and without the unit."""
         names = [UNITS.sub("", name, count=1) for name in self.places[0]]
         return {TIMES.get(name, name) for name in names} | set(self.places[0])
 
     def formula(self, metric):
-        """The formula of the metric that this case has the events of."""
+        """Returns the index of the metric's formula whose events this case has."""
         for i, formula in enumerate(metric["formulas"]):
             fits = not formula["pmu"] or fnmatch.fnmatchcase(self.pmus[0], formula["pmu"])
             if fits and set(formula["events"]) <= self.events():
@@ -60,7 +60,7 @@ class Case:
         for name, rate in events.items():
             if name == "slots":
                 continue
-            if name == BUSY:  # of a CPU, whatever its groups are
+            if name == BUSY:  # a series of the CPU, without a group
                 self.input.append({"series": series_text("perfcountd_cpu_busy_seconds_total",
                                                          {**self.node, "cpu": labels["cpu"]}),
                                    "values": "0+%gx10" % (60 * float(rate))})
@@ -82,7 +82,7 @@ class Case:
                      {name: MUCH for name in self.places[0]})
 
     def add_series(self, collector, formula):
-        """The series of one collector; its cgroup, if it has one."""
+        """Adds the input series of one collector, and returns the labels of its cgroup, if it has one."""
         cgroup = {"cgroup": "/a.slice/a.service"} if collector == "cgroup" else {}
         for i, events in enumerate(self.places):
             cpu = {} if cgroup and self.pmus[0] != self.pmus[1] else {"cpu": "04"[i]}
@@ -94,7 +94,7 @@ class Case:
         return cgroup
 
     def test(self, metric, number):
-        """The input and the expectations of all collectors."""
+        """Adds the input series of all collectors, and returns the expected results."""
         for i, events in enumerate(self.places):
             if "slots" in events:
                 self.input.append({"series": series_text("perfcountd_pmu_slots", {**self.node, "pmu": self.pmus[i]}),

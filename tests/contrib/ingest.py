@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A server that takes what is posted to it, as Pyroscope does at /ingest.
+"""A server that accepts posted profiles, like Pyroscope's /ingest.
 
-usage: ingest.py DIRECTORY     writes there: `port`, then of each request `request`, as JSON, and `body`. It answers 200,
-or 500 while there is a file `refuse`.
+usage: ingest.py DIRECTORY
+
+Writes its port to the file `port` in the directory, and each request to the files `request`, as JSON, and `body`. The
+status is 200, or 500 while the file `refuse` exists.
 """
 import http.server
 import json

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks Grafana dashboards by the rules of grafana/dashboard-linter for what a person writes: expressions, units, texts
-and links. What is the same in each panel, such as its data source, ids and places, contrib/grafana/panels.py writes.
+"""Checks expressions, units, texts and links of Grafana dashboards by the rules of grafana/dashboard-linter. Rules
+about data sources, ids and positions are left out, since contrib/grafana/panels.py generates these.
 
-usage: lint-dashboards.py FILE...   prints complaints, each with the dashboard, the panel and the rule; exit 1
+usage: lint-dashboards.py FILE...   prints complaints, each with the dashboard, the rule and the panel; exits with 1
+                                    if there are any
 
-The rules of dashboard-linter have the same names here (its lint/rules.go, and the files that this names).
-promtool says whether expressions are PromQL.
+Rules that dashboard-linter also has are named as there (lint/rules.go). promtool checks the syntax of the expressions.
 """
 import json
 import re
@@ -17,7 +17,7 @@ import tempfile
 from promql import panels_of, replaced, selectors
 
 WITH_QUERIES = {"timeseries", "stat", "table", "bargauge"}
-# Of Grafana's packages/grafana-data/src/valueFormats/categories.ts, those that counters can have.
+# The units that counters can have, of Grafana's packages/grafana-data/src/valueFormats/categories.ts.
 UNITS = {"none", "short", "percent", "percentunit", "bytes", "decbytes", "Bps", "binBps", "hertz", "watt", "joule", "s",
          "ms", "ns", "cps", "ops", "celsius", "volt"}
 GLOBALS = {"__rate_interval": "4m", "__interval": "1m", "__range": "1h"}
@@ -71,7 +71,7 @@ def panel_units(dashboard):
 
 
 def target_promql(dashboard):
-    """All in one file of rules. promtool names the wrong ones."""
+    """Checks all expressions at once, as a file of rules; promtool names the invalid ones."""
     values = {name: ".+" for name in variables_of(dashboard)} | GLOBALS
     rules = [{"record": "n:%d" % i, "expr": replaced(target["expr"], values)}
              for i, (_, target) in enumerate(targets_of(dashboard))]
@@ -124,7 +124,7 @@ def legends(dashboard):
 
 
 def links(dashboard):
-    """Between dashboards: by tag, and by the fixed uid of one of them."""
+    """Dashboards are linked by their tag, and by their fixed uid."""
     if not any(link["type"] == "dashboards" and link["tags"] == ["perfcountd"] and link["includeVars"]
                for link in dashboard["links"]) or "perfcountd" not in dashboard["tags"]:
         yield "there is no link to the other dashboards of perfcountd, or not its tag"

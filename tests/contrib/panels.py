@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a test of promtool with the queries of a dashboard: `[[TITLE]]` becomes the first query of that panel.
+"""Inserts the queries of a dashboard into a test for promtool: replaces `[[TITLE]]` by the first query of that panel.
 
 usage: panels.py DASHBOARD TEST
 """

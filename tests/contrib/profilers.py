@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the configurations of contrib/fleet/profiles by what Parca and Grafana Alloy document. Neither runs here.
+"""Checks the configurations of contrib/fleet/profiles against the schemas of Parca and Grafana Alloy.
 
-usage: profilers.py parca JSON | alloy FILE     prints complaints; exit 1
+usage: profilers.py parca JSON | alloy FILE     prints complaints; exits with 1 if there are any
 
-Parca: the structures of pkg/config/config.go, where Load() refuses a field that it does not know, with those of
-github.com/prometheus/common/config HTTPClientConfig and of Prometheus' model/relabel. Alloy: the tables of arguments and
-blocks in docs/sources/reference/components/, of discovery/discovery.file.md, discovery/discovery.relabel.md,
-pyroscope/pyroscope.scrape.md and pyroscope/pyroscope.write.md.
+Parca's schema is from pkg/config/config.go, where Load() rejects unknown fields, from HTTPClientConfig in
+github.com/prometheus/common/config and from Prometheus' model/relabel. Alloy's schema is from the tables of arguments
+and blocks in discovery/discovery.file.md, discovery/discovery.relabel.md, pyroscope/pyroscope.scrape.md and
+pyroscope/pyroscope.write.md below docs/sources/reference/components/.
 """
 import json
 import re
@@ -15,7 +15,7 @@ import sys
 
 TLS = {"ca_file": str, "cert_file": str, "key_file": str, "server_name": str, "insecure_skip_verify": bool}
 PASSWORD = {"username": str, "password": str, "password_file": str}
-GO = ("memory", "block", "goroutine", "mutex")  # both ask for these, and for process_cpu, unless they are turned off
+GO = ("memory", "block", "goroutine", "mutex")  # Parca and Alloy request these and process_cpu by default
 PATH = "/debug/pprof/profile"
 
 # --- Parca
@@ -36,7 +36,7 @@ PARCA = {
 
 
 def unlike(value, schema, where):
-    """The places at which a document is not what the schema has."""
+    """Yields a message for each place at which the document does not match the schema."""
     if isinstance(schema, type):
         if not isinstance(value, schema):
             yield "%s: %r is no %s" % (where, value, schema.__name__)
@@ -75,7 +75,7 @@ def check_parca(document):
             yield "params would gather a `seconds` for each target"
 
 
-# --- Alloy: a block is (name, label, {attribute: text of its value}, [blocks])
+# --- Alloy: a block is a tuple (name, label, {attribute: text of its value}, [blocks])
 
 PROFILE = ({"enabled", "path", "delta"}, {})
 TLS_BLOCK = (set(TLS), {})
@@ -99,7 +99,7 @@ REQUIRED = {"discovery.file": {"files"}, "discovery.relabel": {"targets"}, "pyro
 
 
 def blocks_of(text):
-    """The blocks of a file in which each attribute, and each beginning and end of a block, is on a line of its own."""
+    """Returns the blocks of a file, in which each attribute, block start and block end must be on its own line."""
     root = ("", "", {}, [])
     stack = [root]
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PromQL of Grafana dashboards: their panels, the selectors of an expression, and the variables that Grafana replaces.
+"""Reads Grafana dashboards: their panels, the selectors in a PromQL expression, and variables that Grafana replaces.
 
-Whether an expression is PromQL at all is left to Prometheus.
+Prometheus checks the syntax of the expressions.
 """
 import re
 
@@ -14,7 +14,7 @@ LABELS_FOLLOW = {"by", "without", "on", "ignoring", "group_left", "group_right"}
 
 
 def panels_of(dashboard):
-    """All panels, with those inside rows."""
+    """Yields all panels, including those inside rows."""
     for panel in dashboard["panels"]:
         yield panel
         yield from panel.get("panels", [])
@@ -25,7 +25,7 @@ def tokens_of(expression):
 
 
 def selectors(expression):
-    """Each as (metric or "", {label: (operator, value)}, range or "", function around it or "")."""
+    """Yields each selector as (metric or "", {label: (operator, value)}, range or "", enclosing function or "")."""
     tokens = tokens_of(expression) + [("end", "")] * 3
     functions, i = [], 0
     while tokens[i][0] != "end":
@@ -54,13 +54,13 @@ def selectors(expression):
 
 
 def regex_value(values):
-    """As Grafana writes the values of a variable with several into a regular expression in PromQL."""
+    """Returns the regular expression that Grafana puts into PromQL for a variable with several values."""
     escaped = [re.sub(r"[$^*{}\[\]'+?.()|]", r"\\\\\g<0>", value.replace("\\", "\\\\\\\\")) for value in values]
     return escaped[0] if len(escaped) == 1 else "(%s)" % "|".join(escaped)
 
 
 def replaced(text, values):
-    """`$name` and `${name}` by values, the longest names first."""
+    """Replaces `$name` and `${name}` by values, the longest names first."""
     for name in sorted(values, key=len, reverse=True):
         text = text.replace("${%s}" % name, values[name])
         text = re.sub(r"\$%s\b" % name, lambda match, value=values[name]: value, text)

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a Prometheus everything that Grafana dashboards would ask it, each with an answer that has data.
+"""Sends a Prometheus all queries of Grafana dashboards, and checks that each result has data.
 
 usage: query-dashboards.py URL SCRAPE_SECONDS BOARD ABSENT DASHBOARD...
 
-The query of each variable gives values, and each of these values selects something in some panel. Each expression of
-each panel has data with all values of the variables, by `.+` and by a list of all of them alike. ABSENT lists the
-expressions that need a PMU which the instance BOARD does not have. They have no data as long as no instance has their
-metric, and BOARD never has it; all others have data.
+The query of each variable must return values, and each value must select data in some panel. The expressions of all
+panels must have data, and the same data if all values of the variables are selected by `.+` and by a list. ABSENT lists
+the expressions that need a PMU which the instance BOARD lacks: they must have no data if no instance has their metric,
+and BOARD must not have it.
 """
 import json
 import math
@@ -20,7 +20,7 @@ import urllib.request
 
 from promql import panels_of, regex_value, replaced, selectors
 
-WINDOW = 20  # seconds of a panel
+WINDOW = 20  # the panels' time range in seconds
 
 
 class Prometheus:
@@ -29,7 +29,7 @@ class Prometheus:
         self.end = time.time()
         self.step = scrape_seconds
         self.asked = 0
-        # As Grafana's $__rate_interval: max($__interval + the scrape interval, 4 scrape intervals).
+        # Grafana's $__rate_interval is max($__interval + the scrape interval, 4 scrape intervals).
         self.globals = {"__rate_interval": "%ds" % max(self.step + scrape_seconds, 4 * scrape_seconds),
                         "__interval": "%ds" % self.step, "__range": "%ds" % WINDOW}
 
@@ -44,7 +44,7 @@ class Prometheus:
             sys.exit("%s is refused: %s" % (parameters, error.read().decode()))
 
     def samples(self, expression, values, instant):
-        """The labels of all series that have a number."""
+        """Returns the labels of all series in the result that have a number."""
         expression = replaced(expression, {**values, **self.globals})
         if instant:
             found = self.ask("query", query=expression, time=self.end)["result"]
@@ -55,7 +55,7 @@ class Prometheus:
                 if any(not math.isnan(float(value)) for _, value in series.get("values", [series.get("value")]))]
 
     def label_values(self, query, values):
-        """As both kinds of Grafana ask: older ones for series, newer ones for values of a label."""
+        """Returns the values of a label. Older versions of Grafana query series for this, newer ones label values."""
         selector, label = re.fullmatch(r"label_values\((.+), *(\w+)\)", replaced(query, values)).groups()
         window = {"start": self.end - WINDOW, "end": self.end}
         series = {item[label] for item in self.ask("series", match=selector, **window) if label in item}
@@ -77,7 +77,7 @@ class Check:
         self.complaints.append(": ".join(words))
 
     def variables(self, name, dashboard):
-        """The values of each variable that is a query, with the others at All."""
+        """Returns the value All of each variable, and the list of its values, queried while the others are at All."""
         queries = [variable for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
         everything = {variable["name"]: variable["allValue"] for variable in queries}
         lists = {}
@@ -113,7 +113,7 @@ class Check:
             self.complain(*key, "it has no data", target["expr"])
 
     def value(self, name, variable, value, targets, everything):
-        """Something shows this value alone."""
+        """Checks that some panel has data if only this value is selected."""
         chosen = {**everything, variable: regex_value([value])}
         if not any(self.prometheus.samples(target["expr"], chosen, target["instant"]) for target in targets
                    if "$" + variable in target["expr"]):

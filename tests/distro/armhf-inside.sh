@@ -17,7 +17,8 @@ build() {
         make -j"$jobs" perfcountd "${names[@]/#/tests/unit/}"
 }
 
-# libpfm4, libdw and libbpf are loaded at run time. The dynamic linker says what they and the daemon are linked to.
+# libpfm4, libdw and libbpf are loaded at run time. The dynamic linker lists the libraries that they and the daemon
+# need.
 collect() {
     local system=/build/system.new linker=/lib/ld-linux-armhf.so.3 file libraries
     mkdir -p "$system"/{bin,lib/arm-linux-gnueabihf} && cp /build/armhf/perfcountd "$system/bin/" &&
@@ -32,13 +33,13 @@ collect() {
     sort -u <<<"$libraries" | xargs cp -L -t "$system/lib/arm-linux-gnueabihf/" && mv -T "$system" /build/system
 }
 
-# run TEST: its status is the test's.
+# run TEST: runs the test, and ends with its exit status.
 run() {
     srcdir=/build/source exec timeout --kill-after=5 1800 \
         /build/qemu-arm-static "tests/unit/$1" >"$1.log" 2>&1 </dev/null
 }
 
-# judge TEST STATUS
+# judge TEST STATUS: counts the result of a test, and prints its output if it failed.
 judge() {
     if [ "$2" -ne 0 ] && [ "$2" -ne 77 ]; then
         failed=$((failed + 1))

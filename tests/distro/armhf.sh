@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon and the unit tests on 32 bits: cross-built for armhf in a clean system without a warning. The tests run there
-# by qemu-user, which emulates one process on this machine's kernel.
+# Tests 32 bits: cross-builds the daemon and the unit tests for armhf in a clean system without a warning. The tests run
+# with qemu-user, which emulates one process on this machine's kernel.
 #
-# DISTRO_BUILD, build/distro where it is not set, keeps the build and the logs, and in armhf/system the daemon with the
-# libraries it needs, for the boards armhf-6.1 and armhf-5.10 of tests/vm/run.sh. Needs root, for the clean system.
+# DISTRO_BUILD (default: build/distro) is the directory of the build and the logs; its armhf/system has the daemon with
+# the libraries it needs, for the boards armhf-6.1 and armhf-5.10 of tests/vm/run.sh. Needs root to make the clean
+# system.
 set -u
 export LC_ALL=C
 
@@ -19,12 +20,12 @@ tools=qemu-arm-static:qemu-user-static
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-git -C "$root" rev-parse >/dev/null 2>&1 || skip "a tree of git"
+git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
 [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip "compilers from amd64 to armhf"
 [ "$(id -u)" -eq 0 ] || skip "root, to make other systems"
 mkdir -p "$DISTRO_BUILD" || die "cannot write to $DISTRO_BUILD"
 install_tools
-tree=$("$root/tests/tree.sh" package bookworm arm64 armhf) || exit 1 # of tests/package/build.sh, too
+tree=$("$root/tests/tree.sh" package bookworm arm64 armhf) || exit 1 # tests/package/build.sh uses the same tree
 rm -rf "$directory"
 copy_sources "$directory/source"
 cp "$(command -v qemu-arm-static)" "$directory/"

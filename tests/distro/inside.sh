@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the clean system for run.sh: builds /build/source with its tests without a warning, and runs all unit tests, the
-# end-to-end smoke, and the test of cgroups by BPF, unless libbpf is too old for this kernel. With --clang the product is
-# built by clang, too.
+# Runs in the clean system for run.sh: builds /build/source and its tests without a warning, and runs all unit tests,
+# tests/e2e/smoke.sh, and tests/e2e/cgroup.sh with the engine bpf, unless libbpf is too old for this kernel. With
+# --clang, perfcountd is also built with clang.
 #
 # usage: inside.sh CFLAGS [--clang]
 set -u -o pipefail
@@ -16,7 +16,7 @@ printf 'gcc %s, clang %s, glibc %s, systemd %s, libmicrohttpd %s, cmocka %s, hea
     "$(version_of libmicrohttpd-dev)" "$(version_of libcmocka-dev)" "$(version_of linux-libc-dev)"
 (cd /build/source && autoreconf -i >/build/autoreconf.log 2>&1) || { cat /build/autoreconf.log && exit 1; }
 
-# build DIRECTORY CONFIGURE-ARGUMENTS...: the product and, with `programs`, all test programs too.
+# build DIRECTORY CONFIGURE-ARGUMENTS...: builds perfcountd and, if `programs` is set, all test programs.
 build() {
     mkdir -p "$1" && cd "$1" || return
     { /build/source/configure --enable-werror "${@:2}" && make -j"$(nproc)" all &&
@@ -26,7 +26,7 @@ build() {
     return 1
 }
 
-# unit TEST: says what failed, and what it left out.
+# unit TEST: runs a unit test, and prints what it skipped and what failed.
 unit() {
     local status=0
     srcdir=/build/source timeout --kill-after=5 120 "tests/unit/$1" >"$1.log" 2>&1 </dev/null || status=$?
@@ -38,7 +38,7 @@ unit() {
 }
 export -f unit
 
-# script NAME: of e2e.
+# script NAME: runs a script of tests/e2e.
 script() {
     local status=0
     PERFCOUNTD=/build/gcc/perfcountd "/build/source/tests/e2e/$1.sh" >"/build/gcc/$1.log" || status=$?

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each Debian that a board runs: in a clean system of its own, perfcountd is built without a warning, and its unit tests
-# and the end-to-end smoke run.
+# For each Debian release that boards run, builds perfcountd in a clean system without a warning, and runs its unit
+# tests and tests/e2e/smoke.sh.
 #
 # usage: run.sh [--packages | --others] [SUITE...]
 #
-# --packages: optimized, also by clang, the Debian package in a machine with systemd, and `./quickstart run` on a fresh system.
-# --others: without this machine's suite, which the other steps of tests/run.py test.
-# SUITE is bullseye, bookworm or trixie; all of them where none is named. DISTRO_BUILD, else build/distro,
-# keeps the builds and the logs. Needs root, for the systems. Two suites run at a time.
+# --packages: builds with optimization and also with clang, and tests the Debian package in a container with systemd,
+# and `./quickstart run` in a fresh system. --others: skips this machine's suite, which the other steps of tests/run.py
+# test. SUITE is bullseye, bookworm or trixie (default: all). DISTRO_BUILD (default: build/distro) is the directory of
+# the builds and the logs. Needs root to make the systems. Two suites run at a time.
 set -u
 export LC_ALL=C
 
@@ -19,7 +19,7 @@ DISTRO_BUILD=${DISTRO_BUILD:-$root/build/distro}
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-# compile SUITE: prints what inside.sh does.
+# compile SUITE: runs inside.sh in a clean system.
 compile() {
     local tree directory=$DISTRO_BUILD/$1 flags=(-O0)
     [ $packages = no ] || flags=('-O2 -g' --clang)
@@ -29,14 +29,14 @@ compile() {
     clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/inside.sh "${flags[@]}"
 }
 
-# package SUITE: its package in its machine.
+# package SUITE: builds the suite's package, and tests it in a container with that suite.
 package() {
     echo "-- package"
     SUITE=$1 PERFCOUNTD=$DISTRO_BUILD/$1/gcc/perfcountd PACKAGE_BUILD=$DISTRO_BUILD/$1-package \
         "$root/tests/package/run.sh" --install-only
 }
 
-# fresh SUITE: `./quickstart run` where only git is installed.
+# fresh SUITE: runs `./quickstart run` in a system where only git is installed.
 fresh() {
     local tree directory=$DISTRO_BUILD/$1-fresh
     echo "-- quickstart run"
@@ -46,7 +46,7 @@ fresh() {
     network=here clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/quickstart.sh
 }
 
-# suite SUITE: all of it, into its log.
+# suite SUITE: runs all tests of the suite, and writes their output to its log.
 suite() {
     local begin=$SECONDS status=0
     exec >"$DISTRO_BUILD/$1.log" 2>&1
@@ -66,7 +66,7 @@ case ${1-} in
 esac
 suites=("$@")
 [ $# -gt 0 ] || suites=(bullseye trixie bookworm)
-git -C "$root" rev-parse >/dev/null 2>&1 || skip "a tree of git"
+git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
 [ "$(id -u)" -eq 0 ] || skip "root, to make other systems"
 here_suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 if [ $others = yes ] && [[ " ${suites[*]} " == *" $here_suite "* ]]; then

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Passwords, tested with curl: which clients are let in, a changed file, clients of other machines, a slow hash.
+# Tests passwords with curl: which clients are let in, a changed password file, clients on other machines, and a slow
+# hash.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq unshare
@@ -161,8 +162,8 @@ limit_holds() {
     [ "$(status_of /-/healthy)" = 429 ]
 }
 holds "the rate limit takes effect" eventually 60 limit_holds
-matches "the response says when to retry" "$(get /metrics -u alice:other -D - -o /dev/null)" 'Retry-After: 3[0-9]{3}'
-equals "the response has the configured header" \
+matches "a 429 response says when to retry" "$(get /metrics -u alice:other -D - -o /dev/null)" 'Retry-After: 3[0-9]{3}'
+equals "a 429 response has the configured header" \
     "$(get /metrics -D - -o /dev/null | grep -ci '^X-Frame-Options: deny')" 1
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0

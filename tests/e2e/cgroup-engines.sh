@@ -72,7 +72,7 @@ agree moving moving 0.1
 agree dozing dozing 0.1
 allowed=$(of '.dozing | (.moves / 2 + 1) * 0.0015 + .unknown')
 for one in dozing/a dozing/b; do
-    compares "moved $(of .dozing.moves) times: $one agrees within 1.5 ms for each time that it was left" \
+    compares "moved $(of .dozing.moves) times: $one agrees within 1.5 ms for each move out of it" \
         "$(clock dozing $one bpf) - $(clock dozing $one perf) < $allowed &&
         $(clock dozing $one perf) - $(clock dozing $one bpf) < $allowed"
 done

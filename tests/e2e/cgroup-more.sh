@@ -170,7 +170,7 @@ test_deep() {
         before=$(($(count $in) - before))
         caused "a cgroup includes what is $levels levels below" "$before" 10000
         # caused() subtracts what is unknown, which may be all of it.
-        compares "$levels levels below: most of it is attributed" "$before > 5000"
+        compares "$levels levels below: most page faults are attributed" "$before > 5000"
     done
     end_daemon
     remove_cgroups "$hierarchy$in"
@@ -289,7 +289,7 @@ check_controls() {
     caused "?cgroup= accepts the path" "$(counted_of "$in/"$'csi\xc2\x9b31m')" 40
     caused "?cgroup= accepts the label" "$(counted_of "$in/csi$fffd${fffd}31m")" 40
     caused "a name that differs only in a control character is another cgroup" "$(counted_of "$in/alike$fffd*")" 90
-    equals "both of them are watched" \
+    equals "two cgroups that differ only in a control character are watched" \
         "$(document '[.cgroups[] | select(.cgroup | test("/alike\ufffd")) | .cgroup] | unique |
         length')" 2
 }
@@ -297,7 +297,7 @@ check_controls() {
 test_names() {
     local in=$below/names long deep i
     make $in
-    # shellcheck disable=SC1003 # a backslash at the end is one of them
+    # shellcheck disable=SC1003 # one of the names ends with a backslash
     local names=('with space' 'quote"s' "apostro'phe" 'back\slash' 'back\nslash' 'ends\' '{brace="x"}' '#hash'
         'umlaut-ü' '日本' '-leading' '%25' 'a=b,c' '*star' '[x]' '~' '..hidden' '\x2d')
     for i in "${names[@]}"; do
@@ -371,7 +371,8 @@ test_names() {
     fi
     remove_cgroups "$hierarchy$in"
     eventually 60 equal_numbers "cgroups_in lingering" 0
-    equals "all of them are gone after linger" "$(count "$in/quote\"s") $(cgroups_in watched) $(cgroups_in lingering)" \
+    equals "all cgroups with strange names are gone after linger" \
+        "$(count "$in/quote\"s") $(cgroups_in watched) $(cgroups_in lingering)" \
         "none 0 0"
     end_daemon
 }
@@ -384,7 +385,7 @@ test_limits() {
     for i in $(seq 10 39); do
         make "$in/c$i"
     done
-    limit=$((44 + 10 * cpus)) # what the daemon needs without cgroups, and two and a half cgroups
+    limit=$((44 + 10 * cpus)) # enough for the daemon itself and for two and a half cgroups
     cgroup_config "$config" "include: [\"$in/*\"]" \
         'groups: [{name: f, events: "{minor-faults,major-faults,context-switches,cpu-migrations}"}]'
     # shellcheck disable=SC2016 # the inner shell expands it
@@ -394,11 +395,13 @@ test_limits() {
     if [ "$engine" = bpf ]; then
         equals "$limit descriptors are enough for all" "$(cgroups_in watched) $(cgroups_in dropped)" "30 0"
     else
-        compares "with $limit descriptors it watches as many as fit" \
+        compares "with $limit descriptors the daemon watches as many cgroups as fit" \
             "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < $limit"
-        compares "the others are dropped" "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
+        compares "with $limit descriptors the other cgroups are dropped" \
+            "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
         equals "the dropped cgroups are listed" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
-        matches "the log says why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
+        matches "the log says that descriptors limit the number of cgroups" \
+            "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
     fi
     fault $in/c10 100
     caused "a watched cgroup is counted" "$(count $in/c10)" 100
@@ -407,12 +410,12 @@ test_limits() {
         clients+=($!)
     done
     wait "${clients[@]}"
-    equals "after twenty clients at once the daemon still serves" "$(status_of /metrics)" 200
+    equals "after twenty clients at once the daemon still answers" "$(status_of /metrics)" 200
     remove $in/c10
     if [ "$engine" != bpf ]; then
-        holds "when a cgroup is removed, another takes its place" eventually 60 not is_in_state $in/c10 watched
+        holds "when a cgroup is removed, a dropped one is watched" eventually 60 not is_in_state $in/c10 watched
         eventually 60 equal_numbers "cgroups_in dropped" "$((29 - $(cgroups_in watched)))"
-        compares "as many as fit are watched" \
+        compares "then as many cgroups as fit are watched" \
             "$(cgroups_in watched) + $(cgroups_in dropped) == 29 && $(cgroups_in watched) > 0"
     fi
     holds "the daemon is still running" running "$daemon_pid"
@@ -433,8 +436,8 @@ test_limits() {
         start_daemon --config.file="$config"
         wrapper=()
         kill "$watches_holder"
-        matches "inotify's limit: the log names it" "$(cat "$daemon_log")" 'max_user_watches'
-        equals "inotify's limit: the status names it" "$(get /api/v1/status | grep -c max_user_watches)" 1
+        matches "inotify's limit: the log names max_user_watches" "$(cat "$daemon_log")" 'max_user_watches'
+        equals "inotify's limit: the status names max_user_watches" "$(get /api/v1/status | grep -c max_user_watches)" 1
         compares "inotify's limit: all cgroups are watched nevertheless" "$(cgroups_in watched) == 29"
         fault $in/c20 100
         caused "inotify's limit: a watched cgroup is counted" "$(count $in/c20)" 100
@@ -467,7 +470,8 @@ cpus_are_served() {
 
 # check_part TITLE: checks a daemon whose root cgroup is $in/space.
 check_part() {
-    matches "$1: the log or the status says so" "$(cat "$daemon_log"; get /api/v1/status)" 'namespace|part of'
+    matches "$1: the log or the status says that only a part of the tree is visible" \
+        "$(cat "$daemon_log"; get /api/v1/status)" 'namespace|part of'
     holds "$1: the root is watched" eventually 60 is_in_state / watched
     make $in/space/inner
     eventually 60 has_cgroup /inner
@@ -504,7 +508,7 @@ test_layouts() {
     end_daemon
 
     in_layout 'umount -R /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
-    matches "no cgroup file system: the log says so" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
+    matches "no cgroup file system: the log has the failure" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
     matches "no cgroup file system: the status has the failure" "$(failure_of_collector)" 'mount'
     holds "no cgroup file system: CPUs are served" cpus_are_served
     equals "no cgroup file system: /api/v1/cgroups is served" "$(status_of /api/v1/cgroups)" 200
@@ -654,7 +658,7 @@ cgroups_of_table() {
     awk '$NF ~ "^/" { print $NF }' "$scratch/table" | xargs
 }
 
-# tests/unit/test-stat.c tests the table.
+# tests/unit/test-stat.c tests the table of counts.
 test_stat() {
     local in=$below/stat hostile=$'\e[31mred.service'
     make $in $in/a.service $in/b.service $in/c.service "$in/$hostile"
@@ -680,7 +684,7 @@ test_stat() {
     holds "the rest of the name is printed" grep -qF $'\xef\xbf\xbd[31mred.service' "$scratch/table"
     "$PERFCOUNTD" stat --config.file="$config" --cgroup=nosuch.service -- true 2>"$scratch/err"
     equals "no cgroup matches: exit status" "$?" 1
-    contains "no cgroup matches: the message says so" \
+    contains "no cgroup matches: the message" \
         "$(cat "$scratch/err")" 'no cgroup is counted that matches nosuch.service'
     remove_cgroups "$hierarchy$in"
 }
@@ -727,7 +731,7 @@ test_record() {
             "^2 .*matches 2 cgroups: $in/docker-$id.scope, $in/$unit.service; name one"
         matches "record says that no cgroup matches" \
             "$(names_of_recording "nosuch-$unit" $flags)" "^1 .*nosuch-$unit matches no cgroup"
-        matches "record says that containers without known names may match" \
+        matches "record warns that containers whose names are not known may match the pattern" \
             "$(names_of_recording container=nosuch $flags)" \
             "^1 .*container=nosuch matches no cgroup.*; [0-9]+ containers? ha[sv]e? no known name: "
     done

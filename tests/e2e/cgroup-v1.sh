@@ -64,9 +64,9 @@ test_v1() {
     wrapper=(nsenter --mount="/proc/$keeper/ns/mnt")
     if [ "$engine" = bpf ]; then
         start_daemon --config.file="$config"
-        matches "bpf alone counts nothing in v1, and says why" \
+        matches "the engine bpf counts nothing in v1, and the status says why" \
             "$(get /api/v1/status | jq -r '.collectors[].error')" 'v1'
-        contains "plan says so too" \
+        contains "plan says why the engine bpf counts nothing in v1" \
             "$(nsenter --mount="/proc/$keeper/ns/mnt" "$PERFCOUNTD" plan --config.file="$config" 2>&1)" \
             "collector cgroup: collectors.cgroup.engine is bpf"
         equals "the collector failed" "$(sum_of 'perfcountd_collector_success{collector="cgroup"}')" 0
@@ -88,7 +88,7 @@ test_v1() {
     eventually 60 has_cgroup $below/c
     "$load" "$tree$below/c" faults 200
     caused "a renamed cgroup is counted under its new name" "$(count $below/c)" 200
-    equals "the old name lingers" "$(state_of $below/a)" lingering
+    equals "the old name of a renamed cgroup lingers" "$(state_of $below/a)" lingering
     mkdir "$tree$below/c/d"
     mv "$tree$below/c" "$tree$below/a"
     holds "a cgroup that is renamed back is watched" eventually 60 is_in_state $below/a watched

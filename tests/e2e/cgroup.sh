@@ -24,8 +24,8 @@ test_selection() {
     start_daemon --config.file="$config"
     holds "globs: * stops at a slash, ** crosses it, exclude has precedence" eventually 60 \
         watches_exactly $in/a $in/b $in/b/x $in/c
-    equals "the gauge has the same number" "$(cgroups_in watched)" 4
-    equals "nothing is dropped" "$(cgroups_in dropped)" 0
+    equals "perfcountd_cgroups has the number of watched cgroups" "$(cgroups_in watched)" 4
+    equals "no cgroup is dropped" "$(cgroups_in dropped)" 0
     matches "plan: the row of the cgroups has their descriptors" "$("$PERFCOUNTD" plan --config.file="$config")" \
         $'\n'"cgroup +[a-z]+ +software +4 cgroups +$(each 8) +counting"
     "$PERFCOUNTD" report --config.file="$config" >"$scratch/report"
@@ -55,7 +55,7 @@ test_selection() {
         watches_exactly $in/a $in/b $in/b/x $in/c
     equals "dropped cgroups are counted" "$(cgroups_in dropped)" 2
     equals "dropped cgroups are listed" "$(state_of $in/b/y) $(state_of $in/b/x/deep)" "dropped dropped"
-    equals "the log says it once" "$(grep -c 'max_cgroups' "$daemon_log")" 1
+    equals "the log has one line about max_cgroups" "$(grep -c 'max_cgroups' "$daemon_log")" 1
     remove $in/c
     holds "when a cgroup is removed, the next one is watched" eventually 60 watches_exactly $in/a $in/b $in/b/x $in/b/y
     fault $in/b/y 300
@@ -63,14 +63,14 @@ test_selection() {
     make $in/d
     holds "a new cgroup is watched or dropped, never lost" eventually 60 not is_in_state $in/d none
     equals "no more than max_cgroups are watched" "$(cgroups_in watched)" 4
-    equals "the others are dropped" "$(cgroups_in dropped)" 2
+    equals "the other cgroups are dropped" "$(cgroups_in dropped)" 2
     end_daemon
 
     cgroup_config "$config" 'include: ["/perfcountd-no-such-*"]' "$faults_group"
     start_daemon --config.file="$config"
     equals "a glob that matches nothing: metrics are served" "$(status_of /metrics)" 200
     equals "a glob that matches nothing: no cgroup is watched" "$(cgroups_in watched)" 0
-    matches "a glob that matches nothing: the log or the status says so" \
+    matches "a glob that matches nothing: the log or the status reports it" \
         "$(cat "$daemon_log"; get /api/v1/status)" 'matche?s? (no|any)|no cgroup'
     end_daemon
     remove_cgroups "$hierarchy$in"
@@ -94,7 +94,7 @@ test_coming_and_going() {
     cgroup_config "$config" "include: [\"$below/**\"]" "linger: 1h" "$faults_group"
     make $in/stays
     start_daemon --config.file="$config"
-    holds "the existing cgroups are watched" eventually 60 watches_exactly $in/stays
+    holds "cgroups that existed before the start are watched" eventually 60 watches_exactly $in/stays
     eventually 60 clients_are_gone
     before="$(open_files "$daemon_pid") $(inotify_watches "$daemon_pid")"
     for i in {1..20}; do
@@ -119,8 +119,10 @@ test_coming_and_going() {
     pinned=$(dying)
     caused "a short-lived cgroup is counted" "$(take_in $in/brief 2 3000)" 3000
     remove $in/brief
-    holds "its descriptors and its watch are closed without a scrape" eventually 60 settled_at "$before"
-    holds "nothing keeps it alive: nr_dying_descendants is unchanged" eventually 60 no_more_dying "$pinned"
+    holds "the descriptors and the watch of a removed cgroup are closed without a scrape" \
+        eventually 60 settled_at "$before"
+    holds "the daemon does not keep a removed cgroup alive: nr_dying_descendants is unchanged" \
+        eventually 60 no_more_dying "$pinned"
     caused "it was read a last time: its total is the load" "$(count $in/brief)" 3000
     equals "a removed cgroup lingers" "$(state_of $in/brief)" lingering
     make $in/brief
@@ -136,17 +138,18 @@ test_coming_and_going() {
     fault $in/brief 40
     caused "a cgroup that is removed and made again at once continues from its total" "$(count $in/brief)" 3540
     remove $in/brief
-    holds "it lingers again" eventually 60 is_in_state $in/brief lingering
+    holds "a cgroup that is removed again lingers" eventually 60 is_in_state $in/brief lingering
     sed -i 's/linger: 1h/linger: 1s/' "$config"
     kill -HUP "$daemon_pid"
     # A scrape removes what has lingered for long enough; /api/v1/cgroups shows what the last scrape left.
-    holds "after linger it is gone" eventually 60 equal_numbers "cgroups_in lingering" 0
-    equals "after linger its series are gone" "$(count $in/brief) $(state_of $in/brief)" "none none"
+    holds "after linger no cgroup is lingering" eventually 60 equal_numbers "cgroups_in lingering" 0
+    equals "after linger the series of the cgroup are gone" "$(count $in/brief) $(state_of $in/brief)" "none none"
     get /metrics >"$scratch/text"
-    lacks "after linger the exposition does not have it" "\"$in/brief\"" "$scratch/text"
-    caused "after linger it starts at 0" "$(take_in $in/brief 2 200)" 200
+    lacks "after linger the exposition does not have the cgroup" "\"$in/brief\"" "$scratch/text"
+    caused "a cgroup that is made again after linger starts at 0" "$(take_in $in/brief 2 200)" 200
     again=$(created_of $in/brief)
-    compares "after linger its _created is later" "${again:-0} > ${created:-0} && ${created:-0} > 0"
+    compares "a cgroup that is made again after linger has a later _created" \
+        "${again:-0} > ${created:-0} && ${created:-0} > 0"
     remove $in/brief $in/stays
     equals "no collector failed" "$(get /metrics | awk '/^perfcountd_collector_success/ { print $2 }' | sort -u)" 1
     end_daemon
@@ -178,15 +181,16 @@ test_at_once() {
     (cd "$hierarchy$in" && seq $many | xargs mkdir)
     holds "$many cgroups at once are all watched" eventually 60 equal_numbers "cgroups_in watched" $many
     fault $in/$many 300
-    caused "the last of them is counted" "$(count $in/$many)" 300
-    equals "there is one watch, for their parent" "$(inotify_watches "$daemon_pid")" "$watches"
+    caused "the last of many cgroups is counted" "$(count $in/$many)" 300
+    equals "there is one watch, for the parent of the cgroups" "$(inotify_watches "$daemon_pid")" "$watches"
     (cd "$hierarchy$in" && seq 2 2 $many | xargs rmdir && seq 2 2 $many | xargs mkdir)
-    holds "all are watched after half of them are made again" eventually 60 equal_numbers "cgroups_in watched" $many
+    holds "all cgroups are watched after half of them are made again" \
+        eventually 60 equal_numbers "cgroups_in watched" $many
     eventually 60 is_in_state $in/2 watched
     fault $in/2 200
     caused "a cgroup that was made again starts at 0" "$(count $in/2)" 200
     (cd "$hierarchy$in" && seq $many | xargs rmdir && seq $many | xargs mkdir && seq $many | xargs rmdir)
-    holds "none is left if they are removed before all are opened" eventually 60 equal_numbers count_known 0
+    holds "no cgroup is left if all are removed before they are opened" eventually 60 equal_numbers count_known 0
     holds "no descriptor is left" eventually 60 equal_numbers "open_files $daemon_pid" "$files"
     equals "no watch is left" "$(inotify_watches "$daemon_pid")" "$watches"
     holds "no removed cgroup is kept alive" eventually 60 no_more_dying "$pinned"

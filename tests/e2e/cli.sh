@@ -54,7 +54,7 @@ for command in run check-config list-events list-metrics plan record report setu
     equals "$command --help has each flag once" \
         "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | sort | uniq -d)" ""
     try help "$command"
-    equals "help $command prints the same" "$status $out" "0 $text"
+    equals "help $command prints the same as $command --help" "$status $out" "0 $text"
 done
 holds "help of a command has its flags" grep -q -e '^  --interval=' "$scratch/out"
 lacks "help of a command has no other flags or commands" '^  --no-opener|^  plan ' "$scratch/out"
@@ -247,7 +247,7 @@ holds "list-metrics has formulas" grep -q '^    instructions / cycles$' "$scratc
 try list-metrics --json
 holds "each metric has a unit, a help text and formulas with their source" jq -e '.metrics | length > 20 and
     all(.[]; .unit and .help and all(.formulas[]; .formula and .source and (.events | length > 0)))' "$scratch/out"
-equals "the metrics are those of the plan" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
+equals "list-metrics has the metrics of the plan" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
     "$("$PERFCOUNTD" plan --json | jq -c '[.metrics | (.available + .absent)[] | .metrics[].name] | unique')"
 try plan --config.file="$good"
 equals "plan: exit status" "$status" 0
@@ -321,7 +321,7 @@ report_names_nobody() {
     holds "report with planted names is complete" grep -qx '## end' "$scratch/out"
     holds "report has the group" grep -qE '^cpu +z ' "$scratch/out"
     lacks "report has no name of host, user, program or path" 'planted' "$scratch/out"
-    lacks "report has no path of the test" "$scratch" "$scratch/out"
+    lacks "the report contains no path of the test's directory" "$scratch" "$scratch/out"
 }
 if [ "$(id -u)" -eq 0 ] && unshare --uts true 2>/dev/null; then
     report_names_nobody
@@ -352,7 +352,7 @@ obey_setcap() {
     command=${command#sudo }
     holds "the suggested command succeeds" bash -c "${command/chgrp perfcountd/chgrp $group}"
     plan_of_others "$program"
-    equals "other users may not execute it: exit status" "$status" 126
+    equals "other users may not execute perfcountd: exit status" "$status" 126
     plan_of_others "$program" $group
     equals "the group may count: exit status" "$status" 0
     lacks "the group lacks no permission" EACCES "$scratch/out"
@@ -372,7 +372,7 @@ if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0
     lacks "list-events for other users has no tracepoint" 'sched:sched_switch' "$scratch/out"
     matches "list-events says that there may be more events" "$(cat "$scratch/err")" \
         '^perfcountd: tracepoints are not listed, since /sys/.*available_events.*Permission denied; run .* with sudo$'
-    equals "list-events --json says the same" \
+    equals "list-events --json says that there may be more events" \
         "perfcountd: $($cannot "$PERFCOUNTD" list-events --json 2>/dev/null | jq -r '.[-1] |
         select(.kind == "note") | .description')" "$(cat "$scratch/err")"
     for format in "" --json; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2154,SC2034 # what the other libraries have, and what is for the scripts
+# shellcheck disable=SC2154,SC2034 # variables of the other libraries, and variables that the scripts use
 # A machine with container runtimes, simulated by the layouts that they publish: real cgroups with real processes below
 # the test's parent, which the daemon sees as the root of the hierarchy, and the runtimes' links and state files in
 # directories that are bound over the real ones in the daemon's mount namespace. Source it after cgroup-lib.sh.

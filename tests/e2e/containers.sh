@@ -217,8 +217,10 @@ done
 id=$(id_of docker 3)
 equals "compose names come from the two labels" \
     "$(names_of "/system.slice/docker-$id.scope" compose_project compose_service image)" "shop db example/app:1"
-equals "the search finds the secret where it is" "$(in_memory "$canary" $$ | awk '{ print ($1 > 0) }')" 1
-equals "names of CRI-O come from its metadata" "$(names_of "$crio/crio-$(id_of crio 3).scope" namespace pod runtime)" \
+equals "the search finds the secret in the memory of this script" \
+    "$(in_memory "$canary" $$ | awk '{ print ($1 > 0) }')" 1
+equals "names of CRI-O containers come from CRI-O's metadata" \
+    "$(names_of "$crio/crio-$(id_of crio 3).scope" namespace pod runtime)" \
     "shop pod cri-o"
 run_in "$crio/crio-$(id_of crio-pod 3).scope"
 holds "CRI-O's pause container is left out" eventually 60 has_names "$crio/crio-$(id_of crio-pod 3).scope" none
@@ -265,7 +267,7 @@ called "a user's cgroup with the id of root's container has the name from this u
     "$(scope_of $ann "$of_root")" claimed
 equals "root's container keeps its name" "$(names_of "$in_root" container)" grafana
 
-# Bob replaces the file with a link to Ann's. It must not be read on Bob's behalf.
+# Bob replaces the file with a link to Ann's. The daemon must not read Ann's file on Bob's behalf.
 rm "$machine/home/bob/$storage/containers.json"
 ln -s "/home/ann/$storage/containers.json" "$machine/home/bob/$storage/containers.json"
 chown -h $bob "$machine/home/bob/$storage/containers.json"
@@ -273,7 +275,7 @@ in_bob=$(scope_of $bob "$later")
 run_in "$in_bob"
 read_names
 equals "a link to another user's file gives no name" "$(names_of "$in_bob" container)" -
-matches "the reason says what to do" "$(names_of "$in_bob" unnamed)" '.{20}'
+matches "a link to another user's file: the reason is reported" "$(names_of "$in_bob" unnamed)" '.{20}'
 # The container with the same id gets its name once it belongs to Ann, who owns the file.
 run_in "$(scope_of $ann "$later")"
 called "the container has its name if it belongs to that user" "$(scope_of $ann "$later")" later
@@ -285,11 +287,11 @@ equals "the status names the reader" "$(get /api/v1/status | jq -c .reader)" '{"
 kill -KILL "$reader"
 holds "the log says that the reader is gone" eventually 60 grep -q \
     "the reader of container names is gone: process $reader was ended by signal 9 (Killed)" "$daemon_log"
-equals "the status says so" "$(get /api/v1/status | jq -c .reader)" '{"state":"lost","pid":null}'
-equals "names are kept" "$(names_of "$in_ann" container)" web
+equals "the status says that the reader is lost" "$(get /api/v1/status | jq -c .reader)" '{"state":"lost","pid":null}'
+equals "names that the lost reader has read are kept" "$(names_of "$in_ann" container)" web
 fault "$below$in_ann" 100
 compares "counting continues" "$(count "$in_ann") >= 100"
-holds "the ended reader was waited for" not child_named $reader_name
+holds "the ended reader is not left as a zombie" not child_named $reader_name
 end_machine
 
 # Without an opener the daemon opens the state files itself, but it still passes them to the reader.

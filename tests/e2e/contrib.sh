@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The files of contrib/: the commented configuration is the built-in one, promtool takes rules and alerts and tests
-# them, dashboards keep the rules of Grafana's linter, the mixin has the same files, and a Prometheus that runs with
-# these files finds the daemon by file and by DNS and records what the rules say. tests/dashboards.sh asks the
-# dashboards' queries. Profiles are sent and compared, and chart and kustomize are the same to kubectl, which knows
-# each field; no cluster is there.
+# Tests the files of contrib/: the commented configuration equals the built-in one, promtool accepts and tests the rules
+# and alerts, dashboards follow the rules of Grafana's linter, the mixin has the same dashboards and rules, and a
+# Prometheus with these files finds the daemon by file and by DNS and evaluates the rules. tests/dashboards.sh tests the
+# dashboards' queries. Profiles are sent and compared. For Kubernetes, the chart and kustomize must give the same
+# objects, and kubectl must know each field; no cluster is needed.
 # set: all
 
-# A network and a name server of the test's own, so that nothing is asked for outside.
+# Runs in a network namespace with its own name server, so that no request leaves the machine.
 if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
     PERFCOUNTD_OWN_NETWORK=yes exec unshare --net --mount "$0" "$@"
 fi
@@ -23,37 +23,39 @@ openmetrics="Accept: application/openmetrics-text; version=1.0.0"
 
 # --- the commented configuration
 
-# settings FILE: the configuration that the daemon runs with it, without the address.
+# settings FLAGS...: prints the configuration of a daemon with these flags, without the address.
 settings() {
     start_daemon "$@"
     get /api/v1/config | jq -S 'del(.web.listen)'
     stop_daemon
 }
-equals "check-config takes contrib/perfcountd.yaml" "$("$PERFCOUNTD" check-config "$contrib/perfcountd.yaml")" \
+equals "check-config accepts contrib/perfcountd.yaml" "$("$PERFCOUNTD" check-config "$contrib/perfcountd.yaml")" \
     "$contrib/perfcountd.yaml: ok"
 printf '' >"$scratch/empty.yaml"
 defaults=$(settings --config.file="$scratch/empty.yaml")
 holds "there is a built-in configuration" jq -e '.web and .collectors and .sampler' <<<"$defaults"
-equals "it is the built-in configuration" "$(settings --config.file="$contrib/perfcountd.yaml")" "$defaults"
-equals "it listens where perfcountd does" "$(grep -oE '"?:[0-9]+"' "$contrib/perfcountd.yaml")" '":10298"'
+equals "contrib/perfcountd.yaml equals the built-in configuration" \
+    "$(settings --config.file="$contrib/perfcountd.yaml")" "$defaults"
+equals "contrib/perfcountd.yaml has the default port" "$(grep -oE '"?:[0-9]+"' "$contrib/perfcountd.yaml")" '":10298"'
 missing=$(jq -r 'paths | select(all(.[]; type == "string")) | last' <<<"$defaults" | sort -u | while read -r key; do
     grep -qE "^ *#? *$key:" "$contrib/perfcountd.yaml" || echo "$key"
 done)
-equals "it has every key" "$missing" ""
+equals "contrib/perfcountd.yaml has every key" "$missing" ""
 
 # --- Avahi
 
 holds "the Avahi service is well-formed" xmllint --noout --nonet "$contrib/avahi/perfcountd.service"
 holds "Avahi announces the default port" grep -q '<port>10298</port>' "$contrib/avahi/perfcountd.service"
-contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
+contains "Avahi announces the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
     "<txt-record>path=$(jq -r .web.telemetry_path <<<"$defaults")</txt-record>"
 
-# The first lines are Avahi 0.8's own, of a machine with hostile names; the others are like them.
+# The first lines of avahi.txt are output of Avahi 0.8 for a machine with hostile names; the others were written in the
+# same format.
 avahi_targets() {
     "$contrib/fleet/avahi-targets" "$scratch/lan.json" <"${1-$root/tests/contrib/avahi.txt}" 2>"$scratch/avahi.log"
 }
-holds "avahi-targets takes what avahi-browse prints" avahi_targets
-equals "each machine is a target, and nothing else is" \
+holds "avahi-targets reads the output of avahi-browse" avahi_targets
+equals "avahi-targets makes each machine a target, and nothing else" \
     "$(jq -r '.[] | "\(.labels.instance) \(.labels.__scheme__)://\(.targets[])\(.labels.__metrics_path__)"' "$scratch/lan.json")" \
     "bare http://192.168.1.20:10298/metrics
 opi5-01 http://192.168.1.11:10298/metrics
@@ -61,14 +63,14 @@ opi5-01 http://192.168.1.11:10300/metrics
 opi5-02-2 https://192.168.1.12:10299/perf/metrics
 opi5-03 http://[2001:db8::3]:10298/metrics
 semicolon http://192.168.1.15:10298/metrics"
-equals "it reports the others" "$(grep -c 'left out' "$scratch/avahi.log")" 10
+equals "avahi-targets reports the lines that it leaves out" "$(grep -c 'left out' "$scratch/avahi.log")" 10
 inode=$(stat -c %i "$scratch/lan.json")
 avahi_targets
-equals "a file that would be the same stays" "$(stat -c %i "$scratch/lan.json")" "$inode"
-holds "nothing found is a failure" not avahi_targets /dev/null
-equals "and the file stays" "$(stat -c %i "$scratch/lan.json")" "$inode"
+equals "avahi-targets does not replace a file without a change" "$(stat -c %i "$scratch/lan.json")" "$inode"
+holds "avahi-targets fails if there is no machine" not avahi_targets /dev/null
+equals "avahi-targets keeps the file if there is no machine" "$(stat -c %i "$scratch/lan.json")" "$inode"
 
-# --- backfill, of a simulated daemon: a board with two kinds of core, a pause, a cgroup that was made again
+# --- backfill from files that stand in for a daemon: a board with two kinds of core, a pause, a recreated cgroup
 
 mkdir -p "$scratch/simulated/api/v1"
 cat >"$scratch/simulated/api/v1/counters" <<'END'
@@ -97,8 +99,9 @@ END
 simulated() {
     "$contrib/fleet/backfill" --label=instance=opi "$@" "file://$scratch/simulated" 2>/dev/null
 }
-# In exact numbers, of 57 bits here: a double would let an idle counter fall by one, which is a reset to rate().
-equals "backfill has the totals of each reading, back to where the history does not know them" \
+# The numbers must be exact; they have 57 bits here. With a double, an idle counter might fall by one, which rate()
+# takes for a reset.
+equals "backfill has the totals of each reading, as far back as the history has a counter's growth" \
     "$(simulated --since=100 --until=200 --openmetrics | grep -v '_group_')" '# TYPE perf_cgroup_task_clock_seconds counter
 perf_cgroup_task_clock_seconds_total{cgroup="/a \"b\"",pmu="a55",group="s",instance="opi"} 2.000000000 120.000
 perf_cgroup_task_clock_seconds_total{cgroup="/a \"b\"",pmu="a55",group="s",instance="opi"} 2.000000001 130.000
@@ -116,14 +119,14 @@ perf_cpu_cycles_total{cpu="0",pmu="a55",group="core",instance="opi"} 90071992547
 perf_pmu_energy_joules_total{cpu="0",pmu="power",group="power",instance="opi"} 6.0 130.000
 perf_pmu_energy_joules_total{cpu="0",pmu="power",group="power",instance="opi"} 7.5 140.000
 # EOF'
-equals "nothing near the samples that are there" "$(simulated --since=109 --until=131 | jq -r '
+equals "backfill leaves out samples near --since and --until" "$(simulated --since=109 --until=131 | jq -r '
     select(.metric.__name__ == "perf_cpu_group_enabled_seconds_total") | [.timestamps, .values] | @json')" \
     '[[120000],[20]]'
 
 # --- promtool
 
 holds "promtool check config" promtool check config "$contrib/prometheus/scrape.yml"
-# uncomment FIRST LAST FILE: the comments between two lines that match.
+# uncomment FIRST LAST FILE: uncomments the lines between two lines that match.
 uncomment() {
     sed -i -E "/$1/,/$2/s/^( *)# /\1/" "$3"
 }
@@ -131,9 +134,9 @@ cp -r "$contrib/prometheus" "$scratch/site"
 uncomment 'job_name: perfcountd-tls' 'metric_relabel_configs' "$scratch/site/scrape.yml"
 uncomment '# remote_write:' 'action: keep' "$scratch/site/scrape.yml"
 touch "$scratch"/site/{perfcountd.password,fleet-ca.pem}
-equals "with TLS there are two jobs, and a site sends something on" \
+equals "uncommented, scrape.yml has two jobs and a remote_write" \
     "$(grep -cE '^ *(- job_name|remote_write):' "$scratch/site/scrape.yml")" 3
-holds "promtool check config, with these" promtool check config "$scratch/site/scrape.yml"
+holds "promtool check config of the uncommented scrape.yml" promtool check config "$scratch/site/scrape.yml"
 sed 's|/etc/perfcountd/push/.*|/dev/null|' "$contrib/fleet/agent.yml" >"$scratch/agent.yml"
 holds "promtool check config of the agent" promtool check config --agent "$scratch/agent.yml"
 for kind in rules alerts compat aggregate; do
@@ -142,10 +145,11 @@ for kind in rules alerts compat aggregate; do
         "$(grep -cE '^ *- (record|alert): ' "$contrib/prometheus/$kind.yml") > 2"
 done
 "$PERFCOUNTD" list-metrics --json >"$scratch/metrics.json"
-equals "each formula has a case" "$("$root/tests/contrib/derived.py" "$contrib/prometheus/rules.yml" \
+equals "each formula has a case in derived.txt" "$("$root/tests/contrib/derived.py" "$contrib/prometheus/rules.yml" \
     "$root/tests/contrib/derived.txt" <"$scratch/metrics.json" 2>&1 >"$scratch/derived.yml")" ""
 holds "promtool test rules of derived metrics" promtool test rules "$scratch/derived.yml"
-# promtool evaluates all rules at each step, and alerts are tested over days: with the rules that they use alone.
+# promtool evaluates all rules at each step, and the tests of alerts cover days, so these tests only load the rules that
+# alerts use.
 used=$scratch/used
 mkdir -p "$used/contrib/prometheus" "$used/tests/contrib"
 cp "$contrib"/prometheus/*.yml "$used/contrib/prometheus/"
@@ -154,7 +158,7 @@ names=$(grep -ohE '[a-z_]+:perf_[a-z0-9_]+:[a-z0-9_]+' "$contrib/prometheus/aler
 awk -v names=" $names " '
     / - record: / { keep = index(names, " " $3 " ") }
     keep || /^groups:|^  - name:|^    rules:/' "$contrib/prometheus/rules.yml" >"$used/contrib/prometheus/rules.yml"
-compares "alerts use some rules" "$(grep -c ' - record: ' "$used/contrib/prometheus/rules.yml") > 2"
+compares "alerts use more than two recording rules" "$(grep -c ' - record: ' "$used/contrib/prometheus/rules.yml") > 2"
 holds "promtool test rules: alerts" promtool test rules "$used"/tests/contrib/{alerts,alike,usual}.yml
 holds "promtool test rules: rules" promtool test rules "$root"/tests/contrib/{aggregate,compat,rules}.yml
 untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | while read -r rule; do
@@ -163,20 +167,20 @@ untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | wh
 done)
 equals "every rule and alert is tested" "$untested" ""
 
-# anchors FILE: of the headings of a page, as GitHub makes them.
+# anchors FILE: prints the anchors that GitHub makes from the headings of a page.
 anchors() {
     sed -n 's/^##* //p' "$1" | tr '[:upper:] ' '[:lower:]-' | tr -cd 'a-z0-9_\n-'
 }
 sed -nE 's/^ *runbook_url: "([^#]*)#(.*)"$/\1 \2/p' "$contrib/prometheus/alerts.yml" | sort -u >"$scratch/runbooks"
-compares "alerts name runbooks" "$(wc -l <"$scratch/runbooks") > 0"
-equals "each runbook_url is a heading" "$(while read -r page anchor; do
+compares "alerts have runbook URLs" "$(wc -l <"$scratch/runbooks") > 0"
+equals "each runbook_url leads to a heading" "$(while read -r page anchor; do
     anchors "$root/$page" | grep -qx -e "$anchor" || echo "$page#$anchor"
 done <"$scratch/runbooks")" ""
 
 # --- dashboards
 
 export PYTHONDONTWRITEBYTECODE=1
-holds "the linter has nothing to say of the dashboards" "$root/tests/contrib/lint-dashboards.py" \
+holds "the linter has no complaint about the dashboards" "$root/tests/contrib/lint-dashboards.py" \
     "$contrib"/grafana/{fleet,board,containers}.json
 "$root/tests/contrib/panels.py" "$contrib/grafana/containers.json" "$root/tests/contrib/containers.yml" \
     >"$scratch/containers.yml"
@@ -184,7 +188,7 @@ holds "promtool test rules: a container is counted once, by its name" promtool t
 
 # --- the mixin
 
-# mixin EXPRESSION: of its object, as JSON.
+# mixin EXPRESSION: prints the expression of the mixin's object as JSON.
 mixin() {
     jsonnet -e "local mixin = import '$contrib/mixin/mixin.libsonnet'; $1"
 }
@@ -203,10 +207,11 @@ done
 mixin "{groups: (mixin { _config+:: { compat: true } }).prometheusRules.groups}" |
     jq '.groups |= map(select(.name | test("exporter|advisor")))' >"$scratch/mixin/contrib/prometheus/compat.yml"
 cp "$root"/tests/contrib/*.yml "$scratch/mixin/tests/contrib/"
-holds "the mixin's rules do the same" promtool test rules "$scratch"/mixin/tests/contrib/{compat,rules}.yml
+holds "the mixin's rules pass the same tests" promtool test rules "$scratch"/mixin/tests/contrib/{compat,rules}.yml
 cp "$used/contrib/prometheus/rules.yml" "$scratch/mixin/contrib/prometheus/rules.yml"
-holds "and its alerts" promtool test rules "$scratch"/mixin/tests/contrib/{alerts,alike,usual}.yml
-contains "the mixin's job is a setting" \
+holds "the mixin's alerts pass the same tests" \
+    promtool test rules "$scratch"/mixin/tests/contrib/{alerts,alike,usual}.yml
+contains "the mixin's job can be configured" \
     "$(mixin "(mixin { _config+:: { job: 'boards' } }).prometheusAlerts" | jq -r '.groups[].rules[].expr')" \
     'up{job="boards"} == 0'
 
@@ -214,50 +219,51 @@ contains "the mixin's job is a setting" \
 
 profiles=$contrib/fleet/profiles
 jsonnet -e "std.parseYaml(importstr '$profiles/parca.yaml')" >"$scratch/parca.json"
-holds "Parca's configuration has what Parca documents" "$root/tests/contrib/profilers.py" parca "$scratch/parca.json"
-holds "and that of Alloy what Alloy does" "$root/tests/contrib/profilers.py" alloy "$profiles/perfcountd.alloy"
+holds "Parca's configuration matches Parca's schema" "$root/tests/contrib/profilers.py" parca "$scratch/parca.json"
+holds "Alloy's configuration matches Alloy's schema" \
+    "$root/tests/contrib/profilers.py" alloy "$profiles/perfcountd.alloy"
 sed 's/delta: true/deltas: true/' "$profiles/parca.yaml" >"$scratch/changed.yaml"
 jsonnet -e "std.parseYaml(importstr '$scratch/changed.yaml')" >"$scratch/changed.json"
-contains "the check finds a field that Parca does not have" \
+contains "the check finds a field that Parca does not know" \
     "$("$root/tests/contrib/profilers.py" parca "$scratch/changed.json")" "there is no field deltas"
 sed 's/    url =/    uri =/' "$profiles/perfcountd.alloy" >"$scratch/changed.alloy"
-contains "and an argument that Alloy does not have" \
+contains "the check finds an argument that Alloy does not know" \
     "$("$root/tests/contrib/profilers.py" alloy "$scratch/changed.alloy")" "there is no argument uri"
 
 start_daemon --sampler.enabled --config.file="$light" --web.listen-address="unix:$scratch/profiles.sock"
 mkdir "$scratch/ingest"
 "$root/tests/contrib/ingest.py" "$scratch/ingest" &
 children+=($!)
-holds "there is a server" eventually 60 test -s "$scratch/ingest/port"
+holds "the server for profiles is ready" eventually 60 test -s "$scratch/ingest/port"
 printf 'user = "board:secret"\n' >"$scratch/curl"
-# push_profile ASSIGNMENTS...
+# push_profile ASSIGNMENTS...: runs push-profile with these environment variables.
 push_profile() {
     env PYROSCOPE_URL="http://127.0.0.1:$(cat "$scratch/ingest/port")/" PERFCOUNTD_SOCKET="$scratch/profiles.sock" \
         PROFILE_QUERY='seconds=1&event=cpu-clock' INSTANCE=opi5-07 PROFILE_LABELS=site=field,rack=a+b \
         CURL_CONFIG="$scratch/curl" "$@" "$profiles/push-profile"
 }
 holds "a profile is sent to Pyroscope" push_profile
-equals "to /ingest, with what it documents" \
+equals "the profile is sent to /ingest with the documented parameters" \
     "$(jq -r '"\(.path) \(.query | del(.from, .until) | to_entries | map("\(.key)=\(.value)") | sort | join(" "))"' \
         "$scratch/ingest/request")" \
     '/ingest format=pprof name=perfcountd{instance=opi5-07,site=field,rack=a+b} spyName=perfcountd'
-equals "and the time of the profile" "$(jq '(.query.until | tonumber) - (.query.from | tonumber) >= 1 and
+equals "the profile is sent with its time span" "$(jq '(.query.until | tonumber) - (.query.from | tonumber) >= 1 and
     (.query.until | tonumber) - now < 60' "$scratch/ingest/request")" true
-equals "the password is of a file" "$(jq -r .authorization "$scratch/ingest/request")" \
+equals "the profile is sent with the password from a file" "$(jq -r .authorization "$scratch/ingest/request")" \
     "Basic $(printf board:secret | base64)"
-equals "it is gzip" "$(head -c 2 "$scratch/ingest/body" | od -An -tx1)" " 1f 8b"
+equals "the profile is compressed with gzip" "$(head -c 2 "$scratch/ingest/body" | od -An -tx1)" " 1f 8b"
 pprof -raw -symbolize=none "$scratch/ingest/body" >"$scratch/raw" 2>/dev/null
-matches "it is a profile of the CPUs' time" "$(cat "$scratch/raw")" 'PeriodType: cpu-clock nanoseconds'
-matches "its samples have labels" "$(cat "$scratch/raw")" 'cgroup:\[/.*comm:\['
+matches "the profile is one of cpu-clock" "$(cat "$scratch/raw")" 'PeriodType: cpu-clock nanoseconds'
+matches "the samples of the profile have labels" "$(cat "$scratch/raw")" 'cgroup:\[/.*comm:\['
 : >"$scratch/ingest/refuse"
-holds "what Pyroscope refuses is a failure" not push_profile
-holds "and what the daemon refuses" not push_profile PROFILE_QUERY=seconds=never
-holds "and no address" not push_profile PYROSCOPE_URL=
-equals "the unit's variables are those of the program" \
+holds "push-profile fails if Pyroscope refuses the profile" not push_profile
+holds "push-profile fails if the daemon rejects the request" not push_profile PROFILE_QUERY=seconds=never
+holds "push-profile fails without an address" not push_profile PYROSCOPE_URL=
+equals "perfcountd-profiles.env has all variables of push-profile" \
     "$(sed -nE 's/^#?([A-Z_]+)=.*/\1/p' "$profiles/perfcountd-profiles.env" | sort | xargs)" \
     "$(grep -oE '\$\{[A-Z_]+' "$profiles/push-profile" | sed 's,^..,,' | grep -v PERFCOUNTD_SOCKET | sort -u | xargs)"
 
-# The difference of two sets of profiles, by the command of doc/fleet.md.
+# The command in doc/fleet.md prints the difference of two sets of profiles.
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c"
 mkdir "$scratch/before" "$scratch/after"
 for set in before after; do
@@ -269,22 +275,22 @@ for set in before after; do
 done
 kill "${children[-1]}"
 command=$(sed -n 's/^    go tool \(pprof .*-diff_base.*\)/\1/p' "$root/doc/fleet.md" | head -n 1)
-contains "doc/fleet.md has the command" "$command" "before/*.pb.gz"
+contains "doc/fleet.md has a command that compares profiles" "$command" "before/*.pb.gz"
 (cd "$scratch" && eval "$command") >"$scratch/difference" 2>/dev/null
 grew=$(awk '$NF == "hot_seventy" { print $1 }' "$scratch/difference")
-matches "pprof shows the function that came" "$grew" '^[0-9.]+m?s$'
+matches "pprof shows the function that is new" "$grew" '^[0-9.]+m?s$'
 stop_daemon
 
 # --- Kubernetes
 
 kubernetes=$contrib/kubernetes
 export KUBECONFIG=/dev/null
-# objects: the documents on standard input as an array of JSON, by kind.
+# objects: prints the documents on standard input as a JSON array, sorted by kind.
 objects() {
     kubectl label --local -f - -o json checked=yes |
         jq -sS 'map(if .kind == "List" then .items[] else . end) | sort_by(.kind)'
 }
-# base MONITOR: what kustomize makes of a copy of the base with this monitor.
+# base MONITOR: prints the objects that kustomize makes from a copy of the base with this monitor.
 base() {
     rm -rf "$scratch/base"
     cp -r "$kubernetes/base" "$scratch/"
@@ -294,12 +300,13 @@ base() {
 }
 equals "kustomize has a PodMonitor" "$(kubectl kustomize "$kubernetes/base" | objects)" "$(base pod)"
 for monitor in pod service none; do
-    equals "chart and kustomize are alike: $monitor" "$("$kubernetes/chart.py" "monitor=$monitor" | objects)" \
+    equals "the chart and kustomize give the same objects: $monitor" \
+        "$("$kubernetes/chart.py" "monitor=$monitor" | objects)" \
         "$(base $monitor)"
 done
-equals "with the kinds that the page names" \
+equals "kustomize makes objects of these kinds" \
     "$({ base pod; base service; } | jq -r '.[].kind' | sort -u | xargs)" "DaemonSet PodMonitor Service ServiceMonitor"
-equals "values change what they name" \
+equals "values of the chart change the fields that they name" \
     "$(diff <("$kubernetes/chart.py") <("$kubernetes/chart.py" image.repository=registry.internal/p image.tag=1 \
         sysAdmin=true seccompProfile=Unconfined scrapeInterval=1m resources.cpu=20m resources.memory=32Mi \
         image.pullPolicy=Always) | sed -n 's/^> *//p')" \
@@ -310,12 +317,13 @@ cpu: 20m
 memory: 32Mi
 - SYS_ADMIN
 interval: 1m'
-equals "the chart's image has its version" "$(sed -nE 's/^  tag: //p' "$kubernetes/chart/values.yaml")" \
+equals "the chart's image has the chart's appVersion" "$(sed -nE 's/^  tag: //p' "$kubernetes/chart/values.yaml")" \
     "$(sed -n 's/^appVersion: //p' "$kubernetes/chart/Chart.yaml")"
-equals "each value is used" "$(sed -nE 's/^ *(\w+): .*/\1/p' "$kubernetes/chart/values.yaml" | while read -r name; do
+equals "the chart's templates use each value" \
+    "$(sed -nE 's/^ *(\w+): .*/\1/p' "$kubernetes/chart/values.yaml" | while read -r name; do
     grep -qE "Values[.](\w+[.])?$name\b" "$kubernetes"/chart/templates/*.yaml || echo "$name"
 done)" ""
-# kubectl drops fields that it does not know when it reads an object to change it.
+# When kubectl reads an object to change it, it drops unknown fields.
 "$kubernetes/chart.py" monitor=none >"$scratch/daemonset.yaml"
 "$kubernetes/chart.py" monitor=none image.repository=new image.tag=1 | objects >"$scratch/wanted.json"
 kubectl set image --local -f "$scratch/daemonset.yaml" -o json perfcountd=new:1 >"$scratch/known.json"
@@ -323,25 +331,26 @@ equals "Kubernetes knows each field" "$(jq -rn --slurpfile known "$scratch/known
     --slurpfile wanted "$scratch/wanted.json" '$wanted[0][0] | del(.metadata.labels.checked) | . as $object |
     paths(type != "object" and type != "array" and . != false) | . as $path |
     select(($known[0] | getpath($path)) != ($object | getpath($path))) | join(".")' 2>&1)" ""
-# Documentation/api-reference/api.md of the Prometheus operator.
+# The fields are documented in Documentation/api-reference/api.md of the Prometheus operator.
 equals "the Prometheus operator documents each field of the monitors" "$({ base pod; base service; } |
     jq -r '.[] | select(.kind | endswith("Monitor")).spec | [.. | objects | keys[]] | unique[]' | sort -u |
     grep -vxE 'app.kubernetes.io/.*|endpoints|podMetricsEndpoints|jobLabel|selector|matchLabels|port|interval' |
     xargs)" "action metricRelabelings regex relabelings sourceLabels targetLabel"
 
-# The daemon works with these capabilities, and with a root that it cannot write to.
+# The daemon works with the capabilities of the chart, and with a read-only root file system.
 sets=$([ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || echo sysAdmin=true)
 capabilities=$("$kubernetes/chart.py" monitor=none ${sets:+"$sets"} | objects | jq -r '
     .[0].spec.template.spec.containers[0].securityContext.capabilities | select(.drop == ["ALL"]) | .add |
     map("+" + ascii_downcase) | join(",")')
-contains "the container has few capabilities" "$capabilities" "+perfmon,+bpf"
-# shellcheck disable=SC2016 # expanded by the inner shell
+contains "the container has CAP_PERFMON and CAP_BPF" "$capabilities" "+perfmon,+bpf"
+# shellcheck disable=SC2016 # the inner shell expands it
 wrapper=(unshare --mount sh -c 'mount --make-rprivate / && mount --bind / / && mount -o remount,ro,bind / &&
     exec setpriv --no-new-privs --bounding-set="-all,$0" "$@"' "$capabilities")
 start_daemon --config.file="$light"
 wrapper=()
-contains "the daemon counts with them" "$(get /metrics)" 'perf_cpu_context_switches_total{'
-equals "the process that listens has none" "$(grep -E '^Cap(Eff|Prm|Bnd)' "/proc/$daemon_pid/status" | cut -f2 |
+contains "the daemon counts with the capabilities of the chart" "$(get /metrics)" 'perf_cpu_context_switches_total{'
+equals "the process that listens has no capability" \
+    "$(grep -E '^Cap(Eff|Prm|Bnd)' "/proc/$daemon_pid/status" | cut -f2 |
     sort -u)" 0000000000000000
 stop_daemon
 
@@ -354,9 +363,9 @@ mkdir "$hierarchy$unit"
 (while fault "$unit" 2000; do sleep 0.05; done) &
 children+=($!)
 printf 'nameserver 127.0.0.1\n' >"$scratch/resolv.conf"
-mount --bind "$scratch/resolv.conf" "$(realpath /etc/resolv.conf)" || skip "a name server of the test"
+mount --bind "$scratch/resolv.conf" "$(realpath /etc/resolv.conf)" || skip "the right to replace resolv.conf"
 
-# Answers every SRV question with opi5-08, port 10298, and every A question with 127.0.0.1 (RFC 1035, RFC 2782).
+# Answers every SRV query with opi5-08, port 10298, and every A query with 127.0.0.1 (RFC 1035, RFC 2782).
 cat >"$scratch/dns.py" <<'END_OF_PYTHON'
 import socket, struct
 def name(text):
@@ -379,8 +388,8 @@ echo '[{"targets": ["opi5-09.lab.fleet.internal:10298"], "labels": {"board": "or
     >"$scratch/inventory/perfcountd.json"
 /usr/bin/python3 -m http.server --bind 127.0.0.1 --directory "$scratch/inventory" 80 >/dev/null 2>&1 &
 children+=($!)
-# Prometheus would ask it again after a minute only.
-holds "there is an inventory" eventually 60 curl -sf http://inventory.fleet.internal/perfcountd.json
+# Prometheus must find the inventory at its first request, since it would only retry after a minute.
+holds "the inventory is served" eventually 60 curl -sf http://inventory.fleet.internal/perfcountd.json
 
 mkdir "$scratch/prometheus"
 cp -r "$contrib"/prometheus/* "$scratch/prometheus/"
@@ -410,10 +419,10 @@ each_is_recorded() {
 }
 
 eventually 60 all_are_up # Prometheus asks DNS again after 30 s if it had no answer
-equals "the machines of the file, of DNS and of the inventory are up, each by its name" "$(instances)" \
+equals "the machines of the file, of DNS and of the inventory are up, under their names" "$(instances)" \
     "127.0.0.1 opi5-01 opi5-07 opi5-08 opi5-09"
-equals "the machines have the labels of the file" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
-equals "a machine has the site of its name, and the board of the inventory" \
+equals "a machine has the labels of the file" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
+equals "a machine has the site in its name, and the board in the inventory" \
     "$(query 'up{instance="opi5-09"}' | jq -r '.[].metric | "\(.site) \(.board)"')" "lab orangepi-5"
 for rule in 'instance:perf_cpu_context_switches:rate5m{instance="opi5-08"}' \
     'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}' \
@@ -425,19 +434,19 @@ for rule in 'instance:perf_cpu_context_switches:rate5m{instance="opi5-08"}' \
     'container_perf_events_scaling_ratio{instance="opi5-08", id=~".*/load.service", event="minor_faults"}'; do
     holds "$rule has a value" eventually 60 is_positive "$rule"
 done
-compares "a group of software events runs all the time" \
+compares "the running ratio of software events is 1" \
     "$(value 'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}') == 1"
-holds "each machine has its own" eventually 60 each_is_recorded
-compares "a cgroup's counters have lines of their beginning" "$(get /metrics -H "$openmetrics" |
+holds "the rates of all five machines are recorded" eventually 60 each_is_recorded
+compares "OpenMetrics has _created series of cgroups" "$(get /metrics -H "$openmetrics" |
     grep -c '^perf_cgroup_.*_created{') > 0"
-equals "which are not stored" "$(query 'count({__name__=~".*_created"})')" "[]"
+equals "Prometheus does not store _created series" "$(query 'count({__name__=~".*_created"})')" "[]"
 sent=$(sed -n '/^remote_write:/,$ s/^ *regex: //p' "$scratch/site/scrape.yml")
 for metric in instance:perf_cpu_context_switches:rate5m site_unit:perf_cgroup_instances:count perfcountd_board_info up; do
     matches "a site sends $metric" "$metric" "^($sent)$"
 done
-equals "it sends no cgroup" "$(query "count({__name__=~\"$sent\", cgroup!=\"\"})")" "[]"
+equals "a site sends no series of cgroups" "$(query "count({__name__=~\"$sent\", cgroup!=\"\"})")" "[]"
 curl -sS http://127.0.0.1:9090/api/v1/rules >"$scratch/rules"
-compares "Prometheus has the rules" "$(jq '[.data.groups[].rules[]] | length' "$scratch/rules") > 6"
+compares "Prometheus has loaded the rules" "$(jq '[.data.groups[].rules[]] | length' "$scratch/rules") > 6"
 equals "no rule fails" "$(jq -r '.data.groups[].rules[] | select(.health != "ok") | "\(.name): \(.lastError)"' \
     "$scratch/rules")" ""
 equals "no alert fires" "$(query 'ALERTS{alertstate="firing"}')" "[]"

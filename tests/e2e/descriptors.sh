@@ -110,8 +110,8 @@ is_refused() {
 
 mkdir "$hierarchy$below"/a{0,1,2}
 
-# check_with_limit LIMIT FLAGS...: starts a daemon, and tests clients, new cgroups, a reload that needs more descriptors, and a
-# stream.
+# check_with_limit LIMIT FLAGS...: starts a daemon, and tests clients, new cgroups, a reload that needs more
+# descriptors, and a stream.
 check_with_limit() {
     local limit=$1 title="$1${2+, $2}" i
     local sampler='sampler: {enabled: true, event: cpu-clock, max_seconds: 20, allow: local}'
@@ -196,12 +196,12 @@ for limit in 6 12 16; do
     eventually 60 not running "$daemon_pid" || kill -9 "$daemon_pid"
     wait "$daemon_pid"
     equals "$limit: the daemon exits with 1" $? 1
-    equals "$limit: it prints one sentence" "$(wc -l <"$daemon_log")" 1
+    equals "$limit: the daemon prints one sentence" "$(wc -l <"$daemon_log")" 1
     matches "$limit: the sentence has the remedy" \
         "$(cat "$daemon_log")" "the limit of open files is $limit, .*LimitNOFILE"
 done
 
-# --- few, and enough
+# --- low limits of open files, and one that is high enough
 
 for limit in 28 64 256; do
     check_with_limit "$limit"
@@ -258,12 +258,12 @@ test_retry() {
     prlimit --pid "$daemon_pid" --nofile=1024:
     holds "after the limit is raised, the other group is counted" eventually 60 counts 60
     equals "no event is unavailable" "$(get /metrics | grep -c '^perfcountd_events_unavailable')" 0
-    equals "the events are in the group with its name" \
+    equals "the events of the other group have its name as label" \
         "$(get /metrics | grep -c '^perf_cpu_second_.*group="second"')" 30
     compares "totals continue" "$(first_total) >= $before"
     # A retry every two seconds would end each attempt early; an event of the machine, such as a mount, wakes the daemon
     # once.
-    holds "then the daemon sleeps" eventually 60 sleeps_through sleep 6
+    holds "once all events are open, the daemon sleeps" eventually 60 sleeps_through sleep 6
     stop_daemon
 }
 threads_differ() {

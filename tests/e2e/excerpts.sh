@@ -98,9 +98,11 @@ ask() {
     bash -c "$command -o /dev/null -w '%{http_code}' ${*:2}"
 }
 equals "the documented command succeeds for localhost" "$(ask localhost)" 200
-equals "it succeeds for the address" "$(ask 127.0.0.1)" 200
-equals "it succeeds for the host name" "$(ask "$(hostname)" "--resolve '$(hostname):$port:127.0.0.1'")" 200
-equals "it fails for another name" "$(ask elsewhere.example "--resolve 'elsewhere.example:$port:127.0.0.1'")" 000
+equals "the documented command succeeds for the address" "$(ask 127.0.0.1)" 200
+equals "the documented command succeeds for the host name" \
+    "$(ask "$(hostname)" "--resolve '$(hostname):$port:127.0.0.1'")" 200
+equals "the documented command fails for another name" \
+    "$(ask elsewhere.example "--resolve 'elsewhere.example:$port:127.0.0.1'")" 000
 matches "the documented curl command connects to localhost" "$(of_doc '^curl .*--cacert')" 'https://localhost:10298/'
 stop_daemon
 finish

@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A board behind NAT pushes its counters with the files of contrib/fleet to a real Prometheus and a real VictoriaMetrics.
-# The link is cut for two minutes under load: no sample is missing, and none is there twice. A queue that is filled keeps
-# its bound. Where nothing was queued, contrib/fleet/backfill fills the gap.
+# A board behind NAT pushes its counters with the files of contrib/fleet to a real Prometheus and a real
+# VictoriaMetrics. The link is cut for two minutes under load: no sample is missing or duplicated. The disk usage of a
+# full queue exceeds its limit by at most one file. If nothing was queued, contrib/fleet/backfill fills the gap.
 # set: all
 
-# The network of the test is the board's.
+# The test runs in the board's network namespace.
 if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
     PERFCOUNTD_OWN_NETWORK=yes exec unshare --net --mount "$0" "$@"
 fi
 . "$(dirname "$0")/lib.sh"
 need curl ip jq nft nsenter openssl prometheus promtool unshare victoria-metrics vmagent /usr/bin/python3
-[ "$(id -u)" -eq 0 ] || skip "root, for networks of its own"
+[ "$(id -u)" -eq 0 ] || skip "root, to make network namespaces"
 # shellcheck source=tls-lib.sh
 . "$here/tls-lib.sh"
 fleet=$root/contrib/fleet
 
-# --- the networks: this one is the board's, behind a router with NAT; the databases are at the site
+# --- the networks: the board's, which this script runs in, behind a router with NAT; and the site's with the databases
 
 board_ip=192.168.7.2 site_ip=203.0.113.2
 mkdir -p /run/netns
@@ -76,12 +76,12 @@ children+=("$!")
 nsenter --net=/run/netns/site victoria-metrics -storageDataPath="$scratch/victoria" -retentionPeriod=1y \
     -httpListenAddr="$site_ip:8428" -search.latencyOffset=0s -dedup.minScrapeInterval=1ms >"$scratch/victoria.log" 2>&1 &
 children+=("$!")
-holds "Prometheus is ready, to a client with a certificate" eventually 60 \
+holds "Prometheus is ready for a client with a certificate" eventually 60 \
     curl -sf "${certificate[@]}" "$prometheus_url/-/ready"
 holds "VictoriaMetrics is ready" eventually 60 curl -sf "$victoria_url/health"
 
-# query DATABASE PROMQL: the result, as JSON. series DATABASE SELECTOR: [[TIME, VALUE], ...] of the last hour, of the one
-# series. VictoriaMetrics has the mark of a series' end as a value.
+# query DATABASE PROMQL: prints the result as JSON. series DATABASE SELECTOR: prints the samples of the only series in
+# the last hour as [[TIME, VALUE], ...]. VictoriaMetrics returns staleness markers as values, which are left out.
 query() {
     local base=${1}_url
     curl -sS "${certificate[@]}" --data-urlencode "query=$2" "${!base}/api/v1/query" | jq -c .data.result
@@ -98,14 +98,14 @@ has_count() {
 
 # --- the board
 
-# settings: the variables that systemd gives the service: those of the unit, and then those of push.env.
+# settings: prints the environment variables of the service: those of the unit, and then those of push.env.
 settings() {
     { sed -n 's/^Environment=//p' "$fleet/perfcountd-push.service" | xargs -n 1; grep '^[a-z]' "$fleet/push.env"; } |
         sed "s|%H|opi5-07|; s|/etc/perfcountd/push.yml|$scratch/push.yml|; s|/var/lib/perfcountd-push|$scratch/queue|
             s|/run/credentials/perfcountd-push.service/push_|$pki/|
             s|=https://metrics.fleet.internal/api/v1/write|=$prometheus_url/api/v1/write,$victoria_url/api/v1/write|"
 }
-# start_vmagent [NAME=VALUE...]: settings instead of those of the service.
+# start_vmagent [NAME=VALUE...]: starts vmagent with the service's variables, except for these.
 start_vmagent() {
     local command
     command=$(sed -n 's|^ExecStart=/usr/bin/||p' "$fleet/perfcountd-push.service")
@@ -115,7 +115,7 @@ start_vmagent() {
     children+=("$vmagent_pid")
     holds "vmagent starts" eventually 60 curl -sf http://127.0.0.1:8429/health
 }
-# agent_sum METRIC: of all its series.
+# agent_sum METRIC: prints the sum of all series of vmagent's metric.
 agent_sum() {
     curl -sS http://127.0.0.1:8429/metrics | awk -v metric="^$1[{ ]" '$0 ~ metric { sum += $NF } END { printf "%.0f\n", sum }'
 }
@@ -135,7 +135,7 @@ scrape
 start_vmagent
 up='up{instance="opi5-07"}' switches='perf_cpu_context_switches_total{instance="opi5-07",cpu="0"}'
 for database in prometheus victoria; do
-    holds "$database has samples" eventually 60 has_count $database "$up" 3
+    holds "$database receives samples" eventually 60 has_count $database "$up" 3
 done
 equals "nobody at the site reaches the board" \
     "$(at_site curl -sS -o /dev/null -w '%{http_code}' --max-time 2 "http://$board_ip:10298/metrics" 2>/dev/null)" 000
@@ -149,13 +149,14 @@ for _ in 1 2; do
 done
 link_is down
 cut=$(date +%s)
-holds "the board scrapes on for two minutes" eventually 600 scraped $(($(agent_sum vm_promscrape_scrapes_total) + 120))
-compares "what it has scraped is queued" "$(agent_sum vmagent_remotewrite_pending_data_bytes) > 0"
+holds "scrapes continue for two minutes while the link is cut" \
+    eventually 600 scraped $(($(agent_sum vm_promscrape_scrapes_total) + 120))
+compares "the samples of these scrapes are queued" "$(agent_sum vmagent_remotewrite_pending_data_bytes) > 0"
 link_is up
 restored=$(date +%s)
 kill "${loads[@]}"
 echo "    the link was cut for $((restored - cut)) s; $(agent_sum vmagent_remotewrite_pending_data_bytes) bytes are queued"
-holds "the queue is sent" eventually 300 nothing_is_queued
+holds "the queue is sent once the link is back" eventually 300 nothing_is_queued
 echo "    after $(($(date +%s) - restored)) s it is empty"
 : >"$scratch/push.yml"
 scrapes_are_over() {
@@ -165,15 +166,16 @@ scrapes_are_over() {
     [ "$before" = "$(agent_sum vm_promscrape_scrapes_total)" ]
 }
 kill -HUP "$vmagent_pid"
-holds "scraping ends" eventually 60 scrapes_are_over
-holds "all of it is sent" eventually 120 nothing_is_queued
+holds "vmagent ends scraping after a reload" eventually 60 scrapes_are_over
+holds "the queue is empty after the last scrape" eventually 120 nothing_is_queued
 scrapes=$(agent_sum vm_promscrape_scrapes_total)
 for database in prometheus victoria; do
     equals "$database has each of the $scrapes scrapes once" "$(count $database "$up")" "$scrapes"
-    equals "and none at the same time as another" "$(series $database "$up" | jq 'length - (unique_by(.[0]) | length)')" 0
-    compares "more than 100 of them are of the time without a link" "$(series $database "$up" |
+    equals "no two samples in $database have the same time" \
+        "$(series $database "$up" | jq 'length - (unique_by(.[0]) | length)')" 0
+    compares "more than 100 samples in $database are from the time without a link" "$(series $database "$up" |
         jq "map(select(.[0] > $cut and .[0] < $restored)) | length") > 100"
-    equals "by count_over_time, too" \
+    equals "count_over_time in $database counts each sample once" \
         "$(query $database "count_over_time(${switches}[$(($(date +%s) - cut + 60))s])" | jq -r '.[0].value[1]')" \
         "$(series $database "$switches" | jq --argjson since $((cut - 60)) 'length')"
 done
@@ -191,12 +193,12 @@ scrape
 kill -HUP "$vmagent_pid"
 n=$(count victoria "$up")
 holds "the board is scraped again" eventually 60 has_count victoria "$up" $((n + 5))
-# longest_gap DATABASE: between two samples of the counter, in seconds.
+# longest_gap DATABASE: prints the longest time between two samples of the counter, in seconds.
 longest_gap() {
     series "$1" "$switches" | jq '[.[][0]] | [., .[1:]] | transpose[:-1] | map(.[1] - .[0]) | max'
 }
-compares "there is a gap" "$(longest_gap victoria) > 25"
-# shellcheck disable=SC2034 # the command reads them
+compares "the series has a gap of more than 25 s" "$(longest_gap victoria) > 25"
+# shellcheck disable=SC2034 # the documented command reads them
 gap=$(database=$victoria_url board=opi5-07
     eval "$(sed -n '/^    gap=/,/)$/p' "$root/doc/fleet.md")"
     echo "$gap")
@@ -205,23 +207,25 @@ fill() {
     # shellcheck disable=SC2086 # words
     "$fleet/backfill" $gap --label=job=perfcountd --label=instance=opi5-07 "$@" http://127.0.0.1:10298
 }
-# By vmagent's import both databases get it, with its certificate.
+# vmagent imports the samples and sends them to both databases, with its certificate.
 fill | curl -sS --data-binary @- http://127.0.0.1:8429/api/v1/import
 is_filled() {
     awk "BEGIN { exit !($(longest_gap "$1") < 8) }"
 }
 for database in victoria prometheus; do
-    holds "$database has the outage" eventually 120 is_filled $database
+    holds "$database has samples of the outage" eventually 120 is_filled $database
     echo "    its longest gap was $(longest_gap $database) s"
-    equals "the counter of $database did not fall" "$(query $database "resets(${switches}[1h])" | jq -r '.[0].value[1]')" 0
+    equals "the counter in $database never falls" \
+        "$(query $database "resets(${switches}[1h])" | jq -r '.[0].value[1]')" 0
 done
 fill --openmetrics >"$scratch/openmetrics"
-contains "promtool makes a block of it" \
+contains "promtool makes blocks from backfill's OpenMetrics" \
     "$(promtool tsdb create-blocks-from openmetrics "$scratch/openmetrics" "$scratch/blocks" 2>&1)" "NUM SAMPLES"
-equals "with each of its samples" "$(promtool tsdb list "$scratch/blocks" | awk 'NR > 1 { sum += $5 } END { print sum }')" \
+equals "the blocks have each sample of backfill's OpenMetrics" \
+    "$(promtool tsdb list "$scratch/blocks" | awk 'NR > 1 { sum += $5 } END { print sum }')" \
     "$(grep -vc '^#' "$scratch/openmetrics")"
 
-# --- the same by an agent of Prometheus
+# --- the same with a Prometheus agent
 
 sed "s|https://metrics.fleet.internal|$prometheus_url|; s|/etc/perfcountd/push/|$pki/|; s/scrape_interval: 15s/scrape_interval: 1s/" \
     "$fleet/agent.yml" >"$scratch/agent.yml"
@@ -229,16 +233,18 @@ HOSTNAME=opi5-08 prometheus --enable-feature=agent,expand-external-labels --conf
     --storage.agent.path="$scratch/agent" --web.listen-address=127.0.0.1:9090 >"$scratch/agent.log" 2>&1 &
 agent_pid=$!
 children+=("$agent_pid")
-holds "the agent pushes, with the machine's name" eventually 60 has_count prometheus 'up{instance="opi5-08",job="perfcountd"}' 3
-equals "and with no other label" "$(query prometheus 'up{instance="opi5-08"}' | jq -c '.[0].metric | keys')" \
+holds "the Prometheus agent pushes samples with the machine's name" \
+    eventually 60 has_count prometheus 'up{instance="opi5-08",job="perfcountd"}' 3
+equals "the Prometheus agent adds no other label" \
+    "$(query prometheus 'up{instance="opi5-08"}' | jq -c '.[0].metric | keys')" \
     '["__name__","instance","job"]'
 echo "    resident: vmagent $(memory_of "$vmagent_pid") kB, the agent $(memory_of "$agent_pid") kB, perfcountd \
 $(memory_of "$daemon_pid") kB"
 kill "$agent_pid" "$vmagent_pid"
 wait "$agent_pid" "$vmagent_pid" 2>/dev/null
-equals "Prometheus took all blocks" "$(grep -c 'Out of order' "$scratch/prometheus.log")" 0
+equals "Prometheus has rejected no block as out of order" "$(grep -c 'Out of order' "$scratch/prometheus.log")" 0
 
-# --- the bound of a queue: files of 512 MiB are filled with numbers that do not compress
+# --- the limit of the queue: its files of 512 MiB are filled with numbers that do not compress
 
 link_is down
 : >"$scratch/push.yml"
@@ -258,7 +264,7 @@ import() {
 mark() {
     echo "{\"metric\":{\"__name__\":\"mark\",\"which\":\"$1\"},\"values\":[1],\"timestamps\":[$(date +%s)000]}" | import
 }
-# The block that is being sent is in no queue.
+# A block that is being sent is not in the queue.
 mark sending
 is_sending() {
     [ "$(agent_sum vmagent_remotewrite_retries_count_total)" -ge 1 ]
@@ -275,16 +281,16 @@ done
 mark last
 echo "    $((written / 1024 / 1024)) MiB were queued, $(($(agent_sum vm_persistentqueue_bytes_pending) / 1024)) KiB are; \
 at most $((most / 1024)) MiB were on disk"
-compares "the queue is as long as its bound" \
+compares "the queue is not longer than its limit" \
     "$(agent_sum vm_persistentqueue_bytes_pending) <= $bound * 1024 * 1024"
-compares "on disk it is no more than that and one file" "$most <= ($bound + $chunk) * 1024"
-compares "it is more than the bound alone" "$most > $bound * 1024"
+compares "the disk usage of the queue exceeds its limit by at most one file" "$most <= ($bound + $chunk) * 1024"
+compares "the disk usage of the queue has exceeded its limit" "$most > $bound * 1024"
 link_is up
 mark_has_arrived() {
     has_count victoria "mark{which=\"$1\"}" 1
 }
-holds "the newest of it arrives" eventually 300 mark_has_arrived last
-holds "what was being sent arrives" mark_has_arrived sending
-equals "the oldest was dropped" "$(count victoria 'mark{which="first"}')" 0
+holds "the newest samples of the queue arrive" eventually 300 mark_has_arrived last
+holds "the samples that were being sent arrive" mark_has_arrived sending
+equals "the oldest samples of the queue were dropped" "$(count victoria 'mark{which="first"}')" 0
 stop_daemon
 finish

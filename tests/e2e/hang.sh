@@ -123,9 +123,9 @@ equals "meanwhile a reload succeeds" "$(status_of /-/reload -X POST)" 200
 wait "$stream"
 equals "the stream ends" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
 holds "other programs have symbols" eventually 60 has_functions "$ordinary"
-holds "meanwhile the process still waits" waits
-contains "a note in the stream says so" \
-    "$(jq -r 'select(.type == "header") | .notes[]' "$scratch/samples")" "did not answer"
+holds "the threads of the program still wait at the end of the stream" waits
+contains "a note in the stream says that mappings could not be read" \
+    "$(jq -r 'select(.type == "header") | .notes[]' "$scratch/samples")" "timed out"
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0
 command_fs answer
@@ -133,7 +133,7 @@ holds "no process is left" eventually 60 not is_left perfcountd-find
 kill -9 "$unreadable"
 
 start_daemon --config.file="$scratch/config.yaml"
-holds "once it answers, the program has symbols" eventually 60 has_functions "$hanging"
+holds "once the file system answers, the program has symbols" eventually 60 has_functions "$hanging"
 stop_daemon
 
 # --- the map of run-time compiled functions is in a container whose /tmp does not answer

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Samples of the past: a program with a known profile, which has ended before anybody asks, is found in each format with
-# its names; filters; the time span of a response; reloads and pauses; how often the daemon wakes up.
+# Tests samples of the past: a program with a known profile that has already ended is found in each format, with its
+# symbols. Also tests filters, the time span of a response, reloads, pauses, and how often the daemon wakes up.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl jq perf pgrep protoc
@@ -128,7 +128,7 @@ holds "without hindsight no event is open" eventually 60 fds_are "$idle"
 reload 'enabled: true, frequency: 997, seconds: 3600, memory: 64KiB' # 4 pages or fewer for each CPU
 run_hot 3
 get '/api/v1/samples?last=3600' >"$scratch/small"
-compares "small ring buffers cover less time, and the end record says so" "$(end_of "$scratch/small" seconds) < 3"
+compares "small ring buffers cover less time, which the end record reports" "$(end_of "$scratch/small" seconds) < 3"
 compares "small ring buffers have the newest samples" "$(samples_in "$scratch/small") > 0"
 
 # --- wakeups

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds all inotify watches that its user may have but REST, until it is killed.
+"""Holds all inotify watches that its user may have, except for REST, until it is killed.
 
 usage: hold-watches.py REST DIRECTORY       prints a line when it has them
 """
@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-INSTANCES = 64  # each may watch a file once, and a user may have 128
+INSTANCES = 64  # an instance can watch a file only once, and a user may have 128 instances
 IN_DELETE_SELF = 0x400
 
 libc = ctypes.CDLL(None, use_errno=True)

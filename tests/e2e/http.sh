@@ -25,7 +25,7 @@ length() {
     get /-/healthy "$@" | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }'
 }
 equals "HEAD has the length of GET" "$(length -I)" "$(length -D - -o /dev/null)"
-compares "this is the length of the body" "$(length -I) == $(get /-/healthy | wc -c)"
+compares "HEAD has the length of the body" "$(length -I) == $(get /-/healthy | wc -c)"
 equals "rates over more than a minute are rejected" "$(status_of '/api/v1/rates?seconds=61')" 400
 equals "an encoded parameter is decoded" "$(status_of '/metrics?collect%5B%5D=%63pu')" 200
 
@@ -64,7 +64,7 @@ for waiting in "${clients[@]}"; do
     exec {waiting}>&-
 done
 equals "meanwhile the ten clients wait" $answered 0
-compares "a client waits as long as it asked to" "$(get '/api/v1/rates?seconds=1' | jq .seconds) >= 1"
+compares "a client waits for rates as long as it requested" "$(get '/api/v1/rates?seconds=1' | jq .seconds) >= 1"
 
 codes=$(seq 64 | xargs -P 64 -I '{}' curl -s -w '%{http_code}\n' -o /dev/null "$url/metrics" |
     sort | uniq -c)
@@ -96,7 +96,7 @@ holds "the unix socket is removed at exit" not test -e "$socket"
 
 start_daemon --web.telemetry-path=/elsewhere
 equals "another telemetry path is served" "$(status_of /elsewhere)" 200
-equals "the default path does not exist then" "$(status_of /metrics)" 404
+equals "with another telemetry path, the default path does not exist" "$(status_of /metrics)" 404
 stop_daemon
 
 # --- web.limits, and a reload that changes them; tests/unit/test-server.c and test-connection.c cover the timeouts

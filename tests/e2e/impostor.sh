@@ -9,7 +9,8 @@ need objdump
 impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
 need "$impostor" # make check TESTS= builds it
 chmod 755 "$scratch"
-# It reads and writes the memory of other processes. A sanitizer's own calls would be denied as well.
+# The impostor reads and writes the memory of other processes, and the filters would also deny a sanitizer's own system
+# calls.
 cp "$impostor" "$scratch/impostor"
 
 # impostor TITLE FLAGS...: runs the impostor with these flags; each of its attempts must have the expected result.
@@ -195,7 +196,7 @@ attempted "a new cgroup of the same name is not counted" "an event of a cgroup, 
 # Without a split there is only one process, and the impostor has nothing to try.
 timeout --foreground 60 "$scratch/impostor" --no-opener >"$scratch/attempts" 2>&1 </dev/null
 equals "--no-opener: the impostor has nothing to try" "$?" 77
-contains "--no-opener: it says so" "$(<"$scratch/attempts")" "there is no split here"
+contains "--no-opener: the impostor's message" "$(<"$scratch/attempts")" "there is no split here"
 
 # The sandboxes of the symboliser and of the reader of state files permit only what reading an open file takes.
 # tests/unit checks that the real processes are in them.

@@ -11,9 +11,9 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 shows_kernel() {
     "$@" grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
 }
-shows_kernel env || skip "/proc/kallsyms that shows root the kernel"
-shows_kernel "${nobody[@]}" && skip "/proc/kallsyms that hides the kernel from users"
-machine=$(uname -m | grep -E 'x86_64|aarch64|riscv64') || skip "addresses of 64 bits"
+shows_kernel env || skip "/proc/kallsyms that shows kernel addresses to root"
+shows_kernel "${nobody[@]}" && skip "/proc/kallsyms that hides kernel addresses from users"
+machine=$(uname -m | grep -E 'x86_64|aarch64|riscv64') || skip "64-bit addresses"
 
 # The programs are mostly in the kernel, the second one in code that the kernel compiled for it.
 cat /dev/zero >/dev/null &

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pods that replace each other, for kubernetes.sh: ten rounds of 100, with a process in each. Prints how many there
-were, how many had their names while they ran, and how many another's.
+"""Simulates pods that replace each other, for kubernetes.sh: ten rounds of 100 pods with a process each. Prints the
+number of pods, how many had their own name while they ran, and how many had another pod's.
 
-usage: kubernetes-churn.py PARENT LOGS URL      of the daemon: the directory of its root cgroup, /var/log/containers
+usage: kubernetes-churn.py PARENT LOGS URL
 
-The processes are moved from the pods that end to those that begin, so that no time goes into starting them.
+PARENT is the directory of the daemon's root cgroup, LOGS its /var/log/containers, and URL its address.
+
+Processes are moved from the pods that end to the pods that begin, since starting them would take time.
 """
 import hashlib
 import json

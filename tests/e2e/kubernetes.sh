@@ -119,7 +119,7 @@ check_restart() {
     holds "the old cgroup is gone" eventually 60 has_names "$before" none
     rm "$machine/var/log/containers/systemd-guaranteed-0_shop_app-"*
     fault "$below$after" 100
-    compares "its counting continues without the link" "$(count "$after") >= 100"
+    compares "a container is counted after its link is removed" "$(count "$after") >= 100"
 }
 
 # The API's parameters for names.
@@ -135,7 +135,7 @@ check_by_name() {
         "$(get '/api/v1/counters?namespace=shop&pod=late-k3s-0' | jq '.counters | length')" 0
 }
 
-# remove_pods: removes all cgroups but that of the test itself.
+# remove_pods: removes all cgroups except the test's own parent.
 remove_pods() {
     local directory
     for directory in "$parent"/{kubepods*,system.slice}; do
@@ -176,7 +176,8 @@ PY
 
     cgroup=$(container_cgroup cgroupfs besteffort none cri-containerd "$(id_of none)")
     equals "an invalid link gives no name" "$(names_of "$cgroup" namespace pod container)" "- - -"
-    matches "the reason is reported" "$(names_of "$cgroup" unnamed)" 'no link in /var/log/containers has its id'
+    matches "an invalid link: the reason is reported" \
+        "$(names_of "$cgroup" unnamed)" 'no link in /var/log/containers has its id'
     get /metrics >"$scratch/text"
     get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
     strictly_parsed "$scratch/text" "$scratch/openmetrics"
@@ -196,7 +197,8 @@ check_strangers_directory() {
     read_names
     equals "links in a directory that others can write to are ignored" \
         "$(names_of "$cgroup" namespace pod container)" "- - -"
-    matches "the reason is reported with the remedy" "$(names_of "$cgroup" unnamed)" 'writ'
+    matches "a directory that others can write to: the reason is reported with the remedy" \
+        "$(names_of "$cgroup" unnamed)" 'writ'
     rm -rf "$1"
     mkdir "$1"
     ln -s /nowhere "$1/pod_shop_app-$(printf %064x 9999).log"
@@ -223,7 +225,7 @@ test_churn() {
         fail "kubernetes-churn.py" "$(cat "$scratch/churn")"
     equals "1,000 pods ran, and each had its own name meanwhile" "$(cat "$scratch/churn")" \
         "1000 pods, 1000 had their name, 0 another's"
-    holds "nothing is left of the pods" eventually 60 settles_at "$before"
+    holds "no descriptor, watch or series of the pods is left" eventually 60 settles_at "$before"
     end_machine
     remove_pods
 }

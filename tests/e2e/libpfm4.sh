@@ -34,13 +34,13 @@ stop_daemon
 with_event 'page-faults,sched:sched_switch,armv8_none/event=1/,cpu/event=0x3c/'
 start_daemon --config.file="$scratch/perfcountd.yaml"
 get /metrics >/dev/null
-holds "sysfs events, tracepoints and missing PMUs do not load it" not maps_libpfm
+holds "sysfs events, tracepoints and missing PMUs do not load libpfm4" not maps_libpfm
 
 with_event 'arm_none::L2D_CACHE_REFILL:u'
 equals "a libpfm4 name for another machine is not a configuration error" "$(status_of /-/reload -X POST)" 200
 holds "the other groups are served" test "$(sum_of perf_cpu_page_faults_total)" != 0
 if [ "$built" = yes ]; then
-    holds "a libpfm4 name loads it" maps_libpfm
+    holds "a libpfm4 name loads libpfm4" maps_libpfm
     matches "the error is explained" "$(failure)" '^libpfm4 has no PMU "arm_none" for this machine'
 else
     matches "the error says that libpfm4 is missing" \

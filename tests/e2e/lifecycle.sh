@@ -37,7 +37,7 @@ exec {waiting}>&-
 start_daemon
 kill -INT "$daemon_pid"
 wait "$daemon_pid"
-equals "SIGINT ends the daemon with exit status 0, too" "$?" 0
+equals "SIGINT ends the daemon with exit status 0" "$?" 0
 
 # --- a configuration whose path is not UTF-8
 
@@ -48,7 +48,8 @@ replaced=$scratch/p$(printf '\357\277\275')th.yaml
 equals "the status names the file with replacement characters" "$(get /api/v1/status | jq -r .config_file)" "$replaced"
 echo 'web: {no: thing}' >"$latin1"
 equals "a bad configuration is rejected" "$(status_of /-/reload -X POST)" 400
-matches "the status says why" "$(get /api/v1/status | jq -r .config_last_reload_error)" 'unknown key "no"'
+matches "the status says why a configuration was rejected" \
+    "$(get /api/v1/status | jq -r .config_last_reload_error)" 'unknown key "no"'
 stop_daemon
 
 # --- the uevent socket overflows: the daemon checks which CPUs are online, and no count is lost
@@ -73,7 +74,8 @@ fi
 
 groups stays '{minor-faults,context-switches}' goes '{cpu-migrations}' >"$config"
 start_daemon --config.file="$config"
-equals "a new daemon has loaded its configuration" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
+equals "perfcountd_config_last_reload_successful is 1 after the start" \
+    "$(value_of_metric perfcountd_config_last_reload_successful)" 1
 # The page faults of many processes make the total large, so that a total that restarts at 0 is noticed.
 for _ in $(seq 200); do /bin/true; done
 stays=$(value minor_faults stays)
@@ -155,7 +157,7 @@ equals "a port in use: the error is one sentence" "$(wc -l <"$scratch/stderr")" 
 matches "a port in use: the error names the address" "$(cat "$scratch/stderr")" "127\.0\.0\.1:$port.*in use"
 equals "an address of another machine: exit status 2" "$(exit_status --web.listen-address=192.0.2.1:9999)" 2
 equals "an address of another machine: the error is one sentence" "$(wc -l <"$scratch/stderr")" 1
-matches "an address of another machine: the error names it" "$(cat "$scratch/stderr")" "192\.0\.2\.1"
+matches "an address of another machine: the error names the address" "$(cat "$scratch/stderr")" "192\.0\.2\.1"
 stop_daemon
 
 socket=$scratch/http.sock

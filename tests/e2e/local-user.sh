@@ -142,9 +142,11 @@ reload
 answers 200 $stranger "" tcp "allow_remote" <<<"$streams"
 equals "allow_remote permits remote clients" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 200
 equals "allow_remote does not permit web pages" "$(ask $stranger "" tcp "$short" -H 'Origin: null')" 403
-equals "the log warns once" "$(grep -c "$config:2:.*allow_remote is deprecated.*allow: everybody" "$daemon_log")" 1
-equals "check-config accepts it" "$("$PERFCOUNTD" check-config "$config" 2>"$scratch/warning")" "$config: ok"
-matches "check-config warns as well" \
+equals "allow_remote: the log warns once" \
+    "$(grep -c "$config:2:.*allow_remote is deprecated.*allow: everybody" "$daemon_log")" 1
+equals "allow_remote: check-config accepts the file" \
+    "$("$PERFCOUNTD" check-config "$config" 2>"$scratch/warning")" "$config: ok"
+matches "allow_remote: check-config warns" \
     "$(<"$scratch/warning")" "^$config:2:[0-9]+: warning: sampler.allow_remote is deprecated"
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How often a text is in the memory of each process. The text is the first line of the standard input, so that it is in
-no list of arguments.
+"""Prints how often a text is in the memory of each process. The text is the first line of the standard input, so that
+it does not appear in a command line.
 
 usage: memory-has.py PID...
 """
@@ -24,7 +24,7 @@ def count(pid, text):
                     memory.seek(at)
                     part = memory.read(min(CHUNK, end - at))
                 except OSError:
-                    break  # device memory, or beyond the end of a file
+                    break  # device memory, or a mapping beyond the end of its file
                 if not part:
                     break
                 found += (tail + part).count(text)

@@ -59,7 +59,7 @@ holds "the module of anonymous memory is //anon" \
     jq -se 'any(.[]; .symbol == "early function:1" and .module == "//anon")' "$scratch/samples"
 end_program
 
-# A list that is a link, or that belongs to another user, is not read.
+# A JIT symbol file that is a link, or that belongs to another user, is not read.
 start_program
 mv "/tmp/perf-$pid.map" "$scratch/map"
 ln -s "$scratch/map" "/tmp/perf-$pid.map"
@@ -71,8 +71,8 @@ if [ "$(id -u)" -eq 0 ]; then
     start_program
     chown 1 "/tmp/perf-$pid.map"
     sample 1
-    lacks "another user's list is not read" 'early function' "$scratch/folded"
-    holds "C++ names are found without another user's list" grep -q 'app::value<int>::spin' "$scratch/folded"
+    lacks "another user's JIT symbol file is not read" 'early function' "$scratch/folded"
+    holds "C++ names are found although the JIT symbol file belongs to another user" grep -q 'app::value<int>::spin' "$scratch/folded"
     end_program
 fi
 stop_daemon

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Off-CPU time: a program that knows how long it waits, and where, has the same shares in each format; states, filters
-# and the threshold; many switches; what is wrong in a request.
+# Tests samples of off-CPU time: in each format they have the same shares as the program's own measurement of how long
+# it waits, and where. Also tests states, filters, the threshold, many switches and invalid requests.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cgroup-lib.sh"
@@ -17,25 +17,26 @@ history: {enabled: false}
 sampler: {enabled: true, max_clients: 8}
 END
 
-# record FLAGS... -- COMMAND...: sets said.
+# record FLAGS... -- COMMAND...: runs `perfcountd record` on the command. Sets status, and said, the messages.
 record() {
     "$PERFCOUNTD" record --config.file="$scratch/config.yaml" --event=off-cpu "$@" >"$scratch/out" 2>"$scratch/err"
     status=$?
     said=$(<"$scratch/err")
 }
 
-# within_shares TITLE FILE N: lines "MICROSECONDS PART" of the program, of N parts, whose shares are within 3 points of those that it
-# measured ($scratch/out).
+# within_shares TITLE FILE N: checks that lines "MICROSECONDS PART" have the program's N parts, and that their shares
+# are within 3 points of those that the program measured ($scratch/out).
 within_shares() {
     local line n=0
     while read -r line; do
         matches "$1: $line" "$line" '^ok: '
         n=$((n + 1))
     done < <(awk -v title="$1" -f "$here/waits.awk" "$scratch/out" "$2")
-    equals "$1: parts" "$n" "$3"
+    equals "$1: the number of parts" "$n" "$3"
 }
 
-# Each prints lines "MICROSECONDS PART STATE" of the program, from a file of the format; perf.data has no state.
+# Each function prints lines "MICROSECONDS PART STATE" of the program, from a file of the format; perf.data has no
+# state.
 folded_parts() {
     sed -nE "s/^([a-z]+);$program;.*;([a-z]+_part)[; ].* ([0-9]+)\$/\\3 \\2 \\1/p" "$1"
 }
@@ -56,7 +57,7 @@ protoc_parts() {
     awk -f "$here/profile.awk" "$scratch/profile" >"$scratch/fields"
     awk '$1 == "stack" && match($0, /[a-z]+_part/) { print $3 / 1000, substr($0, RSTART, RLENGTH), $2 }' "$scratch/fields"
 }
-# states_of PART: its states in the folded stacks
+# states_of PART: prints the states of the part in the folded stacks.
 states_of() {
     folded_parts "$scratch/waits.folded" | awk -v part="$1" '$2 == part { print $3 }' | sort -u | xargs
 }
@@ -65,7 +66,7 @@ states_of() {
 
 for format in folded perf.data pb.gz; do
     record --threshold=0.1ms -o "$scratch/waits.$format" -- "$scratch/$program" 3 "$scratch/disk"
-    equals "$format: the status of the program" "$status" 0
+    equals "$format: the exit status is the program's" "$status" 0
     case $format in
     folded) folded_parts "$scratch/waits.folded" ;;
     perf.data) script_parts "$scratch/waits.perf.data" ;;
@@ -73,38 +74,42 @@ for format in folded perf.data pb.gz; do
     esac >"$scratch/parts"
     within_shares "$format" "$scratch/parts" 4
 done
-matches "it says for how long" "$said" 'perfcountd: [0-9]+ samples of off-cpu in'
-matches "and what is left out" "$said" '[0-9]+ waits? of the whole machine shorter than the threshold left out: [0-9.]+ s'
-equals "pprof: the types of its values" "$(awk '$1 == "sample_type" { print $2 }' "$scratch/fields" | xargs)" \
+matches "the message has the number of samples" "$said" 'perfcountd: [0-9]+ samples of off-cpu in'
+matches "the message has the number of waits below the threshold" \
+    "$said" '[0-9]+ waits? of the whole machine shorter than the threshold left out: [0-9.]+ s'
+equals "pprof has values for waits and for off-CPU time" \
+    "$(awk '$1 == "sample_type" { print $2 }' "$scratch/fields" | xargs)" \
     "waits/count off_cpu/nanoseconds"
-contains "a task that sleeps" "$(states_of sleep_part)" sleeping
-contains "one that waits for a lock sleeps" "$(states_of lock_part)" sleeping
-equals "those that share a CPU are runnable" "$(states_of run_part)" runnable
-matches "the functions of the kernel that wait" "$(grep ";sleep_part;" "$scratch/waits.folded")" \
+contains "a task that sleeps is in the state sleeping" "$(states_of sleep_part)" sleeping
+contains "a task that waits for a lock is in the state sleeping" "$(states_of lock_part)" sleeping
+equals "tasks that share a CPU are in the state runnable" "$(states_of run_part)" runnable
+matches "stacks have the kernel functions that wait" "$(grep ";sleep_part;" "$scratch/waits.folded")" \
     'nanosleep.*;schedule_\[k\];__schedule_\[k\] '
-lacks "no function of the interrupt in which samples are taken" 'irq_work|finish_task_switch' "$scratch/waits.folded"
+lacks "stacks have no function of the interrupt that takes the sample" \
+    'irq_work|finish_task_switch' "$scratch/waits.folded"
 
 record -o "$scratch/waits.svg" -- "$scratch/$program" 1
-matches "a picture has times" "$(<"$scratch/waits.svg")" 'sleep_part: [0-9.]+ ms, '
+matches "the flame graph has times" "$(<"$scratch/waits.svg")" 'sleep_part: [0-9.]+ ms, '
 record --state=runnable -o "$scratch/runnable.folded" -- "$scratch/$program" 1
-equals "of one state" "$(cut -d ';' -f 1 "$scratch/runnable.folded" | grep -v '^#' | sort -u)" runnable
+equals "--state=runnable selects runnable tasks" \
+    "$(cut -d ';' -f 1 "$scratch/runnable.folded" | grep -v '^#' | sort -u)" runnable
 record --state=blocked -o "$scratch/blocked.folded" -- "$scratch/$program" 1
-lacks "of the other states" '^runnable' "$scratch/blocked.folded"
+lacks "--state=blocked leaves out runnable tasks" '^runnable' "$scratch/blocked.folded"
 
 # --- a program that has children
 
 record -o "$scratch/children.folded" -- sh -c "$scratch/$program 1 & $scratch/$program 1; wait"
-contains "what a command starts is part of it" "$(<"$scratch/children.folded")" "sleeping;$program;"
+contains "processes that the command starts are sampled" "$(<"$scratch/children.folded")" "sleeping;$program;"
 
-# --- a daemon, whose opener has the program
+# --- a daemon, whose opener has the BPF program
 
 start_daemon --config.file="$scratch/config.yaml"
 idle=$(perf_fds)
 in_cgroup() {
-    # shellcheck disable=SC2016 # the shell's own
+    # shellcheck disable=SC2016 # the inner shell expands it
     sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$parent" "$@" >"$scratch/out"
 }
-# begin_stream QUERY: a stream in $scratch/stream, by the process $stream.
+# begin_stream QUERY: starts a client that writes a stream to $scratch/stream. Sets stream, its process id.
 begin_stream() {
     curl -sN --globoff "$url/api/v1/samples?event=off-cpu&seconds=300&$1" >"$scratch/stream" &
     stream=$!
@@ -120,23 +125,26 @@ compares "each CPU has two events" "$(perf_fds) >= $idle + 2 * $(getconf _NPROCE
 in_cgroup perf record -q -a -e sched:sched_switch -o "$scratch/switches" -- "$scratch/$program" 3 2>"$scratch/err"
 stop_daemon
 wait "$stream" "$for_perf"
-equals "its header has the threshold" "$(head -n 1 "$scratch/stream" | jq -r '"\(.event) \(.threshold_ns)"')" \
+equals "the header of the stream has the threshold" \
+    "$(head -n 1 "$scratch/stream" | jq -r '"\(.event) \(.threshold_ns)"')" \
     "off-cpu 100000"
-equals "the daemon's end ends it" "$(end_of "$scratch/stream" reason)" shutdown
-equals "of a cgroup" "$(jq -r 'select(.type == "sample") | .cgroup' "$scratch/stream" | sort -u)" "$below"
+equals "the stream ends when the daemon stops" "$(end_of "$scratch/stream" reason)" shutdown
+equals "the stream has only samples of the cgroup" \
+    "$(jq -r 'select(.type == "sample") | .cgroup' "$scratch/stream" | sort -u)" "$below"
 if [ "$(tail -n 1 "$scratch/stream" | jq -r '"\(.lost) \(.dropped) \(.missed)"')" != "0 0 0" ]; then
     left_out "a machine with time to read all waits"
 else
     ndjson_parts "$scratch/stream" >"$scratch/parts"
     within_shares "NDJSON" "$scratch/parts" 3
 fi
-contains "perf names the cgroup, which was there before" \
+contains "perf names a cgroup that existed before the stream" \
     "$(perf report -i - -s cgroup --stdio <"$scratch/perf.data" 2>/dev/null)" "$below"
-compares "perf has the tracepoint's records meanwhile" "$(perf script -i "$scratch/switches" 2>/dev/null | wc -l) > 100"
+compares "perf can record sched_switch during the stream" \
+    "$(perf script -i "$scratch/switches" 2>/dev/null | wc -l) > 100"
 start_daemon --config.file="$scratch/config.yaml"
 idle=$(perf_fds)
 
-# --- what is asked for
+# --- parameters of a request
 
 get "/api/v1/samples?event=off-cpu&max=50" >"$scratch/stream"
 compares "by default, waits are not shorter than a millisecond" \
@@ -149,19 +157,21 @@ holds "a process is sampled" eventually 60 grep -q '"type":"sample"' "$scratch/s
 kill "$pid"
 wait "$pid" "$stream" 2>/dev/null
 equals "a stream of a process ends with it" "$(end_of "$scratch/stream" reason)" "the process has ended"
-equals "it has its waits" "$(jq -r 'select(.type == "sample") | .comm' "$scratch/stream" | sort -u)" "$program"
+equals "the stream of a process has only its waits" \
+    "$(jq -r 'select(.type == "sample") | .comm' "$scratch/stream" | sort -u)" "$program"
 begin_stream "cpu=0&state=runnable"
-holds "on a CPU, in a state" eventually 60 grep -q '"type":"sample"' "$scratch/stream"
+holds "cpu= and state=: the stream has samples" eventually 60 grep -q '"type":"sample"' "$scratch/stream"
 kill "$stream"
 wait "$stream" 2>/dev/null
-equals "and no other" "$(sed '$d' "$scratch/stream" | jq -r 'select(.type == "sample") | "\(.cpu) \(.state)"' | sort -u)" \
+equals "cpu= and state=: the stream has no other samples" \
+    "$(sed '$d' "$scratch/stream" | jq -r 'select(.type == "sample") | "\(.cpu) \(.state)"' | sort -u)" \
     "0 runnable"
 holds "a stream that ends closes its events" eventually 60 fds_are "$idle"
 
-# refuses QUERY TEXT
+# refuses QUERY TEXT: checks that /api/v1/samples rejects the query with this text.
 refuses() {
     equals "400: $1" "$(status_of "/api/v1/samples?$1")" 400
-    contains "says why: $1" "$(get "/api/v1/samples?$1" | jq -r .error)" "$2"
+    contains "the response says why: $1" "$(get "/api/v1/samples?$1" | jq -r .error)" "$2"
 }
 refuses 'event=off-cpu&frequency=99' 'samples each wait'
 refuses 'event=off-cpu&period=2' 'samples each wait'
@@ -171,7 +181,7 @@ refuses 'event=off-cpu&state=idle' 'expected runnable, blocked,'
 refuses 'event=cpu-clock&threshold=1ms' 'is for the event off-cpu'
 refuses 'state=blocked' 'is for the event off-cpu'
 
-# --- many switches: those below the threshold are only counted
+# --- many switches: waits below the threshold are only counted
 
 get '/api/v1/samples?event=off-cpu&seconds=10' >"$scratch/stream" &
 holds "a stream of many switches begins" eventually 60 grep -q '"type":"header"' "$scratch/stream"
@@ -179,10 +189,12 @@ perf bench sched pipe -l 30000 >"$scratch/bench" 2>&1
 wait $!
 equals "many switches: nothing is lost" "$(jq -r 'select(.type == "end") | "\(.lost) \(.dropped) \(.malformed)"' \
     "$scratch/stream")" "0 0 0"
-compares "they are counted" "$(end_of "$scratch/stream" brief) > 1000 && $(end_of "$scratch/stream" brief_ns) > 0"
-compares "hardly a stack is missing" "$(end_of "$scratch/stream" missed) < 0.02 * $(samples_in "$scratch/stream") + 10"
+compares "many switches: waits below the threshold are counted" \
+    "$(end_of "$scratch/stream" brief) > 1000 && $(end_of "$scratch/stream" brief_ns) > 0"
+compares "many switches: less than 2 % of the stacks are missing" \
+    "$(end_of "$scratch/stream" missed) < 0.02 * $(samples_in "$scratch/stream") + 10"
 
-# --- as many measure at a time as the kernel is asked for programs
+# --- the number of BPF programs limits how many thresholds are used at the same time
 
 pids=()
 began=$(date +%s)
@@ -192,16 +204,17 @@ for threshold in 1 2 3 4; do
     pids+=("$!")
     holds "threshold $threshold" eventually 60 grep -q '"type":"header"' "$scratch/stream.$threshold"
 done
-# Each stream gets a record of each program that is loaded; where several do, the kernel gives records a wrong size.
+# Each stream gets a record of each BPF program that is loaded. If there are several streams, the kernel writes a wrong
+# size into these records.
 records_of_programs() {
     jq -c --argjson cpus "$(nproc --all)" 'select(.type == "ksymbol") | .cpu < $cpus and .time > '"$began" \
         "$scratch"/stream.[1-4] | sort | uniq -c | awk '{ print $2 }'
 }
-holds "streams have records of the programs of others" eventually 60 grep -q '"ksymbol"' "$scratch/stream.1"
-equals "with times and CPUs that can be" "$(records_of_programs)" true
-equals "a fifth is refused" "$(status_of '/api/v1/samples?event=off-cpu&threshold=5')" 503
+holds "a stream has records of the BPF programs of other streams" eventually 60 grep -q '"ksymbol"' "$scratch/stream.1"
+equals "the records of BPF programs have valid times and CPUs" "$(records_of_programs)" true
+equals "a fifth threshold is refused" "$(status_of '/api/v1/samples?event=off-cpu&threshold=5')" 503
 kill "${pids[@]}"
-holds "until the others have ended" eventually 60 fds_are "$idle"
+holds "the events are closed when the clients leave" eventually 60 fds_are "$idle"
 stop_daemon
 
 finish

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The opener: the rights of the two processes, correct counts through it, what happens when one of the two ends, and the
-# removal of its BPF programs. tests/e2e/impostor.sh tests its refusals, bench/times.py measures its cost.
+# Tests the opener: the rights of the daemon and of the opener, counts through the opener, what happens when one of the
+# two ends, and the removal of its BPF programs. tests/e2e/impostor.sh tests its refusals, bench/times.py measures its
+# cost.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl jq objdump pgrep prlimit python3 setpriv
@@ -115,7 +116,7 @@ for process in "$daemon_pid" "$opener"; do
         "$(stat -c %u "/proc/$process/environ")" 0
     equals "process $process: its system calls are filtered" "$(field "$process" Seccomp)" 2
 done
-equals "the opener: its name" "$(tr -d '\0' <"/proc/$opener/cmdline")" perfcountd-opener
+equals "the opener has a process name of its own" "$(tr -d '\0' <"/proc/$opener/cmdline")" perfcountd-opener
 matches "the opener has only a socket, standard error, the pipe for counting its events, and its fdinfo directory" \
     "$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sed 's/:\[.*//; s,\(/fdinfo\)/.*,\1,' | sort -u | tr '\n' ' ')" \
     "^/dev/null /proc/$opener/fdinfo ([^ ]*\.log )?anon_inode (pipe )?socket $"
@@ -159,7 +160,7 @@ own_value() {
     get /metrics | awk -v name="$1" '$1 == name { print $2 }'
 }
 process_is opener "$opener"
-equals "no symboliser is running, so it has no series" "$(get /metrics | grep -c 'process="symboliser"')" 0
+equals "without a running symboliser, there is no series of it" "$(get /metrics | grep -c 'process="symboliser"')" 0
 equals "the status has no symboliser, but the user ids" \
     "$(get /api/v1/status | jq -c '[.processes[] | [.process, .uid]]')" \
     "[[\"daemon\",$(field "$daemon_pid" Uid)],[\"opener\",0]]"
@@ -195,7 +196,7 @@ counts_starts 100
 mkdir "$parent/a"
 holds "a new cgroup is counted" eventually 60 has_cgroup "$below/a"
 fault "$below/a" 5000
-compares "5,000 page faults are counted in it" "$(count "$below/a") >= 5000 && $(count "$below/a") < 6000"
+compares "5,000 page faults are counted in a new cgroup" "$(count "$below/a") >= 5000 && $(count "$below/a") < 6000"
 n_tracepoints=$(tracepoints)
 compares "tracepoints are listed" "$n_tracepoints > 100"
 write_config "$later" ""
@@ -207,7 +208,7 @@ done
 mkdir "$parent/signalled"
 holds "the opener ignores signals that a terminal or service manager sends to the whole group" \
     eventually 60 has_cgroup "$below/signalled"
-equals "it is the same opener" "$(opener_of "$daemon_pid")" "$opener"
+equals "the opener is still the same process" "$(opener_of "$daemon_pid")" "$opener"
 
 # --- an opener that is stopped
 
@@ -233,7 +234,7 @@ rmdir "$parent/late" "$parent/signalled"
 # --- the daemon outlives its opener
 
 kill -9 "$opener"
-holds "after kill -9 of the opener the status says so" eventually 60 opener_is lost
+holds "after kill -9 of the opener the status says that it is lost" eventually 60 opener_is lost
 equals "the log says so once, with the reason" \
     "$(grep -c "the opener is gone.*process $opener was ended by signal 9 (Killed);" "$daemon_log")" 1
 holds "no zombie is left" eventually 60 not opener_of "$daemon_pid"
@@ -247,7 +248,8 @@ cgroup_is_reported() {
 holds "a new cgroup is not counted, and the reason is reported" eventually 60 cgroup_is_reported
 write_config '      - {name: never, events: "{page-faults}"}' ""
 equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
-matches "its new groups are missing, with the reason and the remedy" "$(failure_of 'group == "never"')" \
+matches "groups that a reload adds without the opener are missing, with the reason and the remedy" \
+    "$(failure_of 'group == "never"')" \
     "the opener is gone.*restart perfcountd"
 compares "unchanged groups are still counted" "$(value minor_faults software) > $faults"
 stop_daemon
@@ -263,9 +265,9 @@ if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine ==
     set_opener "a daemon that counts by bpf"
     holds "a cgroup is counted" eventually 60 has_cgroup "$below/a"
     fault "$below/a" 1000
-    compares "its page faults are counted" "$(count "$below/a") >= 1000"
+    compares "page faults of the cgroup are counted" "$(count "$below/a") >= 1000"
     kill -9 "$opener"
-    holds "its opener is killed" eventually 60 opener_is lost
+    holds "the opener that counts by bpf is killed" eventually 60 opener_is lost
     # no_old_numbers WHEN: checks that no stale number of cgroups is served.
     no_old_numbers() {
         equals "$1: there are no cgroup series" "$(get /metrics | grep -cE '^perf_cgroup|^perfcountd_cgroup')" 0
@@ -278,7 +280,7 @@ if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine ==
         equals "$1: no derived metric is available" \
             "$(get /api/v1/metrics | jq '[.metrics[].available[] | select(.collector == "cgroup")] | length')" 0
         equals "$1: no cgroup is watched" "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.state == "watched")] | length')" 0
-        matches "$1: the status says why, with the remedy" "$(failure_of 'reason == "failed"')" \
+        matches "$1: the status says that the opener is gone, with the remedy" "$(failure_of 'reason == "failed"')" \
             'the opener is gone.*restart perfcountd'
     }
     no_old_numbers "at once"
@@ -287,7 +289,8 @@ if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine ==
     equals "the rates are in state failed" \
         "$(get "/api/v1/rates?cgroup=$below/a&seconds=0.1" | jq -r '[.rates[].state] | unique[]')" failed
     equals "the cgroups are in state failed" "$(state_of "$below/a")" failed
-    equals "the log says why, once" "$(grep -c 'collector cgroup: the opener is gone' "$daemon_log")" 1
+    equals "the log says once that the opener is gone" \
+        "$(grep -c 'collector cgroup: the opener is gone' "$daemon_log")" 1
     faults=$(value minor_faults software)
     for _ in $(seq 20); do "$probed"; done
     compares "open counters of CPUs are still counted" "$(value minor_faults software) > $faults"
@@ -359,14 +362,14 @@ compares "the response is longer than a socket buffer" "$bytes > $(cat /proc/sys
 equals "a client in the middle of a response receives all of it" "$missing" 0
 holds "the daemon ends" eventually 60 not running "$daemon_pid"
 wait "$daemon_pid"
-equals "its exit status is 1" "$?" 1
-matches "the log says why, and what happens next" "$(grep 'the opener is gone' "$daemon_log")" \
+equals "the daemon ends with exit status 1" "$?" 1
+matches "the log says that the opener is gone, and what happens next" "$(grep 'the opener is gone' "$daemon_log")" \
     "process $opener was ended by signal 9 \(Killed\); perfcountd ends with exit status 1.*starts it again"
 stopping() {
     [ "$(tail -n 1 "$scratch/notified")" = STOPPING=1 ]
 }
 holds "the manager is told that the daemon stops" eventually 60 stopping
-matches "the manager is told why" "$(grep '^STATUS=' "$scratch/notified" | tail -n 1)" \
+matches "the manager is told that the opener is gone" "$(grep '^STATUS=' "$scratch/notified" | tail -n 1)" \
     '^STATUS=the opener is gone, perfcountd ends so that it is started again; counting'
 # A client that waits for rates gets them over the shorter time.
 start_managed own
@@ -378,14 +381,14 @@ compares "a client that waits for the rates of a minute gets those of a shorter 
     "$(sed '1,/^\r$/d' "$scratch/rates" | jq .seconds) < 60"
 holds "the daemon ends" eventually 60 not running "$daemon_pid"
 wait "$daemon_pid"
-equals "its exit status is 1" "$?" 1
+equals "the daemon ends with exit status 1" "$?" 1
 # The variables may be inherited from a shell or script that a manager started.
 start_managed 1
 kill -9 "$opener"
 holds "with the variables of another process: the opener is lost" eventually 60 opener_is lost
 equals "with the variables of another process: the daemon keeps running" "$(status_of /metrics)" 200
 stop_daemon
-equals "it exits cleanly" "$daemon_status" 0
+equals "with the variables of another process: the daemon exits cleanly" "$daemon_status" 0
 
 # --- the opener accepts only probes of the configuration at the start
 
@@ -454,7 +457,7 @@ for signal in KILL TERM; do
     set_opener "a daemon that ends"
     kill "-$signal" "$daemon_pid"
     holds "the daemon ends by $signal" eventually 60 not running "$daemon_pid"
-    holds "the opener ends too" eventually 60 not running "$opener"
+    holds "the opener ends when its daemon ends by $signal" eventually 60 not running "$opener"
     wait "$daemon_pid" 2>/dev/null
 done
 start_daemon --config.file="$config"
@@ -462,7 +465,7 @@ set_opener "a daemon that ends"
 kill -STOP "$opener"
 stop_daemon
 equals "a daemon whose opener is stopped exits cleanly" "$daemon_status" 0
-holds "the opener ends too" eventually 60 not running "$opener"
+holds "a stopped opener ends with its daemon" eventually 60 not running "$opener"
 
 # --- the user that the daemon changes to
 
@@ -476,7 +479,7 @@ for name in root 0 no-such-user; do
         # shellcheck disable=SC2086 # words
         "$PERFCOUNTD" $arguments >"$scratch/refused" 2>&1
         equals "user: $name is refused: exit status" "$?" 2
-        contains "the message names the key" "$(cat "$scratch/refused")" "user: "
+        contains "user: $name is refused: the message names the key" "$(cat "$scratch/refused")" "user: "
     done
 done
 write_config "" ""
@@ -488,7 +491,7 @@ start_daemon --config.file="$config" --no-opener
 equals "--no-opener: there is one process" "$(opener_of "$daemon_pid")" ""
 equals "--no-opener: there are no metrics of other processes" "$(get /metrics | grep -c '^perfcountd_process_')" 0
 equals "--no-opener: the limit of virtual memory is shown" "$(own_value process_virtual_memory_max_bytes)" $((1 << 50))
-holds "--no-opener: the status says so" opener_is none
+holds "--no-opener: the status has no opener" opener_is none
 compares "--no-opener: events are counted" "$(value minor_faults software) >= 0"
 stop_daemon
 
@@ -499,7 +502,7 @@ wrapper=("${nobody[@]}" --bounding-set=-all --inh-caps=-all)
 chmod 644 "$config"
 start_daemon --config.file="$config"
 equals "nobody without capabilities: there is one process" "$(opener_of "$daemon_pid")" ""
-holds "nobody without capabilities: the status says so" opener_is none
+holds "nobody without capabilities: the status has no opener" opener_is none
 stop_daemon
 
 # split_as CAPABILITIES: starts the daemon as nobody with these. cap_38 is CAP_PERFMON, which setpriv of Debian 11 knows
@@ -518,7 +521,7 @@ no_capabilities "of nobody"
 equals "nobody's opener keeps the capabilities that it needs, and its bounding set has no others" \
     "$(field "$opener" CapEff) $(field "$opener" CapBnd)" "$(mask "${needed[@]}") $(mask "${needed[@]}")"
 counts_starts 50
-equals "nobody's list of tracepoints is the same" "$(tracepoints)" "$n_tracepoints"
+equals "the daemon of nobody lists as many tracepoints as the daemon of root" "$(tracepoints)" "$n_tracepoints"
 stop_daemon
 split_as "$(joined "${needed[@]:0:1}" sys_admin)"
 equals "without CAP_SETPCAP the daemon's CapEff and CapPrm are still 0" \
@@ -596,17 +599,18 @@ equals "the symboliser's system calls are filtered" "$(field "$symboliser" Secco
 process_is symboliser "$symboliser"
 spent=$(process_value cpu_seconds_total symboliser)
 kill -9 "$symboliser"
-holds "after it ended it has no memory" eventually 60 value_is resident_memory_bytes symboliser ""
-compares "its CPU time is kept" "$(process_value cpu_seconds_total symboliser) - $spent >= 0"
+holds "an ended symboliser has no memory metric" eventually 60 value_is resident_memory_bytes symboliser ""
+compares "CPU time of the ended symboliser is kept" "$(process_value cpu_seconds_total symboliser) - $spent >= 0"
 # This program has no symbol table yet.
 cp "$scratch/hot" "$scratch/hot2"
 start_hot hot2
 sample
 again=$(child_named perfcountd-symb)
 holds "the next request starts another symboliser" test -n "$again" -a "$again" != "$symboliser"
-holds "its memory is reported" eventually 60 value_is resident_memory_bytes symboliser \
+holds "memory of the new symboliser is reported" eventually 60 value_is resident_memory_bytes symboliser \
     $(($(stat_field "$again" 24) * $(getconf PAGESIZE)))
-compares "its CPU time continues from there" "$(process_value cpu_seconds_total symboliser) - $spent > 0"
+compares "CPU time of the symboliser continues from the kept value" \
+    "$(process_value cpu_seconds_total symboliser) - $spent > 0"
 stop_daemon
 
 write_config "" ""
@@ -617,7 +621,8 @@ equals "sampling is refused" "$(status_of /api/v1/samples?seconds=1)" 403
 write_config "" "sampler: {enabled: true}"
 equals "the sampler is enabled by a reload" "$(status_of /-/reload -X POST)" 200
 equals "sampling is still refused" "$(status_of /api/v1/samples?seconds=1)" 403
-equals "the reason and the remedy are reported" "$(get /api/v1/samples?seconds=1 | jq -r .error)" \
+equals "sampling is still refused: the response has the reason and the remedy" \
+    "$(get /api/v1/samples?seconds=1 | jq -r .error)" \
     "the sampler was enabled after perfcountd had started; restart perfcountd"
 stop_daemon
 
@@ -689,7 +694,7 @@ is_explained() {
 holds "a cgroup that is made while the opener is stopped is not watched, and the reason is reported" \
     eventually 60 is_explained
 kill -CONT "$opener"
-holds "it is counted once the opener answers" eventually 60 has_cgroup "$below/waiting"
+holds "the cgroup is counted once the opener answers" eventually 60 has_cgroup "$below/waiting"
 rmdir "$parent/waiting"
 programs_of "$opener"
 engine=perf write_config "" ""

@@ -76,7 +76,7 @@ matches "stacks of a typed address are shown" "$(<"$scratch/typed.out")" ' [0-9]
 has_rested() {
     [ "$(perf_fds)" -le "$idle" ]
 }
-holds "their events are closed afterwards" eventually 60 has_rested
+holds "the events of these samples are closed afterwards" eventually 60 has_rested
 
 # --- the page
 
@@ -97,11 +97,13 @@ attack() {
     holds "the page of $1 has finished" is_done "$1"
     for target in "${@:2}"; do
         # A CORS preflight, which a page needs to send its own header to another origin, may stay unanswered.
-        matches "its requests reached ${target:-its own origin}" "$(grep "^$1 ${target:-own}: get" "$reports")" \
+        matches "requests of the page on $1 reached ${target:-its own origin}" \
+            "$(grep "^$1 ${target:-own}: get" "$reports")" \
             "get post$([ -n "$target" ] || echo ' own')\$"
     done
     equals "no event was opened" "$(sort -n "$scratch/$name.fds" | tail -n 1)" "$idle"
-    equals "nothing is or was paused" "$(get /api/v1/pause | jq -c .paused) $(grep -c 'is paused' "$daemon_log")" \
+    equals "counting is not paused, and was not paused" \
+        "$(get /api/v1/pause | jq -c .paused) $(grep -c 'is paused' "$daemon_log")" \
         "false 0"
     equals "nothing was reloaded" "$(grep -c 'configuration reloaded' "$daemon_log")" 0
 }

@@ -64,23 +64,24 @@ equals "the response has the state and the time" "$(jq -c '[.paused, .seconds]' 
 compares "the response says when the pause ends" \
     "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
 equals "perfcountd_paused is 1 at once" "$(paused)" 1
-equals "the status says so" "$(get /api/v1/status | jq -c '[.paused, (.paused_until > 0)]')" '[true,true]'
+equals "the status says that counting is paused" \
+    "$(get /api/v1/status | jq -c '[.paused, (.paused_until > 0)]')" '[true,true]'
 before=$(totals)
 compares "there are totals to compare" "$(wc -l <<<"$before") > 8"
 work
 equals "totals and times do not change while the machine works" "$(totals)" "$before"
-equals "states do not change" "$(states)" "$states"
+equals "states of groups do not change" "$(states)" "$states"
 equals "rates are null" "$(get '/api/v1/rates?seconds=0.2&collector=cpu' |
     jq -c '[.rates[].events[]] | unique')" '[null]'
 equals "HEAD and GET are always allowed" "$(status_of /api/v1/pause -I) $(status_of /api/v1/pause)" "200 200"
-holds "the log says so" grep -q 'paused for 30 seconds' "$daemon_log"
+holds "the log has the pause" grep -q 'paused for 30 seconds' "$daemon_log"
 
 # --- events that are opened during the pause
 
 mkdir "$parent/b"
 holds "a cgroup that is made during the pause has a series" eventually 60 has_cgroup "$below/b"
 fault "$below/b" 20000
-equals "it is not counted" "$(count "$below/b")" 0
+equals "a cgroup that is made during the pause is not counted" "$(count "$below/b")" 0
 sed -i '/^  cpu:/s/name: f, events: .*/name: g, events: "minor-faults"}]}/' "$config"
 equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
 equals "the reload does not end the pause" "$(paused)" 1
@@ -120,9 +121,10 @@ children+=("$late")
 holds "a stream that starts during a pause begins with a pause record" \
     eventually 60 has_line "$scratch/late" '"type":"pause"'
 resume >/dev/null
-holds "it has samples when the pause is over" eventually 60 has_line "$scratch/late" '"type":"sample"'
+holds "a stream that starts during a pause has samples when the pause is over" \
+    eventually 60 has_line "$scratch/late" '"type":"sample"'
 kill "$late"
-equals "its records are in this order" \
+equals "a stream that starts during a pause: the order of records" \
     "$(jq -r .type "$scratch/late" 2>/dev/null | grep -xE 'header|pause|resume|sample' | uniq |
     head -n 4 | xargs)" "header pause resume sample"
 curl -sN "$url/api/v1/samples?seconds=1000" >"$scratch/stream" &
@@ -130,7 +132,7 @@ stream=$!
 children+=("$stream")
 holds "a stream runs" eventually 60 has_line "$scratch/stream" '"type":"sample"'
 pause 600 >/dev/null
-holds "it has a record of the pause" eventually 60 has_line "$scratch/stream" '"type":"pause"'
+holds "a running stream has a record of the pause" eventually 60 has_line "$scratch/stream" '"type":"pause"'
 before=$(samples_in "$scratch/stream")
 cp "$(command -v bash)" "$scratch/newcomer"
 "$scratch/newcomer" -c 'while :; do :; done' &
@@ -165,7 +167,7 @@ equals "POST to resume ends the pause" \
 holds "the log uses the singular for one second" grep -qw 'paused for 1 second' "$daemon_log"
 equals "a time may have a unit" "$(pause 2s | jq -c '[.paused, .seconds]')" '[true,2]'
 holds "the pause ends by itself" eventually 60 not is_paused
-compares "it does not end too early (us)" "${EPOCHREALTIME/[.,]/} - $begin >= 2000000"
+compares "the pause does not end too early (us)" "${EPOCHREALTIME/[.,]/} - $begin >= 2000000"
 holds "the end of the pause is logged" grep -q 'the pause is over' "$daemon_log"
 work
 compares "page faults are counted again" "$(count "$below/a") >= 60000 - $unknown_faults"
@@ -176,10 +178,10 @@ equals "the default time is a minute" "$(pause '' | jq -c '[.paused, .seconds]')
 equals "400: more than an hour" "$(status_of '/api/v1/pause?seconds=3601' -X POST)" 400
 equals "400: an unknown parameter" "$(status_of '/api/v1/pause?minutes=1' -X POST)" 400
 equals "400: a time in the body" "$(status_of /api/v1/pause -d seconds=5)" 400
-contains "the message says where the time belongs" "$(get /api/v1/pause -d seconds=5)" '/api/v1/pause?seconds=60'
+contains "400: the message says where the time belongs" "$(get /api/v1/pause -d seconds=5)" '/api/v1/pause?seconds=60'
 equals "a web page may not pause" "$(status_of /api/v1/pause -X POST -H 'Origin: http://evil.example')" 403
 equals "a web page may not resume" "$(status_of /api/v1/pause -X DELETE -H 'Origin: http://evil.example')" 403
-equals "these requests changed nothing" "$(paused)" 1
+equals "rejected requests do not end the pause" "$(paused)" 1
 resume >/dev/null
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # what lib.sh sets
+# shellcheck disable=SC2154 # variables of lib.sh
 # Starts a Prometheus for the test. Source it after lib.sh.
 
 # start_prometheus CONFIGURATION [PORT]: starts it and waits until it is ready. Sets prometheus_pid and prometheus_url.

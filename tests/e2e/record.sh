@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `perfcountd record` finds the known profile of a program in each format, as root and as an ordinary user; how a
-# recording ends, what it prints, and that a file exists only when it is complete; recordings by a running daemon.
+# `perfcountd record` finds the known profile of a program in each format, as root and as an ordinary user. Also tests
+# how a recording ends, what it prints, that a file exists only when it is complete, and recordings by a running daemon.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl gzip perf pgrep protoc python3 setpriv strip xmllint
@@ -51,8 +51,9 @@ record_hot svg svg_weights
 holds "the flame graph is valid XML" xmllint --noout --nonet hot.svg
 equals "the flame graph has all samples" \
     "$(sed -n 's|.*<title>all: \([0-9]*\) samples.*|\1|p' hot.svg)" "$(samples_said)"
-contains "its title has the command" "$(grep -m 1 '<title>' hot.svg)" "/$program $seconds on $(uname -n): cpu-clock, "
-lacks "it refers to no other resource" 'https?://[^w]|href=|src=|@import|url[(]' hot.svg
+contains "the title of the flame graph has the command" \
+    "$(grep -m 1 '<title>' hot.svg)" "/$program $seconds on $(uname -n): cpu-clock, "
+lacks "the flame graph refers to no other resource" 'https?://[^w]|href=|src=|@import|url[(]' hot.svg
 record_hot folded folded_weights
 equals "the stacks have all samples" "$(awk '{ n += $NF } END { print n }' hot.folded)" "$(samples_said)"
 record_hot pb.gz protoc_weights
@@ -109,7 +110,7 @@ has_cpu_time() {
 start_record -o a.folded -- "$scratch/$program" 600
 holds "a command runs" eventually 60 runs_hot
 hot=$(pgrep -x "$program")
-holds "it has used some CPU time" eventually 60 has_cpu_time "$hot" 20
+holds "the command has used some CPU time" eventually 60 has_cpu_time "$hot" 20
 kill -TERM "$recorder"
 wait "$recorder"
 equals "a signal is passed to the command" "$? $(grep -c hot_ "$scratch/out")" "0 2"
@@ -120,7 +121,7 @@ children+=("$hot")
 start_record -o b.perf.data --pid="$hot" --seconds=600
 holds "a process is sampled" eventually 60 writes b.perf.data
 ticks=$(awk '{ print $14 }' "/proc/$hot/stat")
-holds "the process uses some CPU time meanwhile" eventually 60 has_cpu_time "$hot" $((ticks + 20))
+holds "the process uses some CPU time during the recording" eventually 60 has_cpu_time "$hot" $((ticks + 20))
 kill -INT "$recorder"
 wait "$recorder"
 equals "SIGINT ends the recording with exit status 0" $? 0
@@ -132,9 +133,9 @@ signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 os.kill(os.getpid(), signal.SIGINT)
 os.execv(sys.argv[1], sys.argv[1:])' "$PERFCOUNTD" record --config.file="$scratch/config.yaml" \
     --event=alignment-faults -o a.svg 2>"$scratch/err"
-equals "interrupted before it begins" "$? $(<"$scratch/err")" \
+equals "a recording that is interrupted before it begins: the message" "$? $(<"$scratch/err")" \
     "1 perfcountd: interrupted before there was a sample of alignment-faults, so a.svg is not written"
-nothing_is_left "interrupted before it begins"
+nothing_is_left "a recording that is interrupted before it begins"
 
 # --- usage
 
@@ -142,7 +143,7 @@ nothing_is_left "interrupted before it begins"
 refused() {
     record "${@:3}"
     equals "refused: ${*:3}" "$status" "$1"
-    contains "the message says why" "$said" "$2"
+    contains "refused: ${*:3}: the message" "$said" "$2"
     nothing_is_left "${*:3}"
 }
 refused 2 'ends in .svg (a flame graph), .folded (stacks), .pb.gz (pprof) or .perf.data (perf)' -o a.txt
@@ -199,7 +200,8 @@ for format in svg folded pb.gz; do
     matches "$format: the message says where stacks end early" \
         "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples[)]:'
 done
-matches "pprof has it as a comment" "$(protoc_weights a.pb.gz >/dev/null; grep '^comment' "$scratch/fields")" \
+matches "pprof has a comment that says where stacks end early" \
+    "$(protoc_weights a.pb.gz >/dev/null; grep '^comment' "$scratch/fields")" \
     'stacks end after one function in bare'
 record --frequency=999 -o a.folded -- "$scratch/$program" 1
 lacks "there is no message if callers are known" "in $program" "$scratch/err"

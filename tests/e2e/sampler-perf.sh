@@ -114,8 +114,8 @@ done
 mv "$scratch/hidden" "$scratch/$program"
 equals "NDJSON has all CPUs" "$(samples "$scratch/ndjson" .cpu | sort -nu | paste -sd,)" "$(seq -s, 0 $((cpus - 1)))"
 holds "each line of NDJSON is JSON" jq -es 'all(has("type"))' "$scratch/ndjson"
-holds "the header is first" jq -en 'input | .type == "header" and .event == "cpu-clock"' "$scratch/ndjson"
-equals "the end is last" "$(end_of "$scratch/ndjson" reason)" seconds
+holds "the header record is first" jq -en 'input | .type == "header" and .event == "cpu-clock"' "$scratch/ndjson"
+equals "the end record is last" "$(end_of "$scratch/ndjson" reason)" seconds
 
 perf script -i - -F comm,ip,sym <"$scratch/perf.data" >"$scratch/script" 2>/dev/null
 holds "perf script shows the callers" grep -A 2 -m 1 -w hot_seventy "$scratch/script"
@@ -214,9 +214,9 @@ if [ "$cpu" -ne 0 ]; then
     end_hot
     moved=$(ndjson_weights "$scratch/moved" | share)
     compares "a program that moved from another CPU is found by name" "${moved#* } > 0"
-    compares "it has its share, within 5 standard deviations" \
+    compares "a program that moved has its share, within 5 standard deviations" \
         "(${moved% *} - $truth)^2 < 25 * 45.8^2 / ${moved#* }"
-    compares "perf finds it as well" "$(script_weights "$scratch/moved-perf" | wc -l) > 0"
+    compares "perf finds a program that moved from another CPU" "$(script_weights "$scratch/moved-perf" | wc -l) > 0"
 else
     left_out "a second CPU"
 fi

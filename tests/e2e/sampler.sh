@@ -35,7 +35,7 @@ records_in() {
 # refuses STATUS QUERY TEXT: checks that /api/v1/samples rejects the query with this status and text.
 refuses() {
     equals "$1: $2" "$(status_of "/api/v1/samples?$2")" "$1"
-    contains "the message says why: $2" "$(get "/api/v1/samples?$2" | jq -r .error)" "$3"
+    contains "$1: $2: the message" "$(get "/api/v1/samples?$2" | jq -r .error)" "$3"
 }
 cpus=$(getconf _NPROCESSORS_ONLN)
 chmod 755 "$scratch"
@@ -44,7 +44,7 @@ write_config
 start_daemon --config.file="$scratch/config.yaml"
 for path in /api/v1/samples /api/v1/perf.data /api/v1/folded /debug/pprof/profile; do
     equals "$path is disabled" "$(status_of "$path")" 403
-    contains "the message names the key" "$(get "$path")" 'sampler.enabled'
+    contains "$path is disabled: the message names the key" "$(get "$path")" 'sampler.enabled'
 done
 stop_daemon
 
@@ -71,8 +71,9 @@ holds "after errors no event is open" fds_are "$idle"
 
 get '/api/v1/samples?max=100&frequency=1000' >"$scratch/max"
 holds "each line is JSON" jq -e . "$scratch/max"
-equals "max is exact" "$(records_in "$scratch/max")" 100
-equals "the end record says so" "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 100"
+equals "max= gives exactly as many records" "$(records_in "$scratch/max")" 100
+equals "the end record has the reason max and the number of records" \
+    "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 100"
 get '/api/v1/samples?max=100&event=cpu-clock/period=700001/' >"$scratch/period"
 equals "the period in the event's name is used" \
     "$(jq -r 'select(.type == "header" or .type == "sample") | .period' "$scratch/period" | sort -u)" 700001
@@ -106,7 +107,7 @@ holds "without a client no event is open" eventually 60 fds_are "$idle"
 stream "$scratch/quiet" '/api/v1/samples?event=alignment-faults&period=1000000'
 holds "a stream without samples is open" eventually 60 fds_are $((idle + cpus))
 kill "$stream"
-holds "its events are closed when the client leaves" eventually 60 fds_are "$idle"
+holds "the events of a stream without samples are closed when the client leaves" eventually 60 fds_are "$idle"
 
 # --- what is sampled
 
@@ -162,7 +163,7 @@ holds "pid= samples all threads of the process" eventually 60 has_thread
 kill "$started"
 wait "$stream"
 equals "the stream ends with the process" "$(end_of "$scratch/process" reason)" 'the process has ended'
-equals "it has only samples of the process" \
+equals "pid= samples only the process" \
     "$(jq -r 'select(.type == "sample") | .pid' "$scratch/process" | sort -u)" "$started"
 
 # The symbol table of a program is requested at its first sample.
@@ -171,10 +172,11 @@ start "$scratch/fresh"
 get "/api/v1/samples?pid=$started&max=50" >"$scratch/early"
 kill "$started"
 early=$(end_of "$scratch/early" awaiting_symbols)
-compares "addresses without a symbol so far are counted" "$early >= $(jq -r --arg file "$scratch/fresh" \
+compares "addresses that have no symbol yet are counted" "$early >= $(jq -r --arg file "$scratch/fresh" \
     'select(.type == "sample") | .callchain[]?, . | select(.module == $file and .symbol == "[unknown]") | 1' \
     "$scratch/early" | wc -l) && $early > 0"
-contains "a note in the end record says so" "$(jq -r 'select(.type == "end") | .notes[]' "$scratch/early")" \
+contains "a note in the end record has the number of addresses without a symbol" \
+    "$(jq -r 'select(.type == "end") | .notes[]' "$scratch/early")" \
     "addresses without a symbol: $early, because the symbol tables"
 
 # --- events that clients may name: none ends the daemon or affects a program
@@ -192,16 +194,17 @@ for event in uprobe/config1=0x41414141/ kprobe/config1=0x41414141/ uprobe/config
     answers "$event" 400
     printf 'collectors: {cpu: {groups: [{name: a, events: "%s"}]}}\n' "$event" >"$scratch/bad.yaml"
     "$PERFCOUNTD" check-config "$scratch/bad.yaml" >/dev/null 2>&1
-    equals "check-config rejects it" $? 2
+    equals "check-config rejects $event" $? 2
     "$PERFCOUNTD" --config.file="$scratch/bad.yaml" --web.listen-address=127.0.0.1:0 >/dev/null 2>&1
-    equals "the daemon rejects it at the start" $? 2
+    equals "the daemon rejects $event at the start" $? 2
 done
 for event in "uprobe/path=$probed,offset=$offset/" "uprobe/path=$probed,offset=0x1/" kprobe/func=vfs_read/ \
     kprobe/addr=0x1000/ mem:0x1000:w mem:0xffffffff81000000:w breakpoint/config1=0x1000,config2=8/ \
     syscalls:sys_enter_openat tracepoint/config=1/ '{cpu-clock,mem:0x1000:w}' '{cpu-clock,sched:sched_process_fork}'; do
     answers "$event" 403
 done
-contains "the message has the reason" "$(get '/api/v1/samples?event=mem:0x1000:w' | jq -r .error)" "is not allowed: only the configuration"
+contains "403: the message has the reason" \
+    "$(get '/api/v1/samples?event=mem:0x1000:w' | jq -r .error)" "is not allowed: only the configuration"
 holds "the program is still running" running "$started"
 equals "the daemon still answers" "$(status_of /-/healthy)" 200
 stop_daemon
@@ -264,7 +267,7 @@ stream "$scratch/slow" '/api/v1/samples?frequency=4000'
 slow=$stream
 holds "a stream is running" eventually 60 has_samples "$scratch/slow" 5
 kill -STOP "$slow"
-holds "its client does not read" eventually 60 is_stuck
+holds "the client of the stream does not read" eventually 60 is_stuck
 nice -n -10 curl -sN "$url/api/v1/samples?frequency=4000" >"$scratch/fast" &
 fast=$!
 children+=("$fast")
@@ -291,9 +294,10 @@ wait "$slow" "$fast"
 reload 'sampler: {enabled: true, event: cpu-clock, max_clients: 3, max_seconds: 1000}'
 dropped=$(end_of "$scratch/slow" dropped)
 compares "the end record has the number of dropped records" "$dropped > 0"
-equals "the number is exact" "$(jq -s '[.[] | select(.type == "dropped") | .dropped] | add' "$scratch/slow")" "$dropped"
+equals "the number of dropped records is exact" \
+    "$(jq -s '[.[] | select(.type == "dropped") | .dropped] | add' "$scratch/slow")" "$dropped"
 # A client without CPU time for a second is slow, too.
-compares "the other client has lost much less" "4 * $(end_of "$scratch/fast" dropped) < $dropped"
+compares "a client that reads has lost much less than the slow one" "4 * $(end_of "$scratch/fast" dropped) < $dropped"
 
 # After the daemon was stopped for a while, the ring buffers contain more than it buffers for a client. How much of that
 # is dropped depends on when the clients run.
@@ -339,11 +343,11 @@ stream "$scratch/reloaded" '/api/v1/samples?frequency=100&event=cpu-clock'
 holds "a stream with its own event and frequency is running" eventually 60 has_samples "$scratch/reloaded" 5
 reload 'sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 1000, frequency: 60}'
 n=$(samples_in "$scratch/reloaded")
-holds "a reload that changes a key it does not use does not end it" \
+holds "a reload that changes other keys does not end a stream" \
     eventually 60 has_samples "$scratch/reloaded" $((n + 10))
 reload
-holds "a reload that disables the sampler ends it" eventually 60 ends_by "$scratch/reloaded" reload
-holds "its ring buffers are closed" eventually 60 fds_are "$idle"
+holds "a reload that disables the sampler ends a stream" eventually 60 ends_by "$scratch/reloaded" reload
+holds "the ring buffers of the ended stream are closed" eventually 60 fds_are "$idle"
 equals "sampling is disabled" "$(status_of /api/v1/samples)" 403
 
 # --- the end of the daemon; bench/times.py measures how long it takes
@@ -366,7 +370,8 @@ done
 equals "the end record has the reason" "$(end_of "$scratch/last-samples" reason)" shutdown
 equals "the end record has the number of records" "$(end_of "$scratch/last-samples" records)" \
     "$(records_in "$scratch/last-samples")"
-compares "the stacks have the samples until then" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last-folded") > 0"
+compares "folded has the samples until the daemon ended" \
+    "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last-folded") > 0"
 holds "the profile is complete" gzip -t "$scratch/last-profile"
 compares "perf.data has records" "$(wc -c <"$scratch/last-perf.data") > 1000"
 
@@ -374,7 +379,7 @@ start_daemon --config.file="$scratch/config.yaml"
 stream "$scratch/stuck" '/api/v1/samples?frequency=4000'
 holds "a stream is running" eventually 60 has_samples "$scratch/stuck" 50
 kill -STOP "$stream"
-holds "its client does not read" eventually 60 is_stuck
+holds "the client of the stream does not read" eventually 60 is_stuck
 stop_daemon
 equals "the daemon exits cleanly nevertheless" "$daemon_status" 0
 kill -CONT "$stream"
@@ -425,9 +430,11 @@ start_daemon --config.file="$scratch/config.yaml"
 start "${nobody[@]}" "$scratch/spin"
 spin=$started
 equals "sampling the whole machine is refused" "$(status_of '/api/v1/samples?seconds=1')" 403
-matches "the message says why" "$(get '/api/v1/samples?seconds=1' | jq -r .error)" 'EACCES.*perf_event_paranoid'
+matches "sampling the whole machine is refused: the message says why" \
+    "$(get '/api/v1/samples?seconds=1' | jq -r .error)" 'EACCES.*perf_event_paranoid'
 equals "too much locked memory is refused" "$(status_of "/api/v1/samples?seconds=1&pid=$spin")" 403
-matches "the message names the key to set" "$(get "/api/v1/samples?seconds=1&pid=$spin" | jq -r .error)" \
+matches "too much locked memory is refused: the message names the key to set" \
+    "$(get "/api/v1/samples?seconds=1&pid=$spin" | jq -r .error)" \
     'perf_event_mlock_kb.*sampler.ring_pages'
 stop_daemon
 write_config 'sampler: {enabled: true, event: cpu-clock, ring_pages: 8}'

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `perfcountd setup` and its --undo, on copies of /etc and /run that only this script sees. systemctl is simulated.
+# Tests `perfcountd setup` and its --undo on copies of /etc and /run in a mount namespace, with a script in place of
+# systemctl.
 # set: quick
 # shellcheck disable=SC2016 # hashes have dollars
 . "$(dirname "$0")/lib.sh"
 need jq unshare
 
-[ "$(id -u)" -eq 0 ] || skip "root, to have an /etc of its own"
+[ "$(id -u)" -eq 0 ] || skip "root, to make a mount namespace"
 if [ -z "${SETUP_INSIDE-}" ]; then
     unshare --mount true 2>/dev/null || skip "the right to make a mount namespace"
     SETUP_INSIDE=yes unshare --mount --propagation private "$0" "$@"
@@ -29,7 +30,7 @@ dropin=/etc/systemd/system/perfcountd.service.d
 etc_files() {
     (cd /etc && find . -type f ! -name '*-' -exec sha256sum {} + | sort -k 2; find . -type d | sort)
 }
-# try ARGUMENTS...: sets status and out, of both streams.
+# try ARGUMENTS...: runs `perfcountd setup`. Sets status, and out, the output of both streams.
 try() {
     status=0
     : >"$scratch/systemctl.log"
@@ -42,97 +43,100 @@ restarts() {
 etc_files >"$scratch/before"
 try --profiles
 equals "without the service: exit status" "$status" 1
-matches "it says so" "$out" '^perfcountd: perfcountd.service is not installed'
-equals "and nothing is there" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
+matches "without the service: the message" "$out" '^perfcountd: perfcountd.service is not installed'
+equals "without the service: nothing is written" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
 printf '[Service]\nExecStart=/opt/perfcountd --log.level=info\n' >"$unit"
 
-# --- what is somebody else's stays
+# --- files that setup did not write are kept
 
 mkdir -p /etc/perfcountd "$dropin"
 echo mine >/etc/perfcountd/web.yml
 printf '[Service]\nExecStart=\nExecStart=/opt/other\n' >"$dropin/local.conf"
 try --password
-matches "a drop-in with a command line is in the way" "$status $out" "^1 .*$dropin/local.conf sets ExecStart=.*nothing was changed"
+matches "a drop-in that sets ExecStart= is an error" \
+    "$status $out" "^1 .*$dropin/local.conf sets ExecStart=.*nothing was changed"
 rm "$dropin/local.conf"
 printf '[Service]\nNice=1\n' >"$dropin/local.conf"
 try --password
-matches "and so is a web configuration that is none" "$status $out" \
+matches "an invalid web configuration is an error" "$status $out" \
     '^1 .*/etc/perfcountd/web.yml: cannot add a user, and nothing was changed: '
-equals "which is as it was" "$(cat /etc/perfcountd/web.yml)" mine
+equals "an invalid web configuration is unchanged" "$(cat /etc/perfcountd/web.yml)" mine
 echo 'basic_auth_users: {bob: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}' >/etc/perfcountd/web.yml
 try --password
-matches "and one with users" "$status $out" '^1 .*/etc/perfcountd/web.yml has basic_auth_users already.*nothing was changed'
+matches "a web configuration with users is an error" \
+    "$status $out" '^1 .*/etc/perfcountd/web.yml has basic_auth_users already.*nothing was changed'
 ln -sf /etc/passwd /etc/perfcountd/web.yml
 try --password
-matches "and a link" "$status $out" '^1 .*/etc/perfcountd/web.yml, .*, is not a regular file.*nothing was changed'
-lacks "no group was made" '^perfcountd:' /etc/group
+matches "a web configuration that is a link is an error" \
+    "$status $out" '^1 .*/etc/perfcountd/web.yml, .*, is not a regular file.*nothing was changed'
+lacks "after these errors there is no group perfcountd" '^perfcountd:' /etc/group
 rm /etc/perfcountd/web.yml
 try --listen=nowhere
-matches "an address that is none" "$status $out" '^1 perfcountd: --listen: "nowhere" has no port'
+matches "--listen with an invalid address is an error" "$status $out" '^1 perfcountd: --listen: "nowhere" has no port'
 etc_files >"$scratch/before"
 
-# --- a daemon that no systemd restarts would never read what is written
+# --- without systemd nothing is written, since no daemon would be restarted and read it
 
 mv /run/systemd "$scratch/systemd"
 cp "$scratch/systemd/system/perfcountd.service" /etc/systemd/system
 etc_files >"$scratch/before-container"
 try --profiles --password --listen=:61029
-matches "without systemd: it says what to start" "$status $out" \
+matches "without systemd: the message says how to start perfcountd" "$status $out" \
     '^1 perfcountd: systemd does not run here, and nothing was changed: start perfcountd with --sampler.enabled --web.listen-address=ADDRESS --web.config.file=FILE, '
-equals "and nothing was changed" "$(etc_files | diff "$scratch/before-container" - | grep -v '^---')" ""
+equals "without systemd: nothing is changed" "$(etc_files | diff "$scratch/before-container" - | grep -v '^---')" ""
 rm /etc/systemd/system/perfcountd.service
 mv "$scratch/systemd" /run/systemd
 
 try
 equals "without flags, the user becomes an operator: exit status" "$status" 0
 try
-matches "and a second time it says that there is nothing to do" "$status $out" '^0 nothing to do: .* setup --help'
+matches "without flags, a second setup has nothing to do" "$status $out" '^0 nothing to do: .* setup --help'
 try --undo
 
-# --- everything, and back
+# --- all flags, and undo
 
 try --profiles --password --listen=127.0.0.1:61029
 equals "setup: exit status" "$status" 0
 password=$(sed -n 's/^ *password: //p' <<<"$out")
-matches "it prints a password" "$password" '^[a-z2-9]{20}$'
-equals "which no file has" "$(grep -rlF "$password" /etc)" ""
-equals "the web configuration is not for everybody" "$(stat -c '%a %U %G' /etc/perfcountd/web.yml)" \
+matches "setup prints a password" "$password" '^[a-z2-9]{20}$'
+equals "no file has the password" "$(grep -rlF "$password" /etc)" ""
+equals "only root and the group may read the web configuration" "$(stat -c '%a %U %G' /etc/perfcountd/web.yml)" \
     "640 root perfcountd"
-equals "the unit's command line has flags more" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
+equals "the drop-in adds flags to the unit's command line" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
     "ExecStart=/opt/perfcountd --log.level=info --sampler.enabled --web.config.file=/etc/perfcountd/web.yml"
-equals "and the rights are those of contrib/systemd/sampler.conf" \
+equals "the drop-in has the settings of contrib/systemd/sampler.conf" \
     "$(grep -v '^#\|^ExecStart' "$dropin/50-setup.conf")" "$(grep -v '^#\|^Environment\|^$' "$root/contrib/systemd/sampler.conf")"
-equals "the socket is elsewhere, and the operators' is there" \
+equals "the socket unit has the new address and the unix socket" \
     "$(grep -v '^#' /etc/systemd/system/perfcountd.socket.d/50-setup.conf | tr '\n' ' ')" \
     "[Socket] ListenStream= ListenStream=127.0.0.1:61029 ListenStream=/run/perfcountd.sock "
-matches "the user is an operator" "$(grep '^perfcountd:' /etc/group)" ':alice$'
+matches "the user is in the group perfcountd" "$(grep '^perfcountd:' /etc/group)" ':alice$'
 equals "the service is restarted once" "$(restarts)" 1
-contains "its page is named" "$out" "open http://127.0.0.1:61029/ in a browser"
+contains "the message has the page's address" "$out" "open http://127.0.0.1:61029/ in a browser"
 for file in /etc/perfcountd/web.yml "$dropin/50-setup.conf" /etc/systemd/system/perfcountd.socket.d/50-setup.conf; do
-    contains "it says what it wrote" "$out" "wrote $file"
+    contains "the message says that $file was written" "$out" "wrote $file"
 done
 
 client=(-u "perfcountd:$password")
 start_daemon --sampler.enabled --web.config.file=/etc/perfcountd/web.yml --config.file="$light"
 equals "a client with the password is served" "$(status_of /metrics)" 200
-equals "and has samples" "$(status_of '/api/v1/folded?seconds=0.1')" 200
+equals "a client with the password may sample" "$(status_of '/api/v1/folded?seconds=0.1')" 200
 client=()
-equals "one without it is refused" "$(status_of /metrics)" 401
+equals "a client without the password is rejected" "$(status_of /metrics)" 401
 stop_daemon
 
 try --password
-equals "again: exit status" "$status" 0
+equals "a second setup: exit status" "$status" 0
 echo "$out" >"$scratch/out"
-lacks "with another password" "$password" "$scratch/out"
-contains "and profiles as before" "$(cat "$dropin/50-setup.conf")" --sampler.enabled
+lacks "a second setup makes another password" "$password" "$scratch/out"
+contains "a second setup keeps --profiles" "$(cat "$dropin/50-setup.conf")" --sampler.enabled
 try --undo
 equals "undo: exit status" "$status" 0
-equals "everything is as before" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
-equals "the service is restarted" "$(restarts)" 1
+equals "undo restores all files" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
+equals "undo restarts the service" "$(restarts)" 1
 try --undo
 matches "a second undo does nothing" "$status $out" '^0 nothing to undo'
 
-# --- a web configuration that is in use keeps what it has
+# --- a web configuration that is in use keeps its settings
 
 printf 'tls_server_config: {cert_file: a.pem, key_file: a.key}' >/etc/perfcountd/web.yml
 chmod 604 /etc/perfcountd/web.yml
@@ -141,32 +145,39 @@ etc_files >"$scratch/before"
 for again in "" " again"; do
     try --password
     equals "with TLS$again: exit status" "$status" 0
-    contains "it says what it changed" "$out" "added a user to /etc/perfcountd/web.yml"
-    equals "TLS stays, and there is one user" \
+    contains "with TLS$again: the message says what was changed" "$out" "added a user to /etc/perfcountd/web.yml"
+    equals "with TLS$again: the file has TLS and one user" \
         "$(grep -o 'tls_server_config: {cert_file: a.pem, key_file: a.key}\|perfcountd: \$2y\$10\$' /etc/perfcountd/web.yml |
             tr '\n' ' ')" 'tls_server_config: {cert_file: a.pem, key_file: a.key} perfcountd: $2y$10$ '
-    equals "the owner and the mode too" "$(stat -c '%a %u %g' /etc/perfcountd/web.yml)" "604 1 2"
-    contains "the unit names it" "$(cat "$dropin/50-setup.conf")" "--web.config.file=/etc/perfcountd/web.yml"
-    equals "the password is safe on the network" "$(grep -c 'goes over the network' <<<"$out")" 0
+    equals "with TLS$again: the file's mode and owner are unchanged" \
+        "$(stat -c '%a %u %g' /etc/perfcountd/web.yml)" "604 1 2"
+    contains "with TLS$again: the drop-in names the file" \
+        "$(cat "$dropin/50-setup.conf")" "--web.config.file=/etc/perfcountd/web.yml"
+    equals "with TLS$again: there is no warning about the password on the network" \
+        "$(grep -c 'goes over the network' <<<"$out")" 0
 done
 try --undo
-contains "undo says so" "$out" "removed the user from /etc/perfcountd/web.yml"
-equals "everything is as before it" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
+contains "undo says that it removed the user" "$out" "removed the user from /etc/perfcountd/web.yml"
+equals "undo restores the web configuration" "$(etc_files | diff "$scratch/before" - | grep -v '^---')" ""
 try --password
 echo '# mine' >>/etc/perfcountd/web.yml
 try --password
-matches "what was changed since is not changed again" "$status $out" '^1 .*web.yml has basic_auth_users already'
+matches "setup refuses a web configuration that was changed after setup" \
+    "$status $out" '^1 .*web.yml has basic_auth_users already'
 try --undo
-contains "nor undone" "$out" "left the user in /etc/perfcountd/web.yml: it was changed since"
+contains "undo leaves the user in a web configuration that was changed after setup" \
+    "$out" "left the user in /etc/perfcountd/web.yml: it was changed since"
 
 mv /etc/perfcountd/web.yml /etc/own.yml
 echo 'rate_limit: {interval: 1s, burst: 9}' >/etc/own.yml
 echo 'web: {config_file: /etc/own.yml}' >/etc/perfcountd/perfcountd.yaml
 try --password
-matches "of the configuration" "$status $out" '^0 .*added a user to /etc/own.yml'
-holds "TLS of a file that another one replaces is not lost" not grep -q web.config.file "$dropin/50-setup.conf"
+matches "the user is added to the web configuration that perfcountd.yaml names" \
+    "$status $out" '^0 .*added a user to /etc/own.yml'
+holds "the drop-in does not replace a web configuration that perfcountd.yaml names" \
+    not grep -q web.config.file "$dropin/50-setup.conf"
 try --undo
-equals "undone" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
+equals "undo restores /etc/own.yml" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
 rm /etc/perfcountd/perfcountd.yaml /etc/own.yml
 
 # --- flags of /etc/default/perfcountd
@@ -176,22 +187,25 @@ echo 'rate_limit: {interval: 1s, burst: 9}' >/etc/own.yml
 echo 'ARGS="--web.config.file=/etc/own.yml --log.level=info"' >/etc/default/perfcountd
 printf '[Service]\nExecStart=/opt/perfcountd $SAMPLER $ARGS\n' >"$unit"
 try --profiles --password
-matches "a web configuration that they name gets the user" "$status $out" '^0 .*added a user to /etc/own.yml'
-equals "and they stay in use" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
+matches "the user is added to the web configuration that /etc/default/perfcountd names" \
+    "$status $out" '^0 .*added a user to /etc/own.yml'
+equals "the flags of /etc/default/perfcountd stay in use" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
     'ExecStart=/opt/perfcountd $SAMPLER $ARGS --sampler.enabled'
 try --undo
-equals "undone" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
+equals "undo restores /etc/own.yml" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
 rm /etc/own.yml /etc/default/perfcountd
 
-# --- a file that was changed since
+# --- a drop-in that was changed after setup
 
 try --profiles
 echo '# mine' >>"$dropin/50-setup.conf"
 try --password
-matches "another setup does not overwrite it" "$status $out" '^1 .*50-setup.conf exists already.*nothing was changed'
+matches "setup does not overwrite a drop-in that was changed" \
+    "$status $out" '^1 .*50-setup.conf exists already.*nothing was changed'
 try --undo
-contains "undo leaves it" "$out" "left $dropin/50-setup.conf: it was changed since"
-holds "it is there" grep -q '^# mine' "$dropin/50-setup.conf"
+contains "undo leaves a drop-in that was changed" "$out" "left $dropin/50-setup.conf: it was changed since"
+holds "the changed drop-in is unchanged" grep -q '^# mine' "$dropin/50-setup.conf"
 try --profiles
-matches "and a new setup does not overwrite it" "$status $out" '^1 .*50-setup.conf exists already'
+matches "setup after undo does not overwrite a drop-in that was changed" \
+    "$status $out" '^1 .*50-setup.conf exists already'
 finish

@@ -13,7 +13,7 @@ import resource
 import sys
 import time
 
-AREA = 50000  # pages at a time
+AREA = 50000  # the number of pages that are mapped at a time
 SECONDS = 3
 
 

@@ -217,7 +217,7 @@ in_front() {
     children+=("$pid")
 }
 
-# has_opened: succeeds if the process $pid has a counter open. By then, SIGINT ends an interval.
+# has_opened: succeeds if the process $pid has a counter open. From then on, SIGINT ends an interval.
 has_opened() {
     [[ $(ls -l "/proc/$pid/fd") == *perf_event* ]]
 }
@@ -249,7 +249,7 @@ run_commands() {
         "$("$PERFCOUNTD" stat -a -e page-faults -- true 2>&1)" "Counts of this machine while 'true' ran:.*CPU 0.* page_faults.* seconds CPU time, [0-9.]+% of CPU 0"
     "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --json --output="$scratch/file" -- true 2>"$scratch/err"
     holds "--output has the document" jq -e '.rates | length > 0' "$scratch/file"
-    equals "nothing else is printed" "$(cat "$scratch/err")" ""
+    equals "with --output nothing is printed on standard error" "$(cat "$scratch/err")" ""
 }
 
 interrupt() {
@@ -259,14 +259,15 @@ interrupt() {
     kill -INT "$pid"
     wait "$pid" || status=$?
     equals "SIGINT ends the command" "$status" 130
-    matches "counts until then are printed" "$(cat "$scratch/err")" 'context_switches.*seconds time elapsed'
+    matches "counts until SIGINT are printed" "$(cat "$scratch/err")" 'context_switches.*seconds time elapsed'
     in_front "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=1h --count=0
     holds "an interval has started" eventually 60 has_opened
     status=0
     kill -INT "$pid"
     wait "$pid" || status=$?
     equals "SIGINT ends an interval" "$status" 0
-    matches "the interval until then is printed" "$(cat "$scratch/out")" 'context_switches.*seconds time elapsed'
+    matches "an interval that was ended by SIGINT is printed" \
+        "$(cat "$scratch/out")" 'context_switches.*seconds time elapsed'
 }
 
 # Ambient capabilities, which a service may have, are not passed to the command.
@@ -277,8 +278,9 @@ capabilities() {
         left_out "root, and a perfcountd that other users may run"
         return
     fi
-    matches "perfcountd has a capability" "$("${as[@]}" grep CapAmb /proc/self/status)" '[1-9a-f]'
-    equals "its command has no capability" "$("${as[@]}" "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" -- \
+    matches "perfcountd has an ambient capability" "$("${as[@]}" grep CapAmb /proc/self/status)" '[1-9a-f]'
+    equals "the command that perfcountd runs has no capability" \
+        "$("${as[@]}" "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" -- \
         grep -E 'Cap(Prm|Eff|Amb)' /proc/self/status 2>/dev/null | grep -c ' *0000000000000000$\|	0000000000000000$')" 3
 }
 
@@ -321,10 +323,11 @@ print_past() {
     holds "the history has the $faults faults of the load" eventually 60 has_recorded $((before + faults))
     matches "the history is printed like live counts" "$(cat "$scratch/past")" \
         "Counts of the last 1h:.*CPU .*group software:.*[0-9] +context_switches .*msec +task_clock.*seconds time elapsed"
-    matches "it has the CPU time" "$(cat "$scratch/past")" ' seconds CPU time, [0-9.]*[1-9][0-9.]*% of CPU 0'
-    matches "it has what stands out" "$(cat "$scratch/past")" \
+    matches "the history has the CPU time" "$(cat "$scratch/past")" ' seconds CPU time, [0-9.]*[1-9][0-9.]*% of CPU 0'
+    matches "the history has findings" "$(cat "$scratch/past")" \
         'What stands out:.*The collector cpu is incomplete.*this machine has only CPU'
-    matches "it has how much of the time is known" "$(cat "$scratch/past")" ' of (60 minutes|3600 seconds) are known'
+    matches "the history says how much of the time is recorded" \
+        "$(cat "$scratch/past")" ' of (60 minutes|3600 seconds) are known'
     past --per-cpu
     equals "--per-cpu prints a line for each CPU" "$(grep -c '^CPU[0-9]* .* minor_faults' "$scratch/past")" \
         "$(getconf _NPROCESSORS_ONLN)"

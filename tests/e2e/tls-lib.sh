@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Keys and certificates for the end-to-end tests, made by openssl below $scratch/pki, with all fields that strict
-# clients require (RFC 5280; Python since 3.13).
+# Makes keys and certificates for the end-to-end tests by openssl below $scratch/pki, with all fields of RFC 5280 that
+# strict clients, such as Python since 3.13, require.
 
 # shellcheck disable=SC2154 # from lib.sh
 pki=$scratch/pki

@@ -186,11 +186,12 @@ if [ -e "$system_cas" ] && "${with_cas[@]}" true 2>/dev/null; then
         "$(cat "$daemon_log")" ' makes no client an operator; set client_ca_file'
     equals "a client of a CA of the system is let in" "$(answer_to client 1.3)" 200
     equals "a client of another CA is rejected" "$(answer_to stranger 1.3)" refused
-    equals "neither it nor a client without a certificate may operate" "$(operates client) $(operates)" "403 403"
+    equals "no client CA: clients with and without a certificate may not operate" \
+        "$(operates client) $(operates)" "403 403"
     stop_daemon
     serve_some "client_auth_type: RequireAndVerifyClientCert" "client_allowed_sans: [prometheus.test]"
     equals "a client whose name is configured may operate" "$(operates client)" 200
-    lacks "there is no warning then" 'operator' "$daemon_log"
+    lacks "client_allowed_sans: there is no warning about operators" 'operator' "$daemon_log"
     stop_daemon
     wrapper=()
 else
@@ -266,8 +267,9 @@ configure "min_version: TLS14"
 holds "an invalid configuration is logged with its line" eventually 60 has_logged 'web.yml:4:'
 matches "the previous configuration stays in effect" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
 kill -HUP "$daemon_pid"
-holds "a reload says so too" eventually 60 has_logged 'the previous configuration stays in effect'
-equals "the reload changes nothing" "$(status_of /-/healthy)" 200
+holds "a reload logs that the previous configuration stays in effect" \
+    eventually 60 has_logged 'the previous configuration stays in effect'
+equals "a reload with an invalid configuration changes nothing" "$(status_of /-/healthy)" 200
 : >"$web"
 holds "an empty file, which may still be being written, is logged" eventually 60 has_logged \
     'web.yml: the file is empty.*stays in effect'
@@ -275,7 +277,7 @@ matches "an empty file does not disable TLS" "$(hello -tls1_3)" 'New, TLSv1.3'
 configure
 kill -HUP "$daemon_pid"
 holds "a valid configuration is accepted" eventually 60 has_logged 'configuration reloaded'
-matches "it takes effect at once" "$(hello -tls1_2)" 'New, TLSv1.2'
+matches "a valid configuration takes effect at once" "$(hello -tls1_2)" 'New, TLSv1.2'
 equals "the broken certificate was logged once" "$(grep -c 'is not PEM' "$daemon_log")" 1
 equals "the existing connection was kept all the time" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 eval "exec ${old_client[1]}>&-"

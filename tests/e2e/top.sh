@@ -84,7 +84,7 @@ has_woken() {
 pass_frames() {
     eventually 60 has_woken $(($(wakes) + $1))
 }
-# run_top FLAGS...: types the command. The shell prints its exit status afterwards.
+# run_top FLAGS...: types the command of top into the terminal. The shell prints its exit status afterwards.
 run_top() {
     keys -l "clear; $(printf '%q ' "$PERFCOUNTD" top "$@"); echo status=\$?"
     keys Enter
@@ -159,7 +159,7 @@ test_own_counters() {
     keys Down Down
     lost "a page scrolls down" '^Tab c'
     keys Home
-    shows "Home returns to its beginning" '^Tab c'
+    shows "Home scrolls to the beginning of the page" '^Tab c'
     keys q
     shows "q exits with status 0" '^status=0'
     after=$(terminal)
@@ -270,7 +270,7 @@ test_sizes() {
     shows "after the terminal is enlarged, the width is used" 'COUNTED%'
     shows "a long name is shown completely" '0000007.service '
     shows "a line of keys is at the bottom" '^q quit'
-    equals "it is the last line" "$(screen | tail -n 1 | cut -c1-6)" 'q quit'
+    equals "the line of keys is the last line" "$(screen | tail -n 1 | cut -c1-6)" 'q quit'
     "${server[@]}" resize-window -t top -x 20 -y 3
     pass_frames 3
     "${server[@]}" resize-window -t top -x 80 -y 24
@@ -305,14 +305,14 @@ test_ends() {
 test_stops() {
     local before
     open_terminal 80 24
-    keys -l 'clear; set -m; echo jobs=$-' # of the shell: m means job control
+    keys -l 'clear; set -m; echo jobs=$-' # the option m of the shell is job control
     keys Enter
     shows "the shell has job control" '^jobs=.*m'
     before=$(terminal)
     run_top "${flags[@]}"
     shows "there are rows" 'busy.service'
     keys C-z
-    shows "Ctrl-Z stops it" 'Stopped'
+    shows "Ctrl-Z stops top" 'Stopped'
     equals "while top is stopped, the terminal is restored" "$(terminal)" "$before"
     keys -l 'fg'
     keys Enter
@@ -362,7 +362,7 @@ test_daemon() {
     open_terminal 100 24
     run_top --url="unix:$socket" --interval=200ms
     shows "the daemon's socket is shown as the source" "unix:$socket"
-    shows "its cgroups are shown" 'busy.service'
+    shows "the daemon's cgroups are shown" 'busy.service'
     seen "rows are sorted" is_sorted %CPU -gr
     shows "events that are not counted are mentioned" 'not counted'
     curl -sS --unix-socket "$socket" -X POST 'http://localhost/api/v1/pause?seconds=60' >"$scratch/pause"
@@ -475,7 +475,7 @@ END
     holds "an older daemon listens" eventually 60 test -s "$port"
     "$PERFCOUNTD" top --count=2 --interval=200ms --url="http://127.0.0.1:$(cat "$port")" >"$scratch/older"
     kill "$older"
-    equals "its rows are shown" \
+    equals "rows of an older daemon are shown" \
         "$(grep -c '^/one  *1.25$' "$scratch/older") $(grep -c '^/two  *-$' "$scratch/older")" "2 2"
 }
 

@@ -31,7 +31,7 @@ for event in context-switches page-faults minor-faults; do
     within=$(counted "${event//-/_}" begin end)
     compares "$event includes the load" "$within >= 200000"
     compares "perf counts at least what is counted within its interval: $event" "$within <= $perfs"
-    compares "perf counts at most what is counted around it: $event" "$perfs <= $(counted "${event//-/_}" before after)"
+    compares "perf counts at most what is counted around its interval: $event" "$perfs <= $(counted "${event//-/_}" before after)"
 done
 equals "all events are counting" "$(jq -r '[.counters[] | .state] | unique | join(",")' "$scratch/after")" counting
 holds "counts are never scaled: the value is the raw count" \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs commands and a daemon under valgrind, without errors or leaks.
+# Runs commands and a daemon under valgrind, which must report no error and no leak.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl valgrind

@@ -111,8 +111,8 @@ struct part {
 };
 
 /*
- * The thread's CPU time is read by a system call, after which the thread may be preempted. That is no wait of the part,
- * so these calls are outside of the time that passes.
+ * The thread's CPU time is read by a system call, after which the thread may be preempted. Such a preemption is not a
+ * wait of the part, so the elapsed time does not include these calls.
  */
 static void part_run(struct part *part)
 {

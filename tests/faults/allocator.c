@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator of the whole process: all libraries find these functions first, so each allocation first asks
- * faults_fail_allocation(). With the address sanitizer they call its allocator, otherwise glibc's.
+ * Replaces malloc(3) and others for all libraries of the process: each allocation first calls faults_fail_allocation().
+ * The memory itself comes from the address sanitizer if the build has it, otherwise from glibc.
  */
 #include <errno.h>
 #include <link.h>
@@ -96,7 +96,7 @@ void *REAL(memalign)(size_t alignment, size_t size);
 void REAL(free)(void *old);
 char *__strdup(const char *text);
 
-/* The sanitizers call these functions before they are initialised. */
+/* The sanitizers call the allocation functions before they are initialised. */
 UNSANITIZED static void *kept(void *memory)
 {
     if (memory)
@@ -172,7 +172,7 @@ UNSANITIZED void free(void *old)
     REAL(free)(old);
 }
 
-/* The sanitizer has its own versions of these, which would not ask faults_fail_allocation(). */
+/* The sanitizer has its own strndup() and others, which do not call faults_fail_allocation(). */
 UNSANITIZED char *strndup(const char *text, size_t max)
 {
     size_t size = strnlen(text, max);

@@ -5,10 +5,9 @@
 usage: calls.py PROGRAM TOOLS SCRATCH HIERARCHY [--seed=N] [--sample=N] [--all] [--only=REGEX] [--list] [--jobs=N]
                 [POINT...]
 
-A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. Without points, the points of
-calls-known.txt, which have found defects, are tried, and a random sample of the others that --seed chooses; with
---all, all points. First, a run of each process and phase without failures records which calls it makes, and how many of
-each.
+A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. By default the points of
+calls-known.txt, which once revealed defects, and a random sample of the others are tried; --seed determines the sample.
+With --all, all points are tried. First, a run of each process and phase without failures counts its calls of each kind.
 """
 import argparse
 import collections
@@ -27,7 +26,7 @@ import time
 from calls_daemon import (EVENT_SECONDS, Missed, Service, Steps, Strace, catch_child, digits_away, let_go, seize,
                           wait_for)
 
-# --- the errors of each call, as its manual page lists them, and which processes may end
+# --- the errors of each call from its manual page, and the processes that a failure may end
 
 # If a call is made on several kinds of descriptors, the errors of all of them are listed.
 ERRORS = {
@@ -80,37 +79,38 @@ NEVER = {
     "gettid", "getuid", "restart_syscall", "rt_sigreturn", "sched_yield", "set_tid_address", "arch_prctl",
     "set_robust_list", "rseq", "umask", "sigaltstack",
 }
-# Temporary errors, after which the call is retried, as the manual pages say: they never occur at every call.
+# Temporary errors, after which a program retries the call: the kernel never returns them at every call.
 NOT_EVERY = {"EINTR", "EAGAIN"}
-# recv(2) lacks memory only for a moment, and the daemon polls the socket until it succeeds. Mappings that are never
-# unmapped would fill the address space.
+# Errors that do not occur at every call: recv(2) fails without memory only for a moment, and the daemon polls the
+# socket until the call succeeds; if munmap(2) always failed, mappings would fill the address space.
 NOT_EVERY_OF = {("recvfrom", "ENOMEM"), ("munmap", "ENOMEM")}
 # Calls of the event loop itself, which exits with a message if it cannot continue. The kernel returns such an error at
 # every call or never.
 ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
 # Errors that are impossible for the descriptors of a process, and that libc does not expect.
 IMPOSSIBLE = {
-    ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # these write to an eventfd
+    ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # these processes write only to an eventfd
     ("daemon", "write"): {"ENOSPC", "EIO", "EAGAIN"},
-    # The opener has the capabilities to read; the only files that it may not read belong to no program.
+    # The opener has the capabilities to read all files of programs.
     ("opener", "openat"): {"EACCES"},
     ("opener", "recvmsg"): {"EAGAIN"}, ("reader", "recvmsg"): {"EAGAIN"}, ("symboliser", "recvmsg"): {"EAGAIN"},
-    # these read /proc/self/fd, which always exists
+    # these processes list only /proc/self/fd, which always exists
     ("opener", "getdents64"): {"ENOENT"}, ("reader", "getdents64"): {"ENOENT"},
     ("symboliser", "getdents64"): {"ENOENT"},
-    # a socket that epoll(7) has reported as ready
+    # these processes read and write only when epoll(7) reports the descriptor as ready
     ("daemon", "recvfrom"): {"EAGAIN"}, ("daemon", "sendto"): {"EAGAIN"},
     ("daemon", "read"): {"EAGAIN"}, ("opener", "read"): {"EAGAIN"}, ("symboliser", "read"): {"EAGAIN"},
     ("reader", "read"): {"EAGAIN"},
 }
 # Most of these calls are EPOLL_CTL_DEL, which does not fail without memory, and strace cannot select EPOLL_CTL_ADD.
 REMOVES = {("daemon", "serve", "epoll_ctl"), ("daemon", "end", "epoll_ctl")}
-# While these calls fail, no client can be told anything, which is not a defect.
+# While these calls fail, the daemon cannot answer any client, which is not a defect.
 UNNOTICED = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
-# The injected failure leaves the descriptor open or the mapping in place, which the real call would not.
+# When a failure of these calls is injected, the kernel does not run them, so the descriptor stays open or the mapping
+# in place.
 LEAVES_OPEN = {"close", "munmap", "close_range", "inotify_rm_watch"}
 
-# Calls that a process cannot serve without: if they always fail, it may exit with a message.
+# Calls that a process needs to serve requests: if they always fail, it may exit with a message.
 ESSENTIAL = {
     ("daemon", "epoll_wait"), ("daemon", "read"), ("daemon", "timerfd_settime"),
     ("opener", "recvmsg"), ("opener", "sendmsg"), ("reader", "recvmsg"), ("reader", "sendmsg"),
@@ -133,9 +133,9 @@ def error_text(name):
 PROCESSES = ("daemon", "opener", "reader", "symboliser", "worker")
 PHASES = {"daemon": ("start", "serve", "end"), "opener": ("start", "serve"), "reader": ("start", "serve"),
           "symboliser": ("start", "serve"), "worker": ("serve",)}
-FAULT_SECONDS = 5  # a call that fails every time may suppress an event
+FAULT_SECONDS = 5  # if a call fails every time, the event that is waited for may never occur
 CRASH = re.compile(r"SIG(SEGV|ABRT|BUS|ILL|FPE|SYS|TRAP|PIPE|XCPU)|AddressSanitizer|LeakSanitizer|runtime error:")
-# A daemon with only the scenario's load uses much less of a CPU than one that spins.
+# Limit of the daemon's CPU time per second under the load of the scenario. A daemon that spins exceeds it.
 CPU_SHARE = 0.75
 
 
@@ -457,7 +457,7 @@ def run_one_point(name, program, tools, scratch, hierarchy, counts):
 # --- all points
 
 WHENS = ("1", "2", "10", "every")
-SECONDS_MAX = 600  # of one point: each wait in it has a limit of its own
+SECONDS_MAX = 600  # limit for one point, above the limits of the waits in it
 CALL = re.compile(r"^(?:\[pid\s+\d+\] |\d+ +)?(\w+)\(")
 
 
@@ -543,18 +543,18 @@ def all_points(counts):
     unknown = {call for key, known in counts.items() if ":" in key for call in known["calls"]
                if call not in ERRORS and call not in NEVER}
     if unknown:
-        sys.exit("no errors are known of: %s; py has those of other calls" % ", ".join(sorted(unknown)))
+        sys.exit("no errors are known for: %s; add them to ERRORS in calls.py" % ", ".join(sorted(unknown)))
     return [name for process, phases in PHASES.items() for phase in phases
             for name in points_of(process, phase, counts["%s:%s" % (process, phase)]["calls"])]
 
 
 def sample(names, seed, n):
-    """Chooses n names by a hash, so that the choice does not depend on which other names there are."""
+    """Chooses n names by a hash, so that whether a name is chosen hardly depends on the other names."""
     return sorted(names, key=lambda name: hashlib.sha256(b"%d%s" % (seed, name.encode())).digest())[:n]
 
 
 def known_points(names):
-    """Returns the known points that exist on this machine."""
+    """Returns the points of calls-known.txt that exist on this machine."""
     with open(os.path.dirname(os.path.abspath(__file__)) + "/calls-known.txt", encoding="utf-8") as file:
         known = [line.strip() for line in file if line[0] not in "#\n"]
     return [name for name in known if name in names]

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes each system call of the real daemon, its opener, its reader of names and its symboliser fail on the real kernel,
-# with strace(1). calls.py describes the options and the names of points. A point can be run alone: calls.sh --verbose
-# daemon:serve:openat:EMFILE:10
+# Makes each system call of a real daemon, its opener, its reader of state files and its symboliser fail on the real
+# kernel, with strace(1). calls.py describes the options and the names of points. To run one point:
+#     calls.sh --verbose daemon:serve:openat:EMFILE:10
 . "$(dirname "$0")/../e2e/lib.sh"
 need strace openssl cc unshare /usr/bin/python3
 # shellcheck source=../e2e/cgroup-lib.sh
@@ -27,6 +27,6 @@ basic_auth_users: {alice: "$2b$04$NEBlQi29u6rU4Ez/YjCrVOthX/F1Mruu1tYjJXbAew9oFl
 END
 
 # A private /run for state files of containers.
-# shellcheck disable=SC2016 # the inner shell expands it
+# shellcheck disable=SC2016 # the inner shell expands the variables
 unshare --mount --propagation private sh -c 'mount -t tmpfs tmpfs /run && exec "$@"' x /usr/bin/python3 \
     "$root/tests/faults/calls.py" "$PERFCOUNTD" "$tools" "$scratch/points" "$hierarchy" "$@"

@@ -166,7 +166,7 @@ class Strace:
                                         stderr=subprocess.PIPE, start_new_session=True)
         traced = wait_for(lambda: self.process.poll() is not None or
                           all(status_field(t, "TracerPid") == str(self.process.pid) for t in threads))
-        if not traced or self.process.poll() not in (None, 0):  # 0: the process has already ended
+        if not traced or self.process.poll() not in (None, 0):  # strace returns 0 if the process has already ended
             raise Missed("strace: %s" % self.process.stderr.read().decode(errors="replace").strip())
 
     def end(self):
@@ -281,7 +281,7 @@ class Service:
         self.status = None
         self.patience = EVENT_SECONDS
         self.hot = None
-        self.caught = {}  # processes that were stopped before they had their name
+        self.caught = {}  # processes that were stopped before they set their name
         os.makedirs(self.parent)
         os.mkdir(self.parent + "/known")
         os.makedirs(BUNDLES, exist_ok=True)
@@ -298,7 +298,7 @@ class Service:
     @contextlib.contextmanager
     def occupied(self, path):
         """Keeps a process in the cgroup that causes almost no page faults there."""
-        self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # for its wake-ups and its exit
+        self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # the process's own page faults
         with subprocess.Popen(["/bin/sleep", "60"]) as process:
             try:
                 wait_for(lambda: status_field(process.pid, "State") == "S")
@@ -309,7 +309,7 @@ class Service:
                 process.kill()
 
     def write_config(self, tls=False):
-        """Writes a configuration with one permanent group and one that is new in each generation."""
+        """Writes a configuration with one permanent group and one that changes with each call."""
         self.generation += 1
         write(self.config, """
 web: {local_operators: true, min_interval: 0s%s}
@@ -598,7 +598,7 @@ class Steps:
         self.get("/")
 
     def cgroups(self):
-        """A container is created, has a load, and is removed."""
+        """Creates a container, runs a load in it, and removes it. Checks its counts."""
         number = time.monotonic_ns()
         container, name = "nerdctl-%064x.scope" % number, "shop%d" % number
         below = "%s/%s\"" % (self.service.below, container)
@@ -628,7 +628,7 @@ class Steps:
         return ""
 
     def exact(self):
-        """Checks that exactly a load of known size is counted."""
+        """Runs a load of known size, and checks that exactly this load is counted."""
         series = [s for s in self.service.truth.last
                   if "perf_cgroup_minor_faults" in s and "%s/known\"" % self.service.below in s]
         if self.totals() is None or not series:
@@ -644,7 +644,7 @@ class Steps:
     # --- samples
 
     def sample(self):
-        """Two clients sample at once; the functions of the program have names."""
+        """Two clients sample at once. Checks that the functions of the program have names."""
         pid = self.service.start_hot()
         bodies = {}
 
@@ -707,7 +707,7 @@ class Steps:
             step()
 
     def strict(self):
-        """Checks what an operator would after a fault: reload, scrape, load, profile."""
+        """Does what an operator would do after a fault, and checks the results: reload, scrape, load, profile."""
         self.reload()
         self.scrape()
         self.exact()

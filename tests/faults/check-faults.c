@@ -5,9 +5,9 @@
  *     check-faults [--only=SCENARIO[:POINT]] [--seed=N] [--points=N] [--all] [--jobs=N] [--list] [--verbose]
  *
  * A point is a fault that a scenario can run under: "call:17:read-EIO", "calls-from:17", "allocation:230",
- * "allocations-from:230". Without --all, each fault is tried once at each place (faults.h), at one of the times that
- * the place is reached, which the seed chooses. --points limits the number of points of each scenario. The exit status
- * is 1 if a point fails; the names of all that failed are printed.
+ * "allocations-from:230". Without --all, each kind of fault is tried once at each place (faults.h); the seed determines
+ * at which of the times that the place is reached. --points limits the number of points of each scenario. The exit
+ * status is 1 if a point fails; the names of all failed points are printed.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -39,7 +39,7 @@ static const struct scenario *const tables[] = {
 struct wishes {
     const char *scenario, *point; /* NULL: all */
     uint64_t seed;
-    size_t points; /* of each scenario */
+    size_t points; /* limit for each scenario */
     unsigned jobs;
     bool all, list, verbose;
 };
@@ -56,7 +56,7 @@ struct campaign {
     const struct scenario *scenario;
     struct observed *observed;
     size_t n_points, n_tried, n_unreached, n_failures;
-    char **failures; /* the names of the points, with the reasons */
+    char **failures; /* names of the failed points, with the reasons */
 };
 
 /* --- points --- */

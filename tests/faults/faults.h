@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fault of a run: one call or allocation fails, or all from one on. Calls through the sys interface (faulty-sys.h)
- * and allocations (allocator.c) are counted from faults_begin() to faults_end(), in the thread that called it, except
- * while they are held:
+ * The fault of a run: one call or allocation fails, or one and all later ones. Calls through the sys interface
+ * (faulty-sys.h) and allocations (allocator.c) are counted from faults_begin() to faults_end(), in the thread that
+ * called faults_begin(). Between faults_hold() and faults_release() they neither count nor fail:
  *
  *     faults_hold();
  *     ... the test's own code: a client, a mkdir(), the simulated machine ...
@@ -17,7 +17,7 @@
 
 #include "base/util.h"
 
-/* For functions that the start-up code of a sanitizer calls. */
+/* Attribute of functions that the start-up code of a sanitizer may call. */
 #define UNSANITIZED __attribute__((no_sanitize("address", "undefined")))
 
 enum fault_kind {
@@ -29,7 +29,7 @@ enum fault_kind {
 };
 #define N_FAULT_KINDS 5
 
-/* The functions of the sys interface. How each of them may fail is a row in faulty-sys.c. */
+/* The functions of the sys interface. faulty-sys.c has a row with the possible failures of each. */
 enum seam_call {
     SEAM_OPEN,
     SEAM_OPEN_FILE,
@@ -51,8 +51,8 @@ struct fault {
 #define FAULT_POINTS_MAX 20000
 
 /*
- * The calls and allocations of a run without faults. A place is a hash of the call stack: what the same functions do
- * many times, for each event of each CPU, has one place.
+ * The calls and allocations of a run without faults. A place is a hash of the call stack: calls that the same functions
+ * make repeatedly, such as for each event of each CPU, have the same place.
  */
 struct fault_counts {
     size_t n_allocations, n_calls;
@@ -62,23 +62,26 @@ struct fault_counts {
 
 /* `counts` (may be NULL) is filled in as calls are made. */
 void faults_plan(const struct fault *fault, struct fault_counts *counts);
-/* Returns whether only allocations fail. */
+/* Returns whether the fault makes allocations fail, not calls. */
 bool faults_are_of_memory(void);
-/* Returns whether everything fails from one point on, so that a client may have to wait until the fault is over. */
+/*
+ * Returns whether all calls or allocations fail from one on, so that a client may get no response until the fault is
+ * over.
+ */
 bool faults_last(void);
 /* In a build with sanitizers, the first call or allocation that fails prints its stack. */
 void faults_show_place(void);
 void faults_begin(void);
-/* Ends the fault. Returns whether it was reached at all. */
+/* Ends the fault. Returns whether the fault was reached. */
 bool faults_end(void);
-/* May be nested; counted for each thread. */
+/* Calls may be nested, and are counted for each thread. */
 void faults_hold(void);
 void faults_release(void);
 
 /* Finds libraries whose allocations may not fail, before any of them allocates. */
 void faults_find_libraries(void);
 
-/* Counts a call of the sys interface. Returns -1, or the variant of its failure. */
+/* Counts a call of the sys interface. Returns -1 if the call is made, otherwise which of its failures it simulates. */
 int faults_fail_call(enum seam_call call);
 /* Counts an allocation. Returns whether it must fail. */
 bool faults_fail_allocation(void);
@@ -86,7 +89,7 @@ void faults_count_allocation(int more);
 /* Number of allocations of all threads that are not freed. */
 long faults_outstanding(void);
 
-/* Advances the time of clock_gettime(): timers of an event loop that expire by then fire at its next turn. */
+/* Advances the clocks of clock_gettime(). Timers of an event loop that expire by then fire in its next iteration. */
 void faults_pass(uint64_t ns);
 
 /* Fails the point with this message, and ends the process. */

@@ -10,23 +10,23 @@
 #include "bpf/calls.h"
 #include "tests/unit/fake-event.h"
 
-/* Wrong results, besides the errors of errno(3). */
+/* Wrong results that a call may return instead of an error of errno(3). */
 enum seam_lie {
     LIE_SHORT = 1000, /* a read returns half of the bytes */
     LIE_EMPTY,        /* a read returns 0 bytes; a file is empty */
     LIE_MORE,         /* a group reports one member more */
     LIE_FEWER,        /* a group reports one member less, with as many bytes */
-    LIE_ID,           /* the id of another event */
-    LIE_BACK,         /* counts that decrease */
-    LIE_TIME,         /* times that decrease */
-    LIE_RUNNING,      /* time_running is greater than time_enabled */
-    LIE_TWICE,        /* the same bytes as the last time: nothing was counted */
+    LIE_ID,           /* a group reports the ID of another event */
+    LIE_BACK,         /* a group's counts decrease */
+    LIE_TIME,         /* a group's times decrease */
+    LIE_RUNNING,      /* a group's time_running exceeds its time_enabled */
+    LIE_TWICE,        /* the same bytes as in the last read, as if nothing was counted */
 };
 
 /*
  * How each call may fail, from "ERRORS" in the manual pages perf_event_open(2), open(2), read(2), ioctl(2), close(2),
- * mmap(2), mount(2) and bpf(2), and from "Reading results" in the first. If all calls fail from one on, each fails with
- * the first error of its row. 0 ends a row.
+ * mmap(2), mount(2) and bpf(2), and from "Reading results" in perf_event_open(2). If one and all later calls fail, each
+ * fails with the first error of its row. 0 ends a row.
  */
 static const struct {
     const char *name;
@@ -46,7 +46,7 @@ static const struct {
     [SEAM_MMAP] = {"mmap", {ENOMEM, EACCES, EAGAIN, EBADF, EINVAL, ENFILE, ENODEV, EOVERFLOW, EPERM}},
     [SEAM_MUNMAP] = {"munmap", {EINVAL, ENOMEM}},
     [SEAM_MOUNT] = {"mount", {EPERM, EACCES, EBUSY, ENODEV, ENOMEM, ENOENT}},
-    /* The opener, which makes the call, may cause EPIPE and ETIMEDOUT. */
+    /* EPIPE and ETIMEDOUT come from the opener, which makes the call. */
     [SEAM_BPF] = {"bpf",
                   {ENOMEM, EPERM, EPIPE, ETIMEDOUT, E2BIG, EAGAIN, EBADF, EBUSY, EFAULT, EINVAL, EMFILE, ENOENT, ENOSPC,
                    ENOSYS}},
@@ -81,7 +81,7 @@ static struct sys *real_of(const struct sys *sys)
     return &((struct fake_sys *)sys->owner)->sys;
 }
 
-/* Returns the simulated machine, whose own work does not fail until real_release(). */
+/* Returns the simulated machine. Its own calls and allocations do not fail until real_release(). */
 static struct sys *real_hold(const struct sys *sys)
 {
     faults_hold();
@@ -110,7 +110,7 @@ static int planned(enum seam_call call)
         real_release(fails ? -fails : (expression));                                                                   \
     })
 
-/* The simulated machine knows a directory by its inode, and other descriptors by their number. */
+/* The simulated machine identifies a directory by its inode, and other files by their descriptor. */
 static int inode_of(int fd)
 {
     struct stat st;

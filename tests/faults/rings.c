@@ -14,7 +14,7 @@
 
 #define KERNEL_IP UINT64_C(0xffffffff81000040)
 
-/* The functions of the simulated machine. */
+/* The functions of the simulated machine before rings_simulate() replaced some of them. */
 static struct sys_calls before;
 
 static size_t page_size(void)
@@ -128,7 +128,7 @@ static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
         .cgroup = 1,
     };
 
-    if (!(event->attr.sample_type & PERF_SAMPLE_CGROUP)) /* the kernel refused this flag */
+    if (!(event->attr.sample_type & PERF_SAMPLE_CGROUP)) /* the simulated kernel refused this flag */
         sample.header.size -= sizeof(sample.cgroup);
 
     return ring_write(event, &sample.header);

@@ -31,8 +31,8 @@ const char *__asan_default_options(void)
 
 /*
  * These libraries leak when one of their own allocations fails: the dynamic loader, while it opens a library; GnuTLS
- * (gnutls_hmac_init() of 3.7, among others); libpfm, whose PMU list grows by realloc(); and libyaml 0.2.5, which loses
- * the pairs of a mapping for which there is no room among the nodes.
+ * (gnutls_hmac_init() of 3.7, among others); libpfm, whose PMU list grows by realloc(); and libyaml 0.2.5, which leaks
+ * the pairs of a mapping if it cannot enlarge the array of nodes.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -260,7 +260,7 @@ void compare_texts(const char *what, const char *before, const char *now)
                  (int)strcspn(other, "\n"), other);
 }
 
-/* Returns whether some row reports that it does not count all the time. */
+/* Returns whether a row is reported as starved, multiplexed or unavailable. */
 static bool reports_state(const char *description)
 {
     return strstr(description, ": starved") || strstr(description, ": multiplexed") ||

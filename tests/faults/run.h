@@ -13,7 +13,7 @@
 struct observed {
     struct fault_counts counts;
     long outstanding;                /* allocations that are never freed, such as those of libraries */
-    char after_act[DESCRIPTION_MAX]; /* what scenario.describe() wrote after `act` */
+    char after_act[DESCRIPTION_MAX]; /* the output of scenario.describe() after `act` */
     char after_recover[DESCRIPTION_MAX];
 };
 
@@ -31,8 +31,8 @@ pid_t run_start(const struct scenario *scenario, const struct fault *fault, stru
 #define RUN_UNREACHED 2
 
 /*
- * Adds a message to the output of the run. The warnings and errors of the daemon's log are there anyway; the test adds
- * messages that were returned to it, as a user would see them.
+ * Adds a message to the output of the run. The output already has the daemon's log; a test adds messages that the
+ * daemon returns instead, such as the text of an error response.
  */
 void said_add(const char *sentence);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scenario is something that the daemon does, tested under every fault. It runs once without a fault to count its
- * points, then once for each point, in its own process:
+ * A scenario is something that the daemon does, such as a reload. It runs once without a fault to count the points at
+ * which a fault may occur, then once under each fault, always in a process of its own. Its stages:
  *
  *     prepare    creates the state, without faults
- *     act        the daemon's work, under faults; between faults_hold() and faults_release() nothing is counted and
- *                nothing fails, for the test's own code, such as a client or a simulated machine
- *     recover    after the faults: lets time pass (faults_pass()), and retries what was reported as failed
+ *     act        does the daemon's work, under faults, except for the test's own code (such as a client or a simulated
+ *                machine), which runs between faults_hold() and faults_release()
+ *     recover    lets time pass after the faults (faults_pass()), and retries what was reported as failed
  *     describe   writes the final state, which must be the same as in the run without faults
  *     finish     frees the state; then no memory, descriptor or mapping may be left
  *
- * A new scenario is a row in the table of a file in scenario/. It fails with fault_expect() (faults.h) at any stage.
- * The daemon's messages are read from standard error: see said_add() in run.h.
+ * To add a scenario, add a row to the table in a file in scenario/. Any stage may call fault_expect() (faults.h) to
+ * fail. The daemon's messages are read from standard error: see said_add() in run.h.
  */
 #ifndef TESTS_FAULTS_SCENARIO_H
 #define TESTS_FAULTS_SCENARIO_H
@@ -26,8 +26,8 @@ struct scenario {
     void (*recover)(void *state);
     void (*describe)(void *state, struct buffer *out);
     void (*finish)(void *state);
-    unsigned asks;      /* how often `act` repeats a request, and so may cause the same message; 0: once */
-    bool may_be_silent; /* what the fault prevented may recover without a message */
+    unsigned asks; /* how many times `act` makes the same request, each of which may log the same message; 0: once */
+    bool may_be_silent; /* the daemon may recover from a failure without logging it */
 };
 
 /* Each file in scenario/ has one table. */

@@ -270,8 +270,9 @@ const char *client_text(struct client *client)
 #define TURN_USEC 5000
 
 /*
- * Makes absolute paths below ROOT valid in the simulated root, too: ROOT/tmp/NAME links back to ROOT, so that
- * /tmp/NAME/web.yaml names the same file in both.
+ * Makes the absolute path of a file in the simulated root directory, /tmp/NAME, also valid inside it:
+ * /tmp/NAME/tmp/NAME is a link to /tmp/NAME, so that /tmp/NAME/web.yaml is the same file for the simulated machine and
+ * for real calls.
  */
 static void link_root(const struct fake_sys *fake)
 {
@@ -310,7 +311,7 @@ void served_daemon_set_web(struct served_daemon *served, const char *text)
 
 void served_daemon_start(struct served_daemon *served)
 {
-    signal(SIGPIPE, SIG_IGN); /* as daemon/run.c does */
+    signal(SIGPIPE, SIG_IGN); /* perfcountd does the same in daemon/run.c */
     fault_expect(simulated_start(served->simulated), "the daemon does not start");
 }
 

@@ -18,10 +18,10 @@ enum outcome { CLIENT_WAITS, CLIENT_ANSWERED, CLIENT_CLOSED, CLIENT_MALFORMED };
 struct client {
     int fd;               /* -1: not connected */
     gnutls_session_t tls; /* NULL: plain HTTP */
-    bool shaken;          /* the handshake is done */
-    unsigned serial;      /* of the server's certificate */
-    char request[1024];   /* not sent yet */
-    bool head;            /* a HEAD request, whose response has no body */
+    bool shaken;          /* the TLS handshake is done */
+    unsigned serial;      /* serial number of the server's certificate */
+    char request[1024];   /* the request to send; "" once it is sent */
+    bool head;            /* the request is a HEAD, whose response has no body */
     char *in;             /* received data, CLIENT_ROOM bytes */
     size_t size;
     enum outcome outcome;
@@ -31,7 +31,7 @@ struct client {
     bool gzip;
 };
 
-/* Allocates memory and credentials, which is done only here. */
+/* Allocates the buffer for responses, and the credentials that all clients share. */
 void client_init(struct client *client);
 void client_done(struct client *client);
 /* Connects to a URL from server_url(), with TLS if it begins with https. */
@@ -44,14 +44,14 @@ void client_step(struct client *client);
 
 /* Returns the body, decompressed in place and NUL-terminated; NULL if it is corrupt. */
 const char *client_text(struct client *client);
-/* The same for content that is compressed itself, like a pprof profile. */
+/* The same for a content that is itself compressed, such as a pprof profile. */
 const char *client_unpack(struct client *client, size_t *ret_size);
-/* Returns the rest of the head from the header's value on; NULL if the header is missing. */
+/* Returns a pointer into the head, to the value of this header, or NULL if the header is missing. */
 const char *client_header(const struct client *client, const char *name);
 
-/* An event that has not occurred by then never will. */
+/* Upper bound for waits: an event that has not occurred by then never will. */
 #define EVENT_SECONDS 60
-/* If everything fails from one point on, there may be no response until the fault is over. */
+/* Upper bound for waits while faults_last(), since there may be no response until the fault is over. */
 #define LAST_ANSWER_SECONDS 2
 
 struct served_daemon {
@@ -62,8 +62,9 @@ struct served_daemon {
 };
 
 /*
- * Does not start the daemon; served_daemon_stop() frees the machine. `web` has more members of the key `web`: "" or ",
- * KEY: ..."; `secure` adds a web configuration; `config` is the rest of the configuration.
+ * Does not start the daemon; served_daemon_stop() frees the machine. `web` is appended to the members of the
+ * configuration's key `web`, so it is empty or begins with a comma. `secure` sets a web configuration file. `config` is
+ * the rest of the configuration.
  */
 void served_daemon_init(struct served_daemon *served, struct fake_sys *fake, size_t n_clients);
 void served_daemon_set_config(struct served_daemon *served, const char *web, bool secure, const char *config);
@@ -86,7 +87,7 @@ void served_daemon_wait(struct served_daemon *served);
  */
 bool served_daemon_until(struct served_daemon *served, bool (*is_met)(const void *userdata), const void *userdata,
                          double seconds);
-/* The same until no client waits; a client that hangs is not a failure. */
+/* The same, until no client waits for a response; a client that hangs is not a failure. */
 bool served_daemon_until_idle(struct served_daemon *served, double seconds);
 /* Runs the event loop `n` times without waiting. */
 void served_daemon_turn(struct served_daemon *served, unsigned n);

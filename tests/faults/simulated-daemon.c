@@ -16,7 +16,7 @@
 
 #define CONFIG_FILE "/etc/perfcountd.yaml"
 #define TURNS_MAX 1000
-/* More than the longest delay between two retries, and more than cgroups linger. */
+/* Longer than any delay between two retries, and longer than a removed cgroup lingers. */
 #define WAIT_S 61
 
 struct simulated *simulated_new(struct fake_sys *fake, const char *config)
@@ -151,7 +151,7 @@ void simulated_scrape(struct simulated *simulated)
     const struct snapshot *snapshot = simulated->daemon.service.read(&simulated->daemon, UINT32_MAX, true);
     truth_check(&simulated->truth, snapshot);
     exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
-    /* As for a client that asks for samples, with the configuration that the sampler has. */
+    /* As the server does when a client requests samples. */
     sampler_admit(simulated->daemon.sampler, TRUST_OPERATOR, &error);
 }
 
@@ -312,7 +312,7 @@ static void describe_open(const struct simulated *simulated, struct buffer *out)
     size_t n = 0;
     struct stat st;
 
-    /* Only watches of cgroups are counted, since names are also looked up on the real machine. */
+    /* Counts only watches of cgroups. Those of state files are on the real machine, which other programs change. */
     for (unsigned i = 0; i < ARRAY_SIZE(inodes); i++) {
         snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", simulated->fake->root, i);
         if (i == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A daemon on a simulated machine whose system calls and allocations fail as planned (faulty-sys.h). It is all of
- * `perfcountd run` in this process, but without an opener, a symboliser, a reader of state files and signals. Its event
- * loop only runs when the test calls for it.
+ * A daemon on a simulated machine whose system calls and allocations fail as planned (faulty-sys.h). It runs all of
+ * `perfcountd run` in this process, except for the opener, the symboliser, the reader of state files, and signals. Its
+ * event loop only runs when the test runs it.
  */
 #ifndef TESTS_FAULTS_PLAYED_DAEMON_H
 #define TESTS_FAULTS_PLAYED_DAEMON_H
@@ -23,7 +23,7 @@ struct simulated {
     struct options options;
     struct daemon daemon;
     bool runs;
-    uint64_t n_descriptors; /* open in this process before the daemon starts */
+    uint64_t n_descriptors; /* descriptors that are open in this process before the daemon starts */
 };
 
 /* A configuration with these collectors. The daemon listens on a port of 127.0.0.1 that the kernel chooses. */

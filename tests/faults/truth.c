@@ -83,7 +83,7 @@ void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns)
     fake_cgroup_run(truth->fake, cgroup->inode, cpu, ns);
     faults_release();
     cgroup->ns[cpu] += ns;
-    if (truth->fake->bpf) /* with BPF, the machine runs cgroups on its CPUs */
+    if (truth->fake->bpf) /* with BPF, a cgroup's time is also time of its CPU */
         truth->cpu_ns[cpu] += ns;
 }
 
@@ -115,7 +115,7 @@ static uint64_t rate_of(const char *event)
     return 1;
 }
 
-/* Returns the total as last served; a new one is 0. */
+/* Returns the last value of the total; 0 if it was never served. */
 static struct truth_total *find_total(struct truth *truth, const struct row *row, const char *event)
 {
     char key[sizeof(truth->totals[0].key)];

@@ -12,10 +12,10 @@
 #define TRUTH_CPUS_MAX 8
 #define TRUTH_CGROUPS_MAX 8
 
-/* A total as last served. */
+/* The last value of a total that the daemon served. */
 struct truth_total {
     char key[160];
-    uint64_t value, row; /* row.id plus 1; 0: any row */
+    uint64_t value, row; /* `row` is row.id plus 1, or 0 for any row */
 };
 
 struct truth_cgroup {
@@ -35,11 +35,11 @@ struct truth {
     size_t n_totals;
 };
 
-/* Sets the rates. */
+/* Sets the rate of each event. */
 void truth_init(struct truth *truth, struct fake_sys *fake);
 void truth_done(struct truth *truth);
 
-/* All totals restart at 0. */
+/* Must be called when the daemon starts: all totals restart at 0. */
 void truth_restart(struct truth *truth);
 
 /* Advances the time on all CPUs. */
@@ -50,7 +50,7 @@ void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns)
 /* Fails the point if a CPU (-1: all) cannot have counted that much of an event since the start. */
 void truth_check_growth(const struct truth *truth, const char *event, int cpu, uint64_t growth);
 
-/* Fails the point if a total is more than the machine counted, or less than before. */
+/* Fails the point if a total exceeds the machine's count, or has decreased. */
 void truth_check(struct truth *truth, const struct snapshot *snapshot);
 
 #endif

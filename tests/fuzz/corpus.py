@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Converts seeds and dictionary of a fuzzer between the text file in the tree and the files that libFuzzer reads.
+"""Converts the seeds and the dictionary of a fuzzer between the text file in the tree and the files that libFuzzer
+reads.
 
 usage: corpus.py unpack NAME DIRECTORY     writes DIRECTORY/NAME.dict and DIRECTORY/NAME/, a file for each seed
-       corpus.py add NAME FILE...          adds seeds to corpus/NAME.txt; a file named by its hash gets no name there
+       corpus.py add NAME FILE...          adds seeds to corpus/NAME.txt, named as their files unless that is a hash
 
-corpus/NAME.txt is a dictionary of libFuzzer, a line "seeds:", and a line for each seed: its name, if it has one, and
-its bytes as a string of C. Seeds without a name are those that covered code when they were added; those with one are
-written by hand, captured, or findings.
+corpus/NAME.txt consists of a libFuzzer dictionary, a line "seeds:", and a line for each seed: its name, if it has one,
+and its bytes as a C string. A fuzzer generated the seeds without a name, which covered new code. The others were
+written by hand, captured, or have revealed a defect.
 """
 import ast
 import pathlib

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads any bytes as the maps of a BPF program, which change between and during readings, and as counter values.
+ * Reads arbitrary bytes as the maps of a BPF program, which change between and during readings, and as counter values.
  * Nothing outside of the maps may be read, a slot occurs at most once per reading, an event that the CPU does not count
  * has no counts, and no group runs for longer than it is enabled.
  */
@@ -49,7 +49,7 @@ static int world_munmap(struct sys *sys, void *address, size_t size)
     return 0;
 }
 
-/* Mostly small numbers, so that they are often equal; sometimes any number. */
+/* Returns mostly small numbers, so that they are often equal, and sometimes any number. */
 static uint64_t take_value(struct input *input)
 {
     uint8_t first = input_byte(input);
@@ -72,7 +72,7 @@ static void store_record(struct world *world, unsigned cpu)
     words[at] = take_value(&world->input);
 }
 
-/* A consistent record with any content. */
+/* Stores a consistent record with any content. */
 static void switch_slot(struct world *world, unsigned cpu)
 {
     struct bpf_record *record = &world->records[cpu];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses any bytes as the paths of two cgroups, separated by the first NUL. Their labels must be printable UTF-8 and
- * differ, and a reader of the exposition and of JSON must get the label back.
+ * Uses arbitrary bytes as the paths of two cgroups, separated by the first NUL. Their labels must be printable UTF-8
+ * and differ, and a reader of the exposition and of JSON must get the label back.
  */
 #include "base/json.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses any text as a configuration: an error has a message, and a valid configuration is unchanged after a conversion
- * to JSON and back.
+ * Parses arbitrary text as a configuration: an error has a message, and a valid configuration is unchanged after a
+ * conversion to JSON and back.
  */
 #include "base/text.h"
 #include "config/config.h"

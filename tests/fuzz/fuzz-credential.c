@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses any bytes as the value of an Authorization header: a valid credential results in the same text when it is
- * encoded again.
+ * Parses arbitrary bytes as the value of an Authorization header: a valid credential results in the same text when it
+ * is encoded again.
  */
 #include <gnutls/gnutls.h>
 #include <strings.h>

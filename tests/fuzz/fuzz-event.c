@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses any bytes as an event or as groups: nothing crashes, the positions of errors are in the text, names are valid,
- * and there are help texts.
+ * Parses arbitrary bytes as an event or as groups: nothing crashes, the positions of errors are in the text, names are
+ * valid, and there are help texts.
  */
 #include "perf/event-parse.h"
 #include "tests/fuzz/fuzz.h"

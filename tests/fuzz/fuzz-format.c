@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses any bytes as texts from sysfs: lists of CPUs, formats of terms, and terms of events. */
+/* Parses arbitrary bytes as texts from sysfs: lists of CPUs, formats of terms, and terms of events. */
 #include "perf/event-term.h"
 #include "perf/pmu.h"
 #include "tests/fuzz/fuzz.h"

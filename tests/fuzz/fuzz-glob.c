@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses any bytes as a pattern and, after the first NUL, a path: the result must be that of a simple but slow matcher.
+ * Uses arbitrary bytes as a pattern and, after the first NUL, a path: the result must be that of a simple but slow
+ * matcher.
  */
 #include "base/glob.h"
 #include "tests/fuzz/fuzz.h"
@@ -11,12 +12,15 @@
 struct slow {
     const char *pattern, *path;
     size_t path_size;
-    char *known; /* 0, 'y', 'n' */
+    char *known; /* cached results: 'y', 'n', or 0 if not known yet */
 };
 
 static bool slow_match(const struct slow *slow, size_t i, size_t k);
 
-/* Returns whether a set contains `c`. `*at` points after the opening bracket, and at return after the closing one. */
+/*
+ * Returns whether a set contains `c`. `*at` points after the opening bracket on entry, and after the closing one on
+ * return.
+ */
 static bool slow_set(const char **at, unsigned char c)
 {
     bool negated = **at == '!', has = false, first = true;

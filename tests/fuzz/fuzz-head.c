@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends any bytes to the real libmicrohttpd; a stub answers the requests. No request is answered if its head has a
- * folded or malformed line, nor is anything after such a head, and an ordinary request is answered.
+ * Sends arbitrary bytes to the real libmicrohttpd; a stub answers the requests. No request is answered if its head has
+ * a folded or malformed line, nor is anything after such a head, and an ordinary request is answered.
  *
- * The first byte is the size of the pieces in which the rest is sent (0: at once). The next two are the length of a
- * header before it, so that the lines are at any position in libmicrohttpd's buffer (0: no header).
+ * The first byte is the size of the pieces in which the rest is sent (0: at once). The next two bytes are the length of
+ * a header before it, so that the lines are at any position in libmicrohttpd's buffer (0: no header).
  */
 #include <time.h>
 
@@ -16,7 +16,7 @@
 #define MEMORY 4096
 #define PAD_MAX 3000
 #define TURNS_MAX 100000
-/* A head within these limits is certainly accepted. */
+/* The server accepts every valid head within these limits. */
 #define PLAIN_SIZE 1200
 #define PLAIN_HEADERS 8
 
@@ -32,7 +32,7 @@ void dispatch_request(struct request *request)
     reply_text(request, MHD_HTTP_OK, "passed");
 }
 
-/* --- a strict parser of what is sent */
+/* --- a strict parser of the heads that are sent */
 
 struct text {
     const char *at, *end;
@@ -41,11 +41,11 @@ struct text {
 struct head {
     bool whole, plain;
     unsigned n_headers, n_hosts;
-    bool last; /* the parser stops after this head */
+    bool last; /* whether the parser must stop after this head */
     uint64_t body;
 };
 
-/* Cuts off a line, with its end. */
+/* Takes the first line, including its line end, off the text. */
 static bool next_line(struct text *text, struct text *line)
 {
     const char *end = memchr(text->at, '\n', (size_t)(text->end - text->at));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses any bytes as the block of a history: of another version, with a valid head, or with records of valid sizes. The
- * history reads it, continues to record into it, and meanwhile another process may write to it. If nobody else writes,
- * each new frame is read as it was counted.
+ * Uses arbitrary bytes as the block of a history: of another version, with a valid head, or with records of valid
+ * sizes. The history reads it, continues to record into it, and meanwhile another process may write to it. If nobody
+ * else writes, each new frame is read as it was counted.
  */
 #include "collectors/history.h"
 #include "tests/fuzz/fuzz.h"
@@ -118,7 +118,10 @@ static int count(struct world *world)
     return history_record(world->history, &world->snapshot);
 }
 
-/* The last counts are all in the last frame, although the block may have others that claim the same end. */
+/*
+ * The last frame contains all of the last counts, even if the block has other frames that claim to end at the same
+ * time.
+ */
 static void check_last(const struct world *world)
 {
     const struct history_range range = {world->snapshot.realtime_ns - 1, world->snapshot.realtime_ns, 0};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses any bytes as /proc/PID/maps, builds the process from it, and looks for a range as a finder does. */
+/*
+ * Parses arbitrary bytes as /proc/PID/maps, builds the list of mappings from it, and searches it for an address range
+ * as the finder does.
+ */
 #include "process/finder.h"
 #include "symbols/processes.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses any bytes as the path of a cgroup and, after the first NUL, a unit file: names are short and printable. */
+/*
+ * Parses arbitrary bytes as the path of a cgroup and, after the first NUL, a unit file: names are short and printable.
+ */
 #include "base/text.h"
 #include "cgroups/path.h"
 #include "cgroups/systemd-units.h"

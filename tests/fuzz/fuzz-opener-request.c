@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses any bytes as a request to the opener: nothing outside of the packet is read. A permitted request only counts,
- * points into the packet, and names no process but the daemon; if samples are permitted, none contains data of the
- * process. The first byte is the number of descriptors; its highest bit permits samples.
+ * Parses arbitrary bytes as a request to the opener: nothing outside of the packet is read. A permitted request only
+ * counts, points into the packet, and names no process but the daemon; if samples are permitted, none contains data of
+ * the process. The first byte is the number of descriptors; its highest bit permits samples.
  */
 #include "opener/protocol.h"
 #include "tests/fuzz/fuzz.h"
@@ -92,7 +92,7 @@ static void check_state(const struct state_request *request)
     assert(request->user || !*request->home);
 }
 
-/* There are as many descriptors as counters, or that of the cgroup; no size exceeds the rules. */
+/* The packet has one descriptor per counter, or only that of the cgroup; no size exceeds the limits. */
 static void check_bpf(const struct opener_bpf_packet *bpf, size_t n_fds)
 {
     size_t n = 0;

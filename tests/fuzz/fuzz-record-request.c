@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses any bytes as the query of a stream, such as "event=cycles&cpu=0&frequency=99", on a machine with tracepoints,
- * probes and breakpoints, up to the request to the opener: nothing crashes. The opener accepts the request, which has
- * no text, probe or breakpoint, and no tracepoint but the configured one. Nothing is left open.
+ * Uses arbitrary bytes as the query of a stream, such as "event=cycles&cpu=0&frequency=99", on a machine with
+ * tracepoints, probes and breakpoints, up to the request to the opener: nothing crashes. The opener accepts the
+ * request, which has no text, probe or breakpoint, and no tracepoint but the configured one. No descriptor is left
+ * open.
  */
 #include "opener/protocol.h"
 #include "sampler/record-options.h"
@@ -17,7 +18,7 @@ static struct {
     struct fake_sys *fake;
     struct machine *machine;
     struct opener_rules rules;
-    struct sys_calls calls; /* of the machine */
+    struct sys_calls calls; /* the simulated machine's functions */
 } world;
 
 /* The opener copies the packet to aligned memory of its own. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes any bytes as a sequence of records of any layout: the first bytes are the layout, the rest are the records.
- * Each record is decoded from memory of exactly its size.
+ * Decodes arbitrary bytes as a sequence of records of any layout: the first bytes are the layout, the rest are the
+ * records. Each record is decoded from memory of exactly its size.
  */
 #include "perf/record.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes choose what happens to a ring buffer: records are written, data_head and data_tail jump, the data change,
- * and the reader reads, takes and releases records. As long as the ring buffer is consistent, the reader gets the
- * records that were written, in order and complete. In any case nothing outside of it is read, and later valid records
- * are read again.
+ * Arbitrary bytes choose what happens to a ring buffer: records are written, data_head and data_tail jump, the data
+ * change, and the reader reads, takes and releases records. As long as the ring buffer is consistent, the reader gets
+ * the records that were written, in order and complete. In any case nothing outside of it is read, and later valid
+ * records are read again.
  */
 #include "perf/ring.h"
 #include "tests/fuzz/fuzz.h"
@@ -18,7 +18,7 @@ struct world {
     char *data;
     uint64_t size, offset, announced;
     struct ring *ring;
-    const struct perf_event_header *held; /* not taken yet; not used after a release */
+    const struct perf_event_header *held; /* the record that was read but not taken; not used after a release */
     bool honest, tail_moved;              /* data_tail was changed by the test */
     /* Sizes of the records that were written; each record is filled with its number. */
     uint16_t written[WRITTEN_MAX];
@@ -78,7 +78,7 @@ static void record_check(const struct world *world)
         assert(bytes[i] == (char)world->n_read);
 }
 
-/* Reads every byte, also as a record. */
+/* Reads every byte of the record, and decodes it. */
 static void record_use(const struct world *world)
 {
     static const struct record_layout layout = {
@@ -200,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     world.page = &before;
     if (first & 0x40)
-        before.data_tail -= 0x10000; /* it wraps to 0 soon */
+        before.data_tail -= 0x10000; /* data_head soon wraps around to 0 */
     if (first & 0x80) {
         world.offset = input_word(&input);
         world.announced = input_word(&input);
@@ -209,7 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(r == 0 || (r == -EBADMSG && world.announced));
     if (r < 0)
         return 0;
-    if (world.announced) { /* use the position that the kernel announced */
+    if (world.announced) { /* use data_offset and data_size as the kernel announced them */
         world.data = (char *)world.page + world.offset;
         world.size = world.announced;
         world.honest = world.offset >= sizeof(before) && world.size >= 512;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses any bytes as a container runtime's state file: each container that is found has a valid id and printable
+ * Parses arbitrary bytes as a container runtime's state file: each container that is found has a valid id and printable
  * names, and its record is unchanged after writing and parsing. The first byte, from 'A' on, selects the place of the
  * file.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks any bytes as a symbol table from a compromised symboliser: a table that passes the check can be searched. */
+/*
+ * Checks arbitrary bytes as a symbol table that comes from a compromised symboliser: a table that passes the check can
+ * be searched.
+ */
 #include "symbols/symbol-table.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses any bytes as a daemon's response to `perfcountd top`, and draws it; the first bytes choose the size and the
- * keys. No line is wider than the screen or contains a control character.
+ * Parses arbitrary bytes as a daemon's response to `perfcountd top`, and draws it; the first bytes choose the size and
+ * the keys. No line is wider than the screen or contains a control character.
  */
 #include <locale.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses any text as the exporters' web configuration: an error has a message of one line, and a valid configuration is
- * consistent.
+ * Parses arbitrary text as the exporters' web configuration: an error has a message of one line, and a valid
+ * configuration is consistent.
  */
 #include "base/text.h"
 #include "config/web-config.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers for fuzzers: reading the input as a sequence of choices, and copies whose bounds AddressSanitizer checks. */
+/*
+ * Helpers for fuzzers: they read the input as a sequence of choices, and make copies whose bounds AddressSanitizer
+ * checks.
+ */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
@@ -17,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* After the end of the input, all bytes are 0. */
+/* After the end of the input, all bytes that are read are 0. */
 struct input {
     const uint8_t *at, *end;
 };

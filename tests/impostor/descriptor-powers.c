@@ -17,18 +17,19 @@
 #define ERRORS(...) .n_errors = sizeof((int[]){__VA_ARGS__}) / sizeof(int), .errors = {__VA_ARGS__}
 #define CORE "kernel/events/core.c: "
 #define BPF "kernel/bpf/syscall.c: "
-/* Rows of a map for requests that perf events take by ioctl(2). */
+/* A row for an ioctl(2) request of perf events, tried on a BPF map. */
 #define NO_REQUEST(operation, ...)                                                                                     \
     {                                                                                                                  \
         OF_BPF, operation, ERRORS(ENOTTY, __VA_ARGS__), "A map takes no requests of ioctl(2).", BPF "bpf_map_fops"     \
     }
-/* Rows of a map for mappings that can be written to. */
+/* A row for a writable mapping of a BPF map. */
 #define NO_WRITING(operation)                                                                                          \
     {                                                                                                                  \
         OF_BPF, operation, ERRORS(EPERM), "The map is frozen, so the kernel maps it for reading only.",                \
             BPF "bpf_map_mmap()"                                                                                       \
     }
-/* Rows of an event for commands of bpf(2), and rows of a map for commands that would change it. */
+/* NO_MAP is a row for a bpf(2) command on maps, tried on an event. NO_CHANGE is a row for a bpf(2) command that would
+ * change a map. */
 #define NO_MAP(operation, ...)                                                                                         \
     {                                                                                                                  \
         EVENTS, operation, ERRORS(EINVAL, EPERM, ENOSYS, __VA_ARGS__), "An event is no map.", BPF "__bpf_map_get()"    \

@@ -16,7 +16,7 @@ enum descriptor_kind {
     DESCRIPTOR_TRACEPOINT, /* tracepoints, kprobes and uprobes, without samples; sealed by the opener */
     DESCRIPTOR_BREAKPOINT, /* only with opener.breakpoints */
     DESCRIPTOR_SAMPLER,    /* a counter that samples */
-    DESCRIPTOR_SAMPLED_TRACEPOINT, /* of sampler.event or sampler.tracepoints; sealed as well */
+    DESCRIPTOR_SAMPLED_TRACEPOINT, /* a tracepoint of sampler.event or sampler.tracepoints; sealed by the opener */
     DESCRIPTOR_BPF,                /* the frozen maps with the counts of cgroups (bpf/calls.h) */
     N_DESCRIPTOR_KINDS
 };
@@ -28,19 +28,19 @@ enum descriptor_operation {
     OPERATION_RESET,
     OPERATION_REFRESH,
     OPERATION_PERIOD,
-    OPERATION_SET_OUTPUT,      /* to the stranger's ring buffer */
-    OPERATION_BE_OUTPUT,       /* the output of the stranger's event, which has no ring buffer, to the descriptor */
-    OPERATION_SET_FILTER,      /* on a number: common_pid == 1 */
-    OPERATION_SET_TEXT_FILTER, /* on a text: filename ~ "*" */
+    OPERATION_SET_OUTPUT, /* the event's output goes to the stranger's ring buffer */
+    OPERATION_BE_OUTPUT,  /* the output of the stranger's event, which has no ring buffer, goes to the descriptor */
+    OPERATION_SET_FILTER, /* a filter on a number: common_pid == 1 */
+    OPERATION_SET_TEXT_FILTER, /* a filter on a text: filename ~ "*" */
     OPERATION_SET_ADDRESS_FILTER,
     OPERATION_ID,
-    OPERATION_SET_BPF,        /* with an invalid program descriptor */
-    OPERATION_SET_LOADED_BPF, /* with the stranger's program */
+    OPERATION_SET_BPF,        /* attaches an invalid program descriptor */
+    OPERATION_SET_LOADED_BPF, /* attaches a BPF program of the stranger */
     OPERATION_QUERY_BPF,
     OPERATION_PAUSE_OUTPUT,
-    OPERATION_MODIFY,        /* the same event at another address */
-    OPERATION_MODIFY_TYPE,   /* to another type of event */
-    OPERATION_MODIFY_KERNEL, /* to an address in the kernel */
+    OPERATION_MODIFY,        /* changes the event's address */
+    OPERATION_MODIFY_TYPE,   /* changes the event's type */
+    OPERATION_MODIFY_KERNEL, /* changes the event's address to one in the kernel */
     OPERATION_MAP_PAGE,
     OPERATION_MAP_RING,
     OPERATION_MAP_AUX,
@@ -55,11 +55,11 @@ enum descriptor_operation {
     OPERATION_MAP_PRIVATE,
     OPERATION_ELEMENT_LOOK_UP,
     OPERATION_ELEMENT_UPDATE,
-    OPERATION_ELEMENTS_UPDATE, /* several at once */
+    OPERATION_ELEMENTS_UPDATE, /* updates several elements at once */
     OPERATION_ELEMENT_DELETE,
     OPERATION_FREEZE,
     OPERATION_INFORM,
-    OPERATION_FIND, /* by the id of a map */
+    OPERATION_FIND, /* opens the map by its id */
     OPERATION_PIN,
     OPERATION_PROGRAM, /* the stranger's program writes to the map */
     N_DESCRIPTOR_OPERATIONS
@@ -68,7 +68,7 @@ enum descriptor_operation {
 #define DESCRIPTOR_ERRORS_MAX 5
 
 struct descriptor_power {
-    unsigned kinds; /* a bit each: 1 << enum descriptor_kind */
+    unsigned kinds; /* bit mask: 1 << enum descriptor_kind */
     enum descriptor_operation operation;
     /* The possible errno values, 0 for success; kernels and their configurations differ. */
     size_t n_errors;

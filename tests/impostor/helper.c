@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes beside the impostor: those that do as they are ordered, and one of root's that somebody may want to hurt.
- */
+/* The impostor's other processes: helpers, which carry out orders, and the witness, a root process that attacks may
+ * harm. */
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -26,7 +26,7 @@
 
 #define ADDED 0x11223344U
 
-/* By assembly, so that the second byte of the function is the middle of an instruction. */
+/* In assembly, so that the second byte of the function is in the middle of an instruction. */
 __attribute__((noinline)) unsigned witness_victim(unsigned value)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -46,7 +46,8 @@ static void on_signal(int number)
     atomic_fetch_add(&shared->signals, 1);
 }
 
-/* PR_SET_PDEATHSIG does not reach it: its parent will be of another user by then (kernel/signal.c). */
+/* Exits when its parent changes. PR_SET_PDEATHSIG would not work, since by then the parent runs as another user, who
+ * may not send it signals (kernel/signal.c). */
 static _Noreturn void be_witness(struct witness *witness, pid_t parent)
 {
     for (int number = 1; number < NSIG; number++)
@@ -87,7 +88,7 @@ bool witness_lives(const struct witness *witness)
     return false;
 }
 
-/* Things that one process can do to another */
+/* Intrusions: what one process can do to another */
 
 #define FDS_TRIED 16
 
@@ -100,7 +101,7 @@ static long open_of(pid_t pid, const char *name, int flags)
     return fd < 0 ? -errno : 0;
 }
 
-/* Opening may be allowed where reading is not. */
+/* Reads a byte as well, since a file that may be opened may still refuse to be read. */
 static long read_of(pid_t pid, const char *name)
 {
     char path[64], bytes[16];
@@ -113,7 +114,7 @@ static long read_of(pid_t pid, const char *name)
     return n > 0 ? 0 : n < 0 ? -errno : -EACCES;
 }
 
-/* Of an address where nothing is, so that nothing is hurt: the kernel asks for permission first. */
+/* Uses an unmapped address, so that nothing is changed: the kernel checks permissions before the address. */
 static long move_memory(pid_t pid, bool write)
 {
     unsigned char byte = 0;
@@ -125,7 +126,7 @@ static long move_memory(pid_t pid, bool write)
     return n >= 0 || errno == EFAULT ? 0 : -errno;
 }
 
-/* A process that was stopped goes on. */
+/* A process that was stopped is continued. */
 static long trace(pid_t pid)
 {
     if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
@@ -209,7 +210,7 @@ static long become(uid_t user)
 {
     if (setgroups(0, NULL) < 0 || setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0)
         return -errno;
-    /* As a process that was started by a shell is. */
+    /* A change of the user makes a process not dumpable; a process that a shell starts is dumpable. */
     return prctl(PR_SET_DUMPABLE, 1) < 0 ? -errno : 0;
 }
 
@@ -222,7 +223,8 @@ static long replace(const char *path)
 #define RIGHT "/impostor/no-such-file"
 #define WRONG "/impostor/another-file"
 
-/* Of a group's leader: the number of members and two times come first (perf_event_open(2)). */
+/* Returns the leader's count. In a group's data, the number of members and two times precede it (perf_event_open(2)).
+ */
 static uint64_t oracle_count(int fd)
 {
     uint64_t values[64] = {0};
@@ -243,10 +245,10 @@ static uint64_t oracle_count_calls(int fd, const char *name)
 }
 
 /*
- * The attack by which a filter on syscalls:sys_enter_openat reads memory: the kernel compares what stands at the
- * address that a program gave as a file's name, and the count says whether it was equal. The count of matches that
- * only the contents of memory can explain, or -errno. Texts of user space want ".ustring" since Linux 5.18; before that
- * both were the same.
+ * Reads memory by a filter on syscalls:sys_enter_openat: the kernel compares the filter's text with the file name in
+ * the memory of the program that calls openat(2), and the count of the event tells whether they are equal. Returns the
+ * number of matches that only the contents of memory can explain, or -errno. Since Linux 5.18, filters on strings in
+ * user space need ".ustring".
  */
 static long oracle_try(int fd)
 {

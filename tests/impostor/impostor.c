@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes the daemon's place after the split and tries everything: see impostor.h.
+ * Takes the daemon's place after the split and makes all attempts: see impostor.h.
  *
- *   impostor FLAGS...           the daemon's flags, --config.file above all; exit status 1 where an attempt got what it
- *                               must not get, 77 where there is no split
- *   impostor --accomplice PATH  an account on the machine, for an impostor that cannot start one: IMPOSTOR_ACCOMPLICE
- *                               names the socket
- *   impostor --gain             for its own use
+ *   impostor FLAGS...           accepts the daemon's flags, such as --config.file; the exit status is 1 if an attempt
+ * did not have the required result, and 77 if there is no opener impostor --accomplice PATH  runs an accomplice, for an
+ * impostor that cannot start one: PATH is its socket, which the environment variable IMPOSTOR_ACCOMPLICE passes to the
+ * impostor impostor --gain             used internally
  *
- * With IMPOSTOR_STEPS=1 in the environment of root's impostor it makes the attempts of stepped.c, and no others. With 2
- * it acts at each second stop: the opener does nothing between the end of a call and the beginning of the next.
+ * If root runs it with IMPOSTOR_STEPS=1 in the environment, it makes only the attempts of stepped.c. With
+ * IMPOSTOR_STEPS=2 the accomplice acts only at every second stop, since the stops after a system call and before the
+ * next one are equivalent.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -170,10 +170,10 @@ static uint64_t kernel_address(const char *symbol)
     while (file && fgets(line, sizeof(line), file))
         if (sscanf(line, "%lx %c %255s", &address, &type, name) == 3 && str_equal(name, symbol) && address)
             return address;
-    return UINT64_MAX - 0x7effffff; /* what is hidden: about where x86-64 begins, and the kernel's everywhere */
+    return UINT64_MAX - 0x7effffff; /* hidden: any kernel address will do */
 }
 
-/* Where a function of this program stands in its file. */
+/* Returns the offset of a function of this program in the program's file. */
 static uint64_t file_offset_of(uintptr_t address)
 {
     _cleanup_(fclosep) FILE *maps = fopen("/proc/self/maps", "re");
@@ -186,7 +186,7 @@ static uint64_t file_offset_of(uintptr_t address)
     return 0;
 }
 
-/* A directory that anybody may enter, and in it what only root can make. */
+/* Makes a directory that all users may enter, with links and, as root, a setuid copy of this program. */
 static void make_scratch(struct knowledge *known)
 {
     char path[sizeof(known->gain)];
@@ -241,7 +241,8 @@ static void learn(struct impostor *impostor)
     state_requests_prepare(known);
 }
 
-/* As root this makes all others that are needed; the service finds an accomplice that was started for it. */
+/* Starts the other processes that the attempts need, which only root can do. An impostor that runs as a service
+ * connects to an accomplice that was started separately. */
 static void gather(struct impostor *impostor)
 {
     const struct order become = {.kind = ORDER_BECOME, .number = STRANGER};
@@ -263,7 +264,8 @@ static void gather(struct impostor *impostor)
         impostor->accomplice = -1;
 }
 
-/* As a daemon that root starts by hand has one. Its other end stays with the parent, which never reads. */
+/* Makes the terminal the controlling one, as for a daemon that root starts by hand. The parent keeps the other end, and
+ * never reads from it. */
 static bool take_terminal(int other_end)
 {
     char path[64];
@@ -362,7 +364,7 @@ static int run(struct impostor *impostor)
     return impostor->failed || !impostor->passed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* As the daemon does: each event is a descriptor. */
+/* Raises the limit as the daemon does, since each event takes a descriptor. */
 static void raise_limit(void)
 {
     struct rlimit limit;
@@ -371,7 +373,7 @@ static void raise_limit(void)
         setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit.rlim_max, limit.rlim_max});
 }
 
-/* This process stays what it was, and clears up. */
+/* Waits for the impostor. The waiting process keeps its privileges, so that it can clean up. */
 static int wait_for(pid_t pid)
 {
     int status;

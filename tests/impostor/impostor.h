@@ -33,7 +33,7 @@ bool witness_lives(const struct witness *witness);
 /* The function that the witness calls. Its first instruction has several bytes, for probes in the middle of it. */
 unsigned witness_victim(unsigned value);
 
-/* Facts collected before the split, while this process still has the right to. */
+/* Facts that are collected before the split, while this process still may do so. */
 struct knowledge {
     uint64_t kernel_function; /* address of a kernel function; any kernel address if /proc/kallsyms hides it */
     int64_t switch_id, openat_id, kprobe_type, uprobe_type, breakpoint_type;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attempts that a process in the daemon's place makes by itself: its state, files, system calls, other processes. */
+/* Attempts that a process in the daemon's place makes without the opener: on its own state, files, system calls and
+ * other processes. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -23,9 +24,9 @@
 #include "base/number.h"
 #include "tests/impostor/impostor.h"
 
-/* State: its user, capabilities, filter; see design section 10. */
+/* The process's state: its user, capabilities and filter; see section 10 of the design. */
 
-/* A line of /proc/self/status, whose file belongs to this process even where it is not dumpable. */
+/* Reads a line of /proc/self/status, which a process may read even if it is not dumpable. */
 static int status_field(const char *field, char *text, size_t size)
 {
     _cleanup_(fclosep) FILE *file = fopen("/proc/self/status", "re");
@@ -80,7 +81,7 @@ static long try_dumpable(struct impostor *impostor, const struct attempt *attemp
     return prctl(PR_GET_DUMPABLE) == 0 ? 0 : -EPERM;
 }
 
-/* The descriptors that the daemon would hold: the opener's socket, and no file for writing but standard streams. */
+/* Apart from the standard streams, the daemon must not hold any file that is open for writing. */
 static long try_descriptors(struct impostor *impostor, const struct attempt *attempt)
 {
     DIR *directory = opendir("/proc/self/fd");
@@ -125,7 +126,7 @@ void state_run(struct impostor *impostor)
     impostor_try(impostor, state, ARRAY_SIZE(state));
 }
 
-/* Files of root's. A file that opens is closed again, unchanged. */
+/* Files of root. A file that can be opened is closed again, unchanged. */
 
 enum way { READ, WRITE, CREATE };
 
@@ -150,7 +151,7 @@ static long open_read(const char *path)
     char byte;
     _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    /* Some files are opened by anybody and read by few. */
+    /* Some files can be opened by all users, but read only by some. */
     return fd < 0 ? -errno : read(fd, &byte, 1) < 0 && errno != EAGAIN ? -errno : 0;
 }
 
@@ -191,7 +192,7 @@ static void try_file(struct impostor *impostor, const char *path, enum way way)
     impostor_judge(impostor, name, got, &denied);
 }
 
-/* Its own configuration, which root's opener reads at the next start. */
+/* The daemon's configuration, which root's opener reads at the next start. */
 static long try_configuration(struct impostor *impostor, const struct attempt *attempt)
 {
     (void)attempt;
@@ -214,16 +215,16 @@ void own_files_run(struct impostor *impostor)
     impostor_try(impostor, file_attempts, ARRAY_SIZE(file_attempts));
 }
 
-/* System calls that the filter denies, or that the kernel refuses one without capabilities. */
+/* System calls that the filter denies, or that the kernel refuses to a process without capabilities. */
 
 static gid_t root_group;
 static struct sched_param realtime = {.sched_priority = 50};
 static struct file_handle handle;
 static struct __user_cap_header_struct capabilities = {.version = _LINUX_CAPABILITY_VERSION_3};
-/* CAP_SYS_ADMIN, and in the second half CAP_PERFMON. */
+/* CAP_SYS_ADMIN is in the first half of a capability set, CAP_PERFMON in the second. */
 static struct __user_cap_data_struct administrator[2] = {{1U << CAP_SYS_ADMIN, 1U << CAP_SYS_ADMIN, 0}},
                                      watcher[2] = {{0}, {1U << (38 - 32), 1U << (38 - 32), 0}};
-/* The flags of clone3(2) are in memory, where no filter sees them. */
+/* The flags of clone3(2) are in memory, where a filter cannot see them. */
 static struct {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
 } new_user = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
@@ -273,7 +274,7 @@ static const struct {
     {"a real-time priority", SYS_sched_setscheduler, {0, SCHED_FIFO, AT(&realtime)}},
 };
 
-/* EFAULT and the like would say that the call came through; EINVAL is the answer of prctl(2) alone. */
+/* EFAULT and similar errors would mean that the filter has let the call through. Only prctl(2) refuses with EINVAL. */
 static long try_call(struct impostor *impostor, const struct attempt *attempt)
 {
     const long *a = calls[attempt->number].arguments, number = calls[attempt->number].number;
@@ -298,7 +299,8 @@ static void try_calls(struct impostor *impostor)
     }
 }
 
-/* Of ioctl(2) on descriptors of perf the filter leaves five requests; of those on others, what the daemon needs. */
+/* The filter permits five ioctl(2) requests of perf events, and those requests on other descriptors that the daemon
+ * needs. */
 
 static int open_counter(struct impostor *impostor)
 {
@@ -326,13 +328,13 @@ static long try_ioctl(struct impostor *impostor, const struct attempt *attempt)
     return request_of(impostor, attempt->number, attempt->text ? attempt->text : (const char *)words);
 }
 
-/* Both numbers are -1 here: no output. */
+/* The argument is -1, an invalid descriptor; for SET_OUTPUT it means no output. */
 static long try_output(struct impostor *impostor, const struct attempt *attempt)
 {
     return request_of(impostor, attempt->number, (const void *)(intptr_t)-1);
 }
 
-/* EINVAL: it came through, but there is no ring. */
+/* EINVAL means that the filter has let the request through, but the event has no ring buffer. */
 static long try_pause(struct impostor *impostor, const struct attempt *attempt)
 {
     long got = request_of(impostor, attempt->number, (const void *)1);
@@ -340,7 +342,7 @@ static long try_pause(struct impostor *impostor, const struct attempt *attempt)
     return got == -EINVAL ? 0 : got;
 }
 
-/* A key that root's shell, on the same terminal, would take as pressed. */
+/* Sends a key press to the terminal, which root's shell on the same terminal would read. */
 static long try_terminal(struct impostor *impostor, const struct attempt *attempt)
 {
     if (!impostor->on_terminal)
@@ -365,7 +367,7 @@ static const struct attempt ioctl_attempts[] = {
     {"itself: ioctl QUERY_BPF", try_ioctl, .must = MUST(EPERM), .number = PERF_EVENT_IOC_QUERY_BPF},
     {"itself: ioctl MODIFY_ATTRIBUTES", try_ioctl, .must = MUST(EPERM), .number = PERF_EVENT_IOC_MODIFY_ATTRIBUTES},
     {"itself: an ioctl of perf that no kernel knows", try_ioctl, .must = MUST(EPERM), .number = _IO('$', 99)},
-    /* The kernel takes the request as 32 bits, a filter sees 64. */
+    /* The kernel uses only 32 bits of the request, but a filter sees 64. */
     {"itself: ioctl RESET with the bit 32 set", try_ioctl, .must = NO_WAY,
      .number = PERF_EVENT_IOC_RESET | UINT64_C(1) << 32},
     {"itself: ioctl SET_FILTER with the bit 32 set", try_ioctl, .must = NO_WAY, .text = "common_pid == 1",
@@ -376,7 +378,7 @@ static const struct attempt ioctl_attempts[] = {
     {"itself: ioctl TIOCLINUX", try_terminal, .must = MUST(EPERM, ENOTTY, EINVAL), .text = "\3", .number = TIOCLINUX},
 };
 
-/* Other numbers of the same calls. */
+/* The same system calls by their numbers in other ABIs. */
 
 #define X32_BIT 0x40000000L
 #define I386_PTRACE 26
@@ -391,8 +393,8 @@ static long try_x32(struct impostor *impostor, const struct attempt *attempt)
 }
 
 /*
- * As 32-bit programs call; the number and the first argument are all that is needed. Where the host of a virtual
- * machine runs 64-bit code only, the instruction ends the process with SIGSEGV: EFAULT.
+ * Makes a system call as 32-bit programs do; only the number and the first argument matter. In a virtual machine on a
+ * host that runs only 64-bit code, the instruction ends the process with SIGSEGV, which is reported as EFAULT.
  */
 static long try_i386(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -434,12 +436,13 @@ void own_calls_run(struct impostor *impostor)
     impostor_try_apart(impostor, abi_attempts, ARRAY_SIZE(abi_attempts));
 }
 
-/* Processes: the opener, the reader, the process 1, one of root's; setuid programs. */
+/* Other processes: the opener, the reader, process 1, a process of root; and setuid programs. */
 
-/* The filter, or the kernel; ProtectProc= hides processes. */
+/* The errors of the filter and of the kernel; ESRCH and ENOENT if ProtectProc= hides the process. */
 #define DENIED MUST(EPERM, EACCES, ENOSYS, ENOENT, ESRCH)
 
-/* The daemon may end the processes of its own service. */
+/* Makes all intrusions. Signals and limits of the daemon's own children are left out, since the daemon may change
+ * these. */
 static void intrude(struct impostor *impostor, const char *whom, pid_t pid)
 {
     static const struct must denied = DENIED;
@@ -454,7 +457,7 @@ static void intrude(struct impostor *impostor, const char *whom, pid_t pid)
     }
 }
 
-/* The answer of a setuid program of root's about itself: 0 where it was not root, else 1. */
+/* Runs a setuid copy of this program, which exits with 0 if it is not root, and with 1 if it is. */
 static long try_setuid_copy(struct impostor *impostor, const struct attempt *attempt)
 {
     int status;
@@ -495,7 +498,7 @@ static long try_program(struct impostor *impostor, const struct attempt *attempt
     return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS ? 0 : -EPERM;
 }
 
-/* A core would have what the daemon's memory has: the key of TLS, passwords. */
+/* A core dump would contain secrets in the daemon's memory, such as the TLS key and passwords. */
 static long try_core(struct impostor *impostor, const struct attempt *attempt)
 {
     int status;
@@ -544,7 +547,7 @@ static void helper_intrude(struct impostor *impostor, int helper, const char *wh
     for (int i = 0; i < N_INTRUSIONS; i++) {
         const struct order order = {.kind = ORDER_PROCESS, .number = (uint32_t)i, .pid = pid};
         char name[96];
-        /* The same user may end it, and see how many files it may have: there is no remedy. */
+        /* A process of the same user may always send signals and read limits. */
         if (helper == impostor->twin && (i == INTRUSION_SIGNAL || i == INTRUSION_LIMIT))
             continue;
         snprintf(name, sizeof(name), "%s: %s of %s", who, intrusion_name((enum intrusion)i), whom);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of tests/impostor/descriptor-powers.h, made by a process without filters on a descriptor of each kind
- * that this configuration has.
+ * Tries the operations of tests/impostor/descriptor-powers.h in a process without filters, on a descriptor of each kind
+ * that the configuration has.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -23,9 +23,9 @@
 #include "perf/group.h"
 #include "tests/impostor/impostor.h"
 
-/* Maps of bpf(2) */
+/* BPF maps */
 
-/* More than a value of any map here has. */
+/* More than the size of a value in any of the maps, in 64-bit words. */
 #define VALUE_WORDS 128
 
 static long bpf_try(enum bpf_cmd command, union bpf_attr *attr)
@@ -86,7 +86,7 @@ static long inform_try(int fd)
     return bpf_try(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
-/* The id is for everybody to read who has the descriptor. */
+/* Everybody who has the descriptor can read the map's id in fdinfo. */
 static long find_try(int fd)
 {
     union bpf_attr attr = {0};
@@ -112,7 +112,8 @@ static long pin_try(int fd)
     return got;
 }
 
-/* Looks up the first element and writes 0 there: of the only kind that anybody may load. */
+/* Loads a program that looks up the first element and writes 0 to it. Its type is the only one that an unprivileged
+ * process may load. */
 static long program_try(int fd)
 {
     const struct bpf_insn program[] = {
@@ -167,8 +168,8 @@ long map_power_try(enum descriptor_operation operation, int fd)
 }
 
 /*
- * Looks for an address of the kernel in the records of a BPF program's `n` CPUs: a word whose upper bits are all set,
- * as those of its addresses are on each architecture of 64 bits. The check may be any number.
+ * Looks for a kernel address in the BPF program's records of `n` CPUs, that is, a word whose upper 16 bits are all set,
+ * as in kernel addresses of all 64-bit architectures. The field `check` is left out, since it can have any value.
  */
 long map_find_address(int fd, uint32_t n)
 {
@@ -188,7 +189,7 @@ long map_find_address(int fd, uint32_t n)
     return found;
 }
 
-/* Descriptors of perf */
+/* Descriptors of perf events */
 
 static long result(long r)
 {
@@ -200,7 +201,7 @@ static long command(int fd, unsigned long request, const void *argument)
     return result(ioctl(fd, request, argument));
 }
 
-/* An event that anybody may open: of this process, in user space, on the CPU of the descriptor. */
+/* Opens an event that every user may open: of this process, in user space, on the CPU of the descriptor's event. */
 static int own_event(int cpu, int leader, bool monotonic)
 {
     struct perf_event_attr attr = {
@@ -231,7 +232,7 @@ static void unmap(void *address, size_t pages)
     munmap(address, pages * (size_t)getpagesize());
 }
 
-/* Of two clocks one is the descriptor's. */
+/* Tries both clocks, since both events must use the same clock. */
 static long set_output(int fd, int cpu)
 {
     long got = -EINVAL;
@@ -257,7 +258,8 @@ static long be_output(int fd, int cpu)
     return own < 0 ? own : result(ioctl(own, PERF_EVENT_IOC_SET_OUTPUT, fd));
 }
 
-/* The smallest program: "return 0", of the kinds that events take, then of the kind that anybody may load. */
+/* Loads the smallest program, "return 0", of each type that events accept, and then of the type that an unprivileged
+ * process may load. */
 static long set_loaded_bpf(int fd)
 {
     static const uint32_t types[] = {BPF_PROG_TYPE_KPROBE, BPF_PROG_TYPE_TRACEPOINT, BPF_PROG_TYPE_PERF_EVENT,
@@ -277,7 +279,7 @@ static long set_loaded_bpf(int fd)
     return got;
 }
 
-/* struct perf_event_query_bpf: room for this number of ids, how many there are, the ids. */
+/* As struct perf_event_query_bpf: the number of ids that fit, the number of programs, and the ids. */
 static long query_bpf(int fd)
 {
     uint32_t query[2 + 8] = {8};
@@ -297,7 +299,8 @@ static long pause_output(int fd)
     return got;
 }
 
-/* Changes nothing but the address of a breakpoint. The opener opens a cgroup's leader disabled (perf/sys.h).
+/* Changes only the address of a breakpoint. The second try is for the leader of a cgroup's group, which the opener
+ * opens disabled (perf/sys.h).
  */
 static long modify(int fd, const struct order *order, uint64_t address)
 {
@@ -329,7 +332,7 @@ static long map_pages(int fd, size_t pages)
     return 0;
 }
 
-/* Where it goes is said in the first page. */
+/* The first page says where the AUX area is mapped. */
 static long map_aux(int fd)
 {
     struct perf_event_mmap_page *page = map(fd, 2, 0);
@@ -356,7 +359,7 @@ static void work_ms(unsigned ms)
     while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < (long)ms);
 }
 
-/* Signals that the other process takes are counted by it. */
+/* The process `pid` counts the signals that it receives. */
 static long signal_to(int fd, pid_t pid)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -405,7 +408,7 @@ static long poll_once(int fd)
     return result(poll(&waited, 1, 0));
 }
 
-/* That an event counts on one CPU has this process go there. */
+/* Moves this process to the CPU on which the event counts. */
 static void go_to(int cpu)
 {
     cpu_set_t set;
@@ -530,7 +533,7 @@ static long try_operation(struct impostor *impostor, const struct subject *subje
     long got = helper_order(impostor->accomplice, &order, subject->fd);
     if (atomic_load(&impostor->witness->signals) != before)
         return -EINTR;
-    /* A security module may refuse even what has no effect. */
+    /* A security module may refuse even operations without an effect. */
     return got == -EPERM || got == -EACCES ? 0 : got;
 }
 
@@ -588,7 +591,7 @@ static void skip_subject(struct impostor *impostor, const char *what, int error)
     impostor_judge(impostor, name, ATTEMPT_SKIPPED, NULL);
 }
 
-/* As group.c opens it; which a stranger can read. */
+/* Returns the attributes with which group.c opens the event, which a stranger can read in the source. */
 static struct perf_event_attr guess_attr(const struct attr *attr)
 {
     struct perf_event_attr kernel = attr->kernel;
@@ -599,7 +602,7 @@ static struct perf_event_attr guess_attr(const struct attr *attr)
     return kernel;
 }
 
-/* With a descriptor of its own, since one that took a filter takes no other. */
+/* Opens its own descriptor, since an event that has a filter accepts no other one. */
 static void try_oracle(struct impostor *impostor, const struct attr *attr, const struct group_target *target)
 {
     static const struct must must = MUST(EEXIST);
@@ -651,7 +654,7 @@ static void try_groups(struct impostor *impostor, const struct config_groups *gr
             try_counted(impostor, &groups->items[i].events[k].event);
 }
 
-/* As sampler/record-options.c samples. */
+/* Sets the attributes as sampler/record-options.c does. */
 static void make_sampling(struct perf_event_attr *attr)
 {
     attr->freq = 1;
@@ -664,7 +667,7 @@ static void make_sampling(struct perf_event_attr *attr)
     attr->clockid = CLOCK_MONOTONIC;
 }
 
-/* The record of a tracepoint is what programs hand to the kernel. */
+/* Requests raw data, which for a tracepoint contains what programs pass to the kernel. */
 static void try_raw(struct impostor *impostor, const char *what, struct perf_event_attr attr)
 {
     static const struct must refused = REFUSED;
@@ -733,7 +736,7 @@ static void try_map(struct impostor *impostor, const char *name, int fd)
     close(fd);
 }
 
-/* It has no counters of its own, and nothing is attached: the maps are there from the start. */
+/* Tries the maps of the engine bpf, without counters: the maps exist from the start. */
 static void try_bpf(struct impostor *impostor)
 {
     const struct bpf_shape shape = {.cpus = impostor->client->rules.n_cpus, .slots = 3, .events = 1, .groups = 1};
@@ -758,7 +761,8 @@ static void try_bpf(struct impostor *impostor)
     bpf->stop(bpf->owner);
 }
 
-/* The daemon has no descriptor of the program that measures off-CPU time, but of the events that it writes to. */
+/* The daemon has no descriptor of the BPF program that measures off-CPU time, only of the events that the program
+ * writes to. */
 static void try_off_cpu(struct impostor *impostor)
 {
     static const struct must refused = MUST(EBADF, EINVAL), no_more = MUST(EBUSY);

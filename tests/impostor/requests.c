@@ -87,7 +87,7 @@ long ask_file(struct impostor *impostor, const char *path, int *ret_fd)
 
 /* Requests for events that are not configured, and for events that are never permitted. */
 
-/* When the opener itself must refuse the request. */
+/* In which configurations the opener itself must refuse the request. */
 enum refusal { NEVER, ALWAYS, WITHOUT_SAMPLER, WITHOUT_HINDSIGHT };
 
 struct request {
@@ -223,7 +223,7 @@ static long try_kernel_breakpoint(struct impostor *impostor, const struct attemp
     return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
 }
 
-/* The opener must answer every request, however many there are. */
+/* The opener must answer every request, no matter how many there are. */
 static long try_many(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct perf_event_attr attr = {
@@ -259,9 +259,9 @@ void requests_run(struct impostor *impostor)
     impostor_try(impostor, event_attempts, ARRAY_SIZE(event_attempts));
 }
 
-/* Requests for events until the opener gives no more, which must be at the limit of its rules. */
+/* Requests events until the opener refuses, which must be at the limit of its rules. */
 
-/* Whose events they are. */
+/* What the events count. */
 enum victim { CPU, CPU_OF_BPF, CGROUP, OWN_THREAD, OTHER_THREAD };
 
 struct hoard {
@@ -295,7 +295,7 @@ static int open_root_cgroup(struct impostor *impostor)
     return fd;
 }
 
-/* Adds events to the hoard, and returns the error of the last. */
+/* Adds events to the hoard until a request fails, and returns its error. */
 static long hoard(struct impostor *impostor, enum victim victim, struct hoard *hoard)
 {
     static const pid_t pids[] = {[CPU] = -1, [CPU_OF_BPF] = -1, [OWN_THREAD] = 0, [OTHER_THREAD] = 1};
@@ -325,7 +325,7 @@ static long hoard_skip(struct impostor *impostor, enum victim victim)
     return 0;
 }
 
-/* Hoards, closes all, and hoards again: as many, and no more than the rules say. */
+/* Hoards events, closes all, and hoards again: both times exactly as many as the rules permit. */
 static long try_hoard_events(struct impostor *impostor, const struct attempt *attempt)
 {
     static struct hoard hoarded;
@@ -640,8 +640,8 @@ void file_requests_run(struct impostor *impostor)
 }
 
 /*
- * Requests for state files of container runtimes. Those of other users and links must not be read; of a file that may
- * be read, the reader must return the names and none of the secrets beside them.
+ * Requests for state files of container runtimes. Files of other users and links must not be read. From a file that may
+ * be read, the reader must return the names, but none of the secrets beside them.
  */
 
 #define OWNER 54321
@@ -880,9 +880,9 @@ void state_requests_run(struct impostor *impostor)
     impostor_try(impostor, state_answers, ARRAY_SIZE(state_answers));
 }
 
-/* Requests for programs: with a file in place of a counter, and too many at once. */
+/* Requests for BPF programs: with a file in place of a counter, and too many at once. */
 
-/* More programs than may exist at the same time. */
+/* More BPF programs than may exist at the same time. */
 #define HOARD 8
 /* Tries, 10 ms apart, until the kernel has freed the programs. */
 #define GONE_TRIES 6000
@@ -971,8 +971,8 @@ static long try_again(struct impostor *impostor, const struct attempt *attempt)
     return 0;
 }
 
-/* Once cgroups are counted by a BPF program, events of each of them are not needed, and the limit is that of CPUs
- * alone. */
+/* Once a BPF program counts cgroups, no events for single cgroups are needed, so the limit is that of events for CPUs.
+ */
 static long try_hoard_beside_bpf(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct bpf_shape shape = smallest(impostor);
@@ -1004,9 +1004,9 @@ void bpf_requests_run(struct impostor *impostor)
     impostor_try(impostor, attempts, ARRAY_SIZE(attempts));
 }
 
-/* Finders, which the opener starts where it was started for samples. */
+/* Finders, which the opener starts only if it was started for samples. */
 
-/* The error of the finder for a mapping of another process. */
+/* Starts a finder and sends it a request. Stores the finder's error in *ret_error. */
 static long ask_finder(struct impostor *impostor, const void *packet, size_t size, int32_t *ret_error)
 {
     union find_buffer answer;
@@ -1028,7 +1028,8 @@ static long ask_finder(struct impostor *impostor, const void *packet, size_t siz
     return r;
 }
 
-/* The memory that the witness shares with this process: a file without a name, as a database's buffers are. */
+/* Requests the file of the memory that the witness shares with this process: a file without a name, like the shared
+ * buffers of a database. */
 static long try_shared_memory(struct impostor *impostor, const struct attempt *attempt)
 {
     char bytes[sizeof(struct find_request) + 1] = "";
@@ -1055,7 +1056,7 @@ static long try_no_request(struct impostor *impostor, const struct attempt *atte
     return ask_finder(impostor, attempt->text, strlen(attempt->text), &error);
 }
 
-/* Keeps the sockets, so that no finder ends. */
+/* Starts more finders than permitted. Keeps their sockets open, so that no finder exits. */
 static long try_many_finders(struct impostor *impostor, const struct attempt *attempt)
 {
     int ends[OPENER_FINDERS_MAX + 1][2], n = 0, r = 0;
@@ -1072,7 +1073,7 @@ static long try_many_finders(struct impostor *impostor, const struct attempt *at
     return r;
 }
 
-/* They have ended soon after their sockets were closed. */
+/* Retries until the finders have exited, which they do once their sockets are closed. */
 static long try_finder_again(struct impostor *impostor, const struct attempt *attempt)
 {
     long r;

@@ -2,9 +2,10 @@
 /*
  * Attacks on an opener that is stopped in the middle of a request. A daemon that was taken over may stop and continue
  * its opener at any time, while an accomplice replaces what the request names. The *stepper*, a process of root that is
- * started before the split, plays both. With ptrace(2) it stops the opener and the opener's children before and after
- * each system call. It repeats a request, and the accomplice acts at the first stop, then at the second, and so on,
- * until a request completes before that stop. Each request must give the same as without the accomplice, or nothing.
+ * started before the split, simulates both. With ptrace(2) it stops the opener and the opener's children before and
+ * after each system call. The stepper repeats a request, and the accomplice acts at the first stop, then at the second,
+ * and so on, until a request completes before that stop. Each request must give the same as without the accomplice, or
+ * nothing.
  */
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -37,7 +38,7 @@
 #define PATIENCE_S 60 /* the time limit for one request, in seconds */
 #define FILE_MAX ((size_t)64 << 20)
 #define PAGES 64
-#define STOPS_MIN 5 /* a row whose request has fewer stops fails */
+#define STOPS_MIN 5 /* a row fails if its request has fewer stops */
 #define TRIES_MAX 20
 #define TRY_AFTER_S 5
 #define OVERLAY ".local/share/containers/storage/overlay-containers"
@@ -124,19 +125,19 @@ struct place {
 struct target {
     pid_t pid;
     int ready[2];
-    void *address; /* where it has mapped a file */
+    void *address; /* the address at which it has mapped a file */
 };
 
 struct stage {
-    struct impostor *impostor; /* as it was before the split */
+    struct impostor *impostor; /* the impostor as it was before the split */
     const struct script *script;
     const struct row *row;
-    int socket; /* to the opener */
+    int socket; /* socket to the opener */
     pid_t opener;
     int cpu; /* the first CPU that this process may use */
 
     pid_t stopped; /* the traced process that is stopped; 0: none */
-    int signal;    /* is delivered to `stopped` when it continues; 0: none */
+    int signal;    /* the signal that `stopped` gets when it continues; 0: none */
     int children;  /* the number of the opener's children */
 
     struct place place;
@@ -979,7 +980,7 @@ static bool has_timed_out(const struct stage *stage)
     return stage->reply.n > 0 && stage->reply.results[0] == -EHOSTDOWN;
 }
 
-/* Plays a row until the request is over before the accomplice acts; that request must give what is expected. */
+/* Runs a row until the request is over before the accomplice acts; that request must give what is expected. */
 static void stage_play(struct stage *stage, struct password_result *result)
 {
     int wanted = stage->row->subject == JIT_MAP_OF_ROOT ? NOTHING : AS_WITHOUT, got;

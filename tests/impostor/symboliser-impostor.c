@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A symboliser that was taken over, or with the argument "reader" a reader of a container runtime's file: a process in
- * the real one's jail, with its descriptors, tries what a stranger would. Started by root it is jailed as root and as
- * nobody. Prints a line for each attempt; exit status 1 where one is not as it should be.
+ * Simulates a symboliser that an attacker has taken over or, with the argument "reader", a reader of state files: a
+ * process in the same jail and with the same descriptors makes an attacker's attempts. If root starts it, it runs once
+ * as root and once as nobody. Prints a line for each attempt; the exit status is 1 if one does not have the expected
+ * result.
  *
- * Its parent can be looked into here, so that what protects it is the jail alone.
+ * The parent is dumpable, so that only the jail protects it.
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -37,10 +38,10 @@
 #include "symbols/symboliser.h"
 
 #define NOBODY 65534
-#define PARENT LONG_MIN /* in an argument: the number of the parent */
-#define WORKS INT_MAX   /* whatever it returns, it is no error */
-#define KILLED INT_MIN  /* the process does not live on */
-#define SYMBOLISER 1    /* as WORKS, but only for the symboliser */
+#define PARENT LONG_MIN /* as an argument: replaced by the parent's PID */
+#define WORKS INT_MAX   /* the call succeeds */
+#define KILLED INT_MIN  /* the process is killed */
+#define SYMBOLISER 1    /* the call succeeds for the symboliser, but not for the reader */
 
 static char parent_mem[32], page[4096] __attribute__((aligned(4096)));
 static struct open_how how = {.flags = O_RDONLY};
@@ -59,9 +60,9 @@ static bool is_reader;
 static const struct trial {
     const char *name;
     long number, arguments[6];
-    int expected; /* 0 stands for -EPERM */
+    int expected; /* 0 means -EPERM */
 } trials[] = {
-    /* Things that it needs */
+    /* What the symboliser needs */
     {"memory", SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0}, WORKS},
     {"a table", SYS_memfd_create, {SIGNED("x"), MFD_CLOEXEC | MFD_ALLOW_SEALING}, SYMBOLISER},
     {"a smaller limit of its memory", SYS_prlimit64, {0, RLIMIT_DATA, SIGNED(&data), 0}, SYMBOLISER},
@@ -142,11 +143,11 @@ static long try(const struct trial *trial, pid_t parent)
         a[i] = trial->arguments[i] == PARENT ? parent : trial->arguments[i];
     long value = syscall(trial->number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (value == 0 && trial->number != SYS_mmap && getppid() != parent && getppid() != -1)
-        _exit(0); /* the child of what must not have one */
+        _exit(0); /* this is a child process, which must not exist */
     return value == -1 ? -errno : 0;
 }
 
-/* Until the parent has looked at it. */
+/* Waits until the parent has checked this process. */
 static void wait_for_parent(void)
 {
     struct result any;
@@ -155,7 +156,7 @@ static void wait_for_parent(void)
     fd_socket_receive_one(SYMBOLISER_SOCKET, &any, sizeof(any), &fd);
 }
 
-/* The reader's process for a file has the socket of the records alone. */
+/* The reader's process for a file has only the socket for records. */
 static int enter_jail(void)
 {
     const int sockets[] = {SYMBOLISER_SOCKET, SYMBOLISER_INPUT};
@@ -219,7 +220,7 @@ static void report_trial(const char *who, size_t n, long value)
     report(who, trial->name, name_of(value), name_of(expected_of(trial)));
 }
 
-/* The value of a line of /proc/PID/status. */
+/* Reports whether a line of /proc/PID/status has the expected value. */
 static void report_status(const char *who, pid_t pid, const char *key, const char *expected)
 {
     _cleanup_(freep) char *text = NULL;
@@ -253,7 +254,7 @@ static void report_state(const char *who, pid_t pid, bool was_root)
            "root alone");
 }
 
-/* From the `first` trial on, as far as the process lives: which one is next. */
+/* Runs a process that makes the trials from `first` on until it ends. Returns the number of the next trial. */
 static size_t observe(const char *who, size_t first, bool was_root)
 {
     int sockets[2], fd, status = 0;

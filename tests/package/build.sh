@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the Debian packages for amd64, arm64 and armhf from the files of this tree that git has, each in a clean
-# system, and has lintian look at them. Packages that are there already are not built again.
+# Builds the Debian packages for amd64, arm64 and armhf in a clean system, from the files of this tree that git does not
+# ignore, and checks them with lintian. They are only built again if these files have changed.
 #
 # usage: build.sh [COMMIT]
 #
-# With COMMIT they are made of its files, as for the upgrade from an earlier release. They go to PACKAGE_BUILD,
-# build/package where it is not set. SUITE is the Debian that builds them, bookworm where it is not set; the others build
-# for this machine's architecture alone. ARCHITECTURES may name fewer, this machine's first, which is also called native.
-# Needs root, for the clean system.
+# With COMMIT, the files of that commit are used, as upgrade.sh does for an earlier release. PACKAGE_BUILD is the
+# directory of the packages (default: build/package). SUITE is the Debian release that builds them (default: bookworm);
+# other releases build only for this machine's architecture. ARCHITECTURES may select some architectures; it begins with
+# this machine's, which may be called native. Needs root to make the clean system.
 set -u
 export LC_ALL=C
 
@@ -25,7 +25,8 @@ architectures=("$native")
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-# The files that the packages are made of, with what they are made in. Other tests than these make no difference.
+# Prints what the packages depend on: the clean system, the architectures and the checksums of the files. Tests that do
+# not affect the packages are left out.
 key() {
     echo "$tree" "${architectures[@]}" "$commit"
     [ -z "$commit" ] || { sha256sum <"$here/inside.sh"; return; }
@@ -34,7 +35,7 @@ key() {
         (cd "$root" && xargs -0 sha256sum -- 2>/dev/null)
 }
 
-# put_sources DIRECTORY: what git has of COMMIT, or the files of this tree.
+# put_sources DIRECTORY: copies the files of COMMIT, or without it those of this tree, to the directory.
 put_sources() {
     [ -n "$commit" ] || { copy_sources "$1"; return; }
     mkdir -p "$1" && git -C "$root" archive "$commit" | tar -C "$1" -x
@@ -51,8 +52,8 @@ print_packages() {
     done
 }
 
-[ -e "$root/debian/control" ] || skip "a tree of git"
-git -C "$root" rev-parse >/dev/null 2>&1 || skip "a tree of git"
+[ -e "$root/debian/control" ] || skip "a git repository"
+git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
 [ "$(id -u)" -eq 0 ] || skip "root, to make a clean system"
 [ -n "$native" ] || skip "dpkg"
 tree=$("$root/tests/tree.sh" package "$SUITE" "${architectures[@]:1}") || exit 1
@@ -60,7 +61,7 @@ read -ra architectures <<<"${ARCHITECTURES-${architectures[*]}}"
 architectures=("${architectures[@]/#native/$native}")
 mkdir -p "$PACKAGE_BUILD" || die "cannot write to $PACKAGE_BUILD"
 exec 9>"$PACKAGE_BUILD/lock"
-flock -w 900 9 || die "something else has been building packages in $PACKAGE_BUILD for 15 minutes"
+flock -w 900 9 || die "another process has been building packages in $PACKAGE_BUILD for 15 minutes"
 key=$(key | sha256sum)
 if [ "$(cat "$PACKAGE_BUILD/key" 2>/dev/null)" != "$key" ]; then
     rm -rf "$PACKAGE_BUILD/new" "$PACKAGE_BUILD"/{key,perfcountd[_-]*}
@@ -71,9 +72,9 @@ if [ "$(cat "$PACKAGE_BUILD/key" 2>/dev/null)" != "$key" ]; then
         "${architectures[@]}" \
         >"$PACKAGE_BUILD/build.log" 2>&1; then
         tail -n 30 "$PACKAGE_BUILD/build.log" >&2
-        die "the packages were not built; all of the output is in $PACKAGE_BUILD/build.log"
+        die "the packages were not built; the whole output is in $PACKAGE_BUILD/build.log"
     fi
-    ! grep -E 'warning: .*\[-W' "$PACKAGE_BUILD/build.log" || die "a compiler warns, see $PACKAGE_BUILD/build.log"
+    ! grep -E 'warning: .*\[-W' "$PACKAGE_BUILD/build.log" || die "the compiler warns, see $PACKAGE_BUILD/build.log"
     chown -R "$(id -u):$(id -g)" "$PACKAGE_BUILD/new"
     mv "$PACKAGE_BUILD"/new/perfcountd[_-]*_* "$PACKAGE_BUILD/" || exit
     rm -rf "$PACKAGE_BUILD/new"

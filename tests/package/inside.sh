@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the clean system for build.sh: /build/source becomes the source package, and that the binary packages.
+# Runs in the clean system for build.sh: makes the source package from /build/source, and builds the binary packages
+# from it.
 #
 # usage: inside.sh [--unchecked] ARCHITECTURE...
 #
-# --unchecked: an earlier release, which passed the checks of its day.
+# --unchecked: skips lintian, for an earlier release that passed the lintian of its time.
 set -eu
 checked=yes
 if [ "$1" = --unchecked ]; then
@@ -13,11 +14,12 @@ if [ "$1" = --unchecked ]; then
 fi
 
 cd /build
-# Each Debian has a version of its own, so that one archive has all of them, and an upgrade to the next Debian replaces it.
-# shellcheck disable=SC1091 # of that system
+# The package version ends with the Debian release, so that one archive can have packages for all releases, and an
+# upgrade of Debian also upgrades the package.
+# shellcheck disable=SC1091 # the file exists in each fresh Debian system
 suffix=~deb$(. /etc/os-release && echo "${VERSION_ID:?}")
 find source/debian \( -name changelog -o -name '*.NEWS' \) -exec sed -i "1s/)/$suffix)/" {} +
-export DEB_BUILD_OPTIONS="parallel=2 nocheck" # the tests are run where there is all that they need
+export DEB_BUILD_OPTIONS="parallel=2 nocheck" # the tests run elsewhere, with the programs they need
 version=$(dpkg-parsechangelog -l source/debian/changelog -S Version)
 upstream=${version%-*}
 
@@ -36,7 +38,7 @@ for architecture; do
     echo "== $architecture"
     dpkg-source -x "perfcountd_$version.dsc" "$architecture"
     options=(-b -us -uc -Pnocheck)
-    # shellcheck disable=SC2054 # the comma is dpkg's
+    # shellcheck disable=SC2054 # dpkg separates profiles by commas
     [ "$architecture" = "$(dpkg --print-architecture)" ] || options=(-B -us -uc "-a$architecture" -Pcross,nocheck)
     (cd "$architecture" && dpkg-buildpackage "${options[@]}")
     [ $checked = no ] || [ ! -e "$architecture/config.status" ] || { echo "the sources are configured: ./quickstart would refuse them"; exit 1; }
@@ -46,7 +48,7 @@ done
 echo "== lintian"
 for changes in *.changes; do
     echo "$changes"
-    # The policy that debian/control names is newer than an older suite's lintian, and so is Static-Built-Using, which
-    # dpkg knows since 1.21.3.
+    # The lintian of older suites does not know the policy version in debian/control, nor the field Static-Built-Using
+    # (dpkg 1.21.3).
     lintian --fail-on error,warning --suppress-tags newer-standards-version,unknown-field "$changes"
 done

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The packages in a machine with systemd: published, installed by apt, tested by their own tests, upgraded, removed and
-# purged.
+# Publishes the packages, and in a container with systemd installs them with apt, runs their debian/tests, and upgrades,
+# removes and purges them.
 #
 # usage: PACKAGE=perfcountd_VERSION_ARCHITECTURE.deb [SUITE=bookworm] install.sh
 #
-# The other packages are beside it.
+# The other packages are in the same directory as PACKAGE.
 
-# A loopback of its own: the service listens where it does by default.
+# Runs in a network namespace, so that the service can use its default port.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
@@ -23,11 +23,12 @@ version=$(dpkg-deb -f "$PACKAGE" Version)
 suite=${SUITE:-bookworm}
 export GNUPGHOME=$scratch/gpg
 
-# later N: the package's version, rebuilt for the N-th time.
+# later N: prints the package's version as if it were rebuilt for the N-th time.
 later() {
     echo "${version%"~"*}.$1~${version##*"~"}"
 }
-# version_of_package VERSION COMMENT: the package as VERSION, with another line in its configuration.
+# version_of_package VERSION COMMENT: makes a copy of the package with this version, and with the comment at the end of
+# its configuration.
 version_of_package() {
     local directory=$scratch/$1
     dpkg-deb -R "$PACKAGE" "$directory" || exit
@@ -35,7 +36,7 @@ version_of_package() {
     echo "# $2" >>"$directory$conffile"
     dpkg-deb -b "$directory" "$scratch/$1.deb" >/dev/null || exit
 }
-# publish FILES...: into the repository, of which the machine gets a copy.
+# publish FILES...: adds the packages to the repository, and copies the repository into the container.
 publish() {
     "$root/contrib/apt/publish" --key="$key" "$scratch/repository" "$@" >"$scratch/publish.log" 2>&1 ||
         { fail "the packages are published" "$(cat "$scratch/publish.log")"; finish; }
@@ -46,20 +47,20 @@ publish() {
 apt_get() {
     inside env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends "$@" >"$scratch/apt.log" 2>&1
 }
-# apt NAME...: from the repository.
+# apt NAME...: installs packages from the repository.
 apt() {
     if ! apt_get update || ! apt_get install "$@"; then
         fail "apt installs $*" "$(cat "$scratch/apt.log")"
     fi
 }
-# install_package FILE: into the machine; the questions about conffiles get dpkg's own answer.
+# install_package FILE: installs the package in the container; dpkg keeps changed conffiles without asking.
 install_package() {
     inside_write /root/perfcountd.deb <"$1"
     inside env DEBIAN_FRONTEND=noninteractive dpkg --force-confdef --force-confold -i /root/perfcountd.deb \
         >"$scratch/dpkg.log" 2>&1 || fail "$(basename "$1") is installed" "$(cat "$scratch/dpkg.log")"
     inside rm /root/perfcountd.deb
 }
-# Everything on the machine but what systemd, dpkg and the kernel keep for themselves.
+# Prints all files of the container except those that systemd, dpkg, apt and the kernel manage.
 files() {
     inside find / \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/tmp \
         -o -path /var/log -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/lib/systemd/catalog \
@@ -74,12 +75,12 @@ main_pid() {
 serves() {
     [ "$(status_of /-/ready 2>/dev/null)" = 200 ]
 }
-# samples: the status of a request for them, of root's.
+# samples: prints the status of root's request for samples.
 samples() {
     curl -s -o /dev/null -w '%{http_code}' --unix-socket "/proc/$leader/root/run/perfcountd.sock" \
         'http://localhost/api/v1/folded?seconds=0.1'
 }
-# mode_of FILE: with its owner.
+# mode_of FILE: prints its mode, owner and group.
 mode_of() {
     inside stat -c '%a %U:%G' "$1"
 }
@@ -101,81 +102,88 @@ for package in "${packages[@]}"; do
         "$(cat "$scratch/repository/dists/$suite/main/binary-${architecture/all/amd64}/Packages")" \
         "$(printf 'SHA256: %s' "$(sha256sum "$package" | cut -d' ' -f1)")"
 done
-matches "a package of no Debian is refused" "$("$root/contrib/apt/publish" --key="$key" "$scratch/repository" \
+matches "publish refuses a file that is not a package" \
+    "$("$root/contrib/apt/publish" --key="$key" "$scratch/repository" \
     "$PACKAGE" "$scratch/none.deb" 2>&1)" 'publish: .*none.deb is not a package'
-matches "and so is a key that is not there" "$("$root/contrib/apt/publish" --key=nobody "$scratch/repository" "$PACKAGE" \
+matches "publish refuses a key that does not exist" \
+    "$("$root/contrib/apt/publish" --key=nobody "$scratch/repository" "$PACKAGE" \
     2>&1)" '^publish: gpg has no secret key nobody$'
 gpg --batch --armor --export other@perfcountd.invalid | inside_write /etc/apt/perfcountd.asc
 inside_write /etc/apt/sources.list \
     <<<"deb [signed-by=/etc/apt/perfcountd.asc] file:///tmp/repository $suite main"
 inside find /etc/apt/sources.list.d -type f -delete
-holds "another key's repository is refused" not apt_get update -o APT::Update::Error-Mode=any
-matches "because of its signature" "$(cat "$scratch/apt.log")" "NO_PUBKEY|Missing key"
+holds "apt refuses a repository that is signed with another key" not apt_get update -o APT::Update::Error-Mode=any
+matches "apt's error is about the signature" "$(cat "$scratch/apt.log")" "NO_PUBKEY|Missing key"
 inside cat /tmp/repository/perfcountd.asc | inside_write /etc/apt/perfcountd.asc
 files >"$scratch/before"
-compares "the machine has files" "$(wc -l <"$scratch/before") > 1000"
+compares "the list of the container's files is not empty" "$(wc -l <"$scratch/before") > 1000"
 
 echo "-- install"
 apt prometheus-perfcountd-exporter
 equals "the service is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
-equals "and so is its socket" "$(state_of_unit perfcountd.socket)" "enabled active"
-holds "it serves at the default port" eventually 10 serves
-equals "its unix socket is for root and the group" "$(mode_of /run/perfcountd.sock)" "660 root:perfcountd"
-equals "by it root operates" "$(curl -s --unix-socket "/proc/$leader/root/run/perfcountd.sock" -X POST \
+equals "the socket is enabled and active" "$(state_of_unit perfcountd.socket)" "enabled active"
+holds "the service answers at the default port" eventually 10 serves
+equals "the unix socket is for root and the group perfcountd" "$(mode_of /run/perfcountd.sock)" "660 root:perfcountd"
+equals "root may reload over the unix socket" \
+    "$(curl -s --unix-socket "/proc/$leader/root/run/perfcountd.sock" -X POST \
     http://localhost/-/reload)" reloaded
-equals "it runs the package's binary" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/bin/perfcountd
-equals "the path of earlier drop-ins leads there" "$(inside readlink -f /usr/sbin/perfcountd)" /usr/bin/perfcountd
-matches "it says the package's version" "$(get /metrics | grep '^perfcountd_build_info')" \
+equals "the service runs the package's binary" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/bin/perfcountd
+equals "/usr/sbin/perfcountd, which earlier drop-ins use, leads to the binary" \
+    "$(inside readlink -f /usr/sbin/perfcountd)" /usr/bin/perfcountd
+matches "perfcountd_build_info has the package's version" "$(get /metrics | grep '^perfcountd_build_info')" \
     "version=\"${version%-*}\""
-equals "every file of the package is root's" "$(inside sh -c 'dpkg -L perfcountd | xargs stat -c "%U:%G" | sort -u')" \
+equals "every file of the package belongs to root" \
+    "$(inside sh -c 'dpkg -L perfcountd | xargs stat -c "%U:%G" | sort -u')" \
     root:root
 # shellcheck disable=SC2016 # dpkg-query expands it
-equals "the configuration and the flags are conffiles" \
+equals "the configuration and /etc/default/perfcountd are conffiles" \
     "$(inside dpkg-query -W -f '${Conffiles}' perfcountd | awk '{ print $1 }' | grep . | sort | xargs)" \
     "$defaults $conffile"
-equals "everyone may read it" "$(mode_of "$conffile")" "644 root:root"
-equals "and it is a good one" "$(inside /usr/bin/perfcountd check-config "$conffile")" "$conffile: ok"
-equals "the service runs with it" \
+equals "everyone may read the configuration" "$(mode_of "$conffile")" "644 root:root"
+equals "check-config accepts the configuration" "$(inside /usr/bin/perfcountd check-config "$conffile")" "$conffile: ok"
+equals "the service uses the configuration" \
     "$(get /api/v1/status | jq -r '.. | .config_file? // empty' | head -n 1)" "$conffile"
 for page in man5/perfcountd.yaml.5 man7/perfcountd-http.7 man7/perfcountd-metrics.7 man8/perfcountd.8; do
-    holds "the manual $page is there" inside test -e "/usr/share/man/$page.gz"
+    holds "the manual page $page is installed" inside test -e "/usr/share/man/$page.gz"
 done
 
 echo "-- the package's own tests, debian/tests"
-# The machine has what debian/tests/control asks for: it is their own, they are root, and their packages are there.
+# The container meets what debian/tests/control requires: the tests have it to themselves, run as root, and find the
+# packages installed.
 mapfile -t tests < <(sed -n 's/^Tests: *//p' "$root/debian/tests/control" | tr -s ', ' '\n' | sort)
-equals "every test in debian/tests is named there" "${tests[*]}" \
+equals "debian/tests/control names every test" "${tests[*]}" \
     "$(cd "$root/debian/tests" && find . -type f ! -name control -printf '%P\n' | sort | xargs)"
 for name in "${tests[@]}"; do
     inside_write "/root/$name" <"$root/debian/tests/$name"
     inside chmod 755 "/root/$name"
-    # Without /usr/local, where the machine has a daemon that is not the package's.
+    # PATH excludes /usr/local, since boot() mounts another daemon there.
     holds "debian/tests/$name passes" inside env PATH=/usr/sbin:/usr/bin:/sbin:/bin "/root/$name"
     inside rm "/root/$name"
 done
 
 echo "-- perfcountd-sampler"
-equals "without it nobody samples" "$(samples)" 403
+equals "without perfcountd-sampler samples are refused" "$(samples)" 403
 pid=$(main_pid)
 apt perfcountd-sampler
-compares "with it the service has restarted" "$(main_pid) > 0 && $(main_pid) != $pid"
-equals "and root samples" "$(samples)" 200
+compares "installing perfcountd-sampler restarts the service" "$(main_pid) > 0 && $(main_pid) != $pid"
+equals "with perfcountd-sampler root may sample" "$(samples)" 200
 has_ptrace() {
     local opener
     opener=$(inside pgrep -P "$(main_pid)" -f perfcountd-opener) &&
         ((0x$(inside sed -n 's/^CapEff:\t//p' "/proc/$opener/status") & 1 << 19))
 }
-holds "with the rights that names need" has_ptrace
+holds "with perfcountd-sampler the opener has CAP_SYS_PTRACE" has_ptrace
 inside /usr/bin/perfcountd setup --profiles >"$scratch/setup.log" 2>&1
-equals "setup --profiles may come on top" "$? $(samples)" "0 200"
+equals "setup --profiles succeeds with perfcountd-sampler, and samples work" "$? $(samples)" "0 200"
 inside /usr/bin/perfcountd setup --undo >"$scratch/setup.log" 2>&1
-equals "and its undo leaves what the package does" "$? $(samples)" "0 200"
+equals "setup --undo keeps what perfcountd-sampler does" "$? $(samples)" "0 200"
 apt_get purge perfcountd-sampler || fail "apt purges perfcountd-sampler" "$(cat "$scratch/apt.log")"
-equals "removed, nobody samples" "$(samples)" 403
-holds "nor has it the rights" not has_ptrace
+equals "after the purge of perfcountd-sampler samples are refused" "$(samples)" 403
+holds "after the purge of perfcountd-sampler the opener lacks CAP_SYS_PTRACE" not has_ptrace
 inside systemctl stop perfcountd.socket
 apt perfcountd-sampler
-equals "where the service is stopped it stays so" "$(inside systemctl is-active perfcountd.service)" inactive
+equals "installing perfcountd-sampler does not start a stopped service" \
+    "$(inside systemctl is-active perfcountd.service)" inactive
 apt_get purge perfcountd-sampler
 inside systemctl start perfcountd.service
 
@@ -183,41 +191,47 @@ echo "-- reinstall and upgrade"
 pid=$(main_pid)
 publish "$scratch/$(later 1).deb"
 apt perfcountd
-equals "an upgrade brings a new configuration where nobody changed it" "$(inside tail -n 1 "$conffile")" "# upgraded"
-compares "and restarts the service" "$(main_pid) > 0 && $(main_pid) != $pid"
-equals "which is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
-equals "with its socket" "$(state_of_unit perfcountd.socket)" "enabled active"
-holds "and serves" eventually 10 serves
+equals "an upgrade replaces an unchanged configuration" "$(inside tail -n 1 "$conffile")" "# upgraded"
+compares "an upgrade restarts the service" "$(main_pid) > 0 && $(main_pid) != $pid"
+equals "after an upgrade the service is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
+equals "after an upgrade the socket is enabled and active" "$(state_of_unit perfcountd.socket)" "enabled active"
+holds "after an upgrade the service answers" eventually 10 serves
 inside sed -i 's/^ARGS=.*/ARGS=--log.level=warning/' "$defaults"
 inside sed -i 's/max_cgroups: auto/max_cgroups: 99/' "$conffile"
 inside cat "$conffile" >"$scratch/local.yaml"
 install_package "$scratch/$(later 1).deb"
-equals "a change survives the same version" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
+equals "a changed configuration is kept when the same version is installed again" \
+    "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
 install_package "$scratch/$(later 2).deb"
-equals "and a new one" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
-holds "whose own configuration is put beside it" inside test -e "$conffile.dpkg-dist"
-holds "it serves" eventually 10 serves
-contains "with the changed flags" "$(inside cat "/proc/$(main_pid)/cmdline" | tr '\0' ' ')" --log.level=warning
-equals "by the changed configuration" "$(get /api/v1/config | jq '.. | .max_cgroups? // empty')" 99
+equals "a changed configuration is kept when a new version is installed" \
+    "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
+holds "the new version's configuration is stored as .dpkg-dist" inside test -e "$conffile.dpkg-dist"
+holds "the upgraded service answers" eventually 10 serves
+contains "the upgraded service has the changed flags" \
+    "$(inside cat "/proc/$(main_pid)/cmdline" | tr '\0' ' ')" --log.level=warning
+equals "the upgraded service uses the changed configuration" \
+    "$(get /api/v1/config | jq '.. | .max_cgroups? // empty')" 99
 inside systemctl disable --now perfcountd.service perfcountd.socket 2>/dev/null
 install_package "$scratch/$(later 2).deb"
-equals "a service that was disabled stays disabled" \
+equals "an upgrade does not enable a disabled service" \
     "$(inside systemctl is-enabled perfcountd.service perfcountd.socket | tr '\n' ' ')" "disabled disabled "
 inside systemctl enable --now perfcountd.service 2>/dev/null
 
 echo "-- remove and purge"
 inside dpkg --remove perfcountd >"$scratch/dpkg.log" 2>&1
-equals "the service is gone" "$(inside systemctl is-active perfcountd.service)" inactive
-equals "nothing listens" "$(status_of /-/ready 2>/dev/null)" 000
-holds "the binary is gone" inside test ! -e /usr/bin/perfcountd -a ! -L /usr/sbin/perfcountd
-equals "the configuration stays" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
+equals "after removal the service is inactive" "$(inside systemctl is-active perfcountd.service)" inactive
+equals "after removal nothing listens" "$(status_of /-/ready 2>/dev/null)" 000
+holds "after removal there is no binary" inside test ! -e /usr/bin/perfcountd -a ! -L /usr/sbin/perfcountd
+equals "removal keeps the configuration" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
 install_package "$PACKAGE"
-equals "it comes back enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
-equals "with the configuration that stayed" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
+equals "after the package is installed again, the service is enabled and active" \
+    "$(state_of_unit perfcountd.service)" "enabled active"
+equals "the package installed again uses the kept configuration" \
+    "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
 inside dpkg --purge perfcountd >"$scratch/dpkg.log" 2>&1
-equals "purge says nothing that is wrong" "$(grep -i -e warning -e error "$scratch/dpkg.log")" ""
+equals "purge prints no warning and no error" "$(grep -i -e warning -e error "$scratch/dpkg.log")" ""
 files >"$scratch/after"
-equals "purge leaves nothing" "$(diff "$scratch/before" "$scratch/after")" ""
-equals "also not in /run" "$(inside find /run -name '*perfcountd*' ! -path '/run/systemd/propagate/*')" ""
-equals "systemd does not know it" "$(inside systemctl list-unit-files --no-legend 'perfcountd*')" ""
+equals "purge leaves no file" "$(diff "$scratch/before" "$scratch/after")" ""
+equals "purge leaves no file in /run" "$(inside find /run -name '*perfcountd*' ! -path '/run/systemd/propagate/*')" ""
+equals "purge leaves no unit in systemd" "$(inside systemctl list-unit-files --no-legend 'perfcountd*')" ""
 finish

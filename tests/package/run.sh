@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# All tests of the packages: builds them where they are missing, then installs this machine's one in machines with
-# systemd.
+# Runs all tests of the packages: builds the packages if necessary, then installs those for this machine in containers
+# with systemd.
 #
 # usage: run.sh [--install-only]
 #
-# --install-only: without the upgrade and systemd/service.sh, which take minutes. SUITE is the Debian, bookworm where it
-# is not set.
+# --install-only: skips upgrade.sh and systemd/service.sh, which take minutes. SUITE is the Debian release (default:
+# bookworm).
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 export PACKAGE_BUILD=${PACKAGE_BUILD:-$here/../../build/package}
 failed=0
 
-# run SCRIPT: a machine that does not boot is a failure here, since what builds the packages can boot it.
+# run SCRIPT: runs a test. A container that does not boot is a failure here, since a machine that builds the packages
+# can boot it.
 run() {
     echo "== $1"
     "$here/$1" || failed=1

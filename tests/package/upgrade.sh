@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The upgrade from the release before this one, in a machine with systemd, while the service is scraped: no scrape is
-# lost, what an operator has configured stays, and NEWS.Debian names the metrics that are gone.
+# Upgrades the package from the previous release in a container with systemd while the service is scraped: no scrape is
+# lost, the operator's configuration is kept, and NEWS.Debian names the removed metrics.
 #
 # usage: PACKAGE=perfcountd_VERSION_ARCHITECTURE.deb PACKAGE_BUILD=DIRECTORY [SUITE=bookworm] upgrade.sh
 #
-# The package of the release before is built from the commit that closed it in CHANGELOG.md, below PACKAGE_BUILD.
+# The package of the previous release is built below PACKAGE_BUILD, from the commit that added its version to
+# CHANGELOG.md.
 
-# A loopback of its own: the service listens where it does by default.
+# Runs in a network namespace, so that the service can use its default port.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
@@ -22,12 +23,12 @@ own='collectors: {cgroup: {max_cgroups: 99}}'
 new=$(dpkg-deb -f "$PACKAGE" Version)
 new=${new%-*}
 
-# --- the release before
+# --- the previous release
 
 old=$(sed -n 's/^perfcountd (\([0-9.]*\)-[0-9]*) .*/\1/p' "$root/debian/changelog" | sed -n 2p)
 commit=$(git -C "$root" log --format=%H -S"## [$old] - " -- CHANGELOG.md 2>/dev/null | tail -n 1)
 if [ -z "$commit" ]; then
-    left_out "the history of version $old in git"
+    left_out "the commit of version $old in git"
     exit 0
 fi
 build=${PACKAGE_BUILD:?}/previous
@@ -36,7 +37,8 @@ previous=$(realpath "$build"/perfcountd_"$old"-*_"$(dpkg --print-architecture)".
 
 # --- scrapes
 
-# scrape: adds a line to the scrapes: the status, the version that answered, and curl's exit status.
+# scrape: scrapes once, and appends a line to $scratch/scrapes: the status, the version that answered, and curl's exit
+# status.
 scrape() {
     local body status
     body=$(curl -sS --max-time 60 -w '\nstatus %{http_code}\n' "$url/metrics" 2>&1)
@@ -44,7 +46,8 @@ scrape() {
     echo "$(sed -n 's/^status //p' <<<"$body")" \
         "$(sed -n 's/^perfcountd_build_info{version="\([^"]*\)".*/\1/p' <<<"$body") $status" >>"$scratch/scrapes"
 }
-# scrape_begin: five a second, also while earlier ones wait. scrape_end: all of them have ended.
+# scrape_begin: starts five scrapes a second, even while earlier ones wait for a response. scrape_end: stops this, and
+# waits until all have ended.
 scrape_begin() {
     : >"$scratch/scrapes"
     : >"$scratch/scraping"
@@ -62,7 +65,7 @@ scrape_end() {
     rm "$scratch/scraping"
     wait "$scraper"
 }
-# scraped VERSION N: N scrapes were answered by it.
+# scraped VERSION N: succeeds if this version has answered N scrapes.
 scraped() {
     [ "$(grep -c "^200 $1 0\$" "$scratch/scrapes")" -ge "$2" ]
 }
@@ -72,11 +75,11 @@ install_package() {
     inside env DEBIAN_FRONTEND=noninteractive dpkg --force-confdef --force-confold -i /root/perfcountd.deb \
         >"$scratch/dpkg.log" 2>&1 || fail "$(basename "$1") is installed" "$(cat "$scratch/dpkg.log")"
 }
-# socket_since: when the socket was opened.
+# socket_since: prints when the socket unit became active.
 socket_since() {
     inside systemctl show -P ActiveEnterTimestampMonotonic perfcountd.socket
 }
-# names: of the metrics of counters and of perfcountd itself, each with its group.
+# names: prints the names of all metrics of counters and of perfcountd itself, each with its group.
 names() {
     get /metrics | grep '^perf' | sed 's/\(^[a-z0-9_]*\)\({.*[{,]group="\([^"]*\)\|.*\).*/\1 \3/; s/}.*//' | sort -u
 }
@@ -101,23 +104,23 @@ holds "$old is scraped" eventually 60 scraped "$old" 10
 install_package "$PACKAGE"
 holds "$new is scraped" eventually 60 scraped "$new" 10
 scrape_end
-equals "of $(wc -l <"$scratch/scrapes") scrapes, each is answered by one of them" \
+equals "each of $(wc -l <"$scratch/scrapes") scrapes is answered by the old or the new version" \
     "$(sort "$scratch/scrapes" | uniq -c | grep -vE " 200 ($old|$new) 0$")" ""
 equals "the socket stayed open" "$(socket_since)" "$since"
 equals "the units are enabled and active" \
     "$(inside systemctl is-enabled perfcountd.service perfcountd.socket | xargs) $(
         inside systemctl is-active perfcountd.service perfcountd.socket | xargs)" "enabled enabled active active"
-equals "the configuration is the operator's" "$(inside cat "$config")" "$own"
-equals "and in effect" "$(get /api/v1/config | jq '.. | .max_cgroups? // empty')" 99
-equals "and so is the operator's drop-in" \
+equals "the operator's configuration is kept" "$(inside cat "$config")" "$own"
+equals "the operator's configuration is in effect" "$(get /api/v1/config | jq '.. | .max_cgroups? // empty')" 99
+equals "the operator's drop-in is in effect" \
     "$(inside cat "/proc/$(inside systemctl show -P MainPID perfcountd)/cmdline" | tr '\0' ' ')" \
     "/usr/sbin/perfcountd --log.level=warning "
 equals "systemd has read the new unit" "$(inside systemctl show -P NeedDaemonReload perfcountd)" no
 inside sh -c 'zcat /usr/share/doc/perfcountd/NEWS.Debian.gz' >"$scratch/news"
-matches "NEWS.Debian is about $new" "$(head -n 1 "$scratch/news")" "^perfcountd \\($new-"
+matches "the first entry of NEWS.Debian is for $new" "$(head -n 1 "$scratch/news")" "^perfcountd \\($new-"
 names >"$scratch/names.$new"
 while read -r name group; do
-    contains "NEWS.Debian names $name${group:+ of the group $group}, which is gone" "$(cat "$scratch/news")" "$name"
-    [ -z "$group" ] || contains "and that group" "$(cat "$scratch/news")" "$group"
+    contains "NEWS.Debian names the removed metric $name${group:+ of the group $group}" "$(cat "$scratch/news")" "$name"
+    [ -z "$group" ] || contains "NEWS.Debian names the group $group of this metric" "$(cat "$scratch/news")" "$group"
 done < <(comm -23 "$scratch/names.$old" "$scratch/names.$new")
 finish

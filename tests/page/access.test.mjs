@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways to reach the page: with a password, over TLS, behind nginx as configured in doc/page.md, through a unix socket,
-// and at an origin that the browser does not treat as secure. In each case an operator may pause counting.
+// and at an origin that the browser does not treat as secure. In each case an operator can pause counting.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -89,9 +89,9 @@ test("the page works at an origin that the browser does not treat as secure", { 
     });
 });
 
-// After the first 401, for whatever request, Chromium forgets the password. It then prompts for the next request, which
-// hangs for ever because there is no window. So the polls must be rejected first: all other requests have finished by
-// then, and the icon, which may still be requested, needs no password.
+// After the first 401, for whatever request, Chromium forgets the password. Chromium then prompts for a password at the
+// next request, which hangs for ever because there is no window. So a polling request must be the first to be rejected.
+// All other requests have finished by then, except perhaps the one for the icon, which needs no password.
 test("after the password has changed, the page shows an error and sends no more requests", async () => {
     session.url = signed(daemon.url);
     try {
@@ -108,8 +108,8 @@ test("after the password has changed, the page shows an error and sends no more 
             await eventually("the end of the simultaneous requests", () =>
                 view.requests.every((one) => one.end));
             const since = performance.now(), show = await view.hide();
-            await show(); // resumes the polls
-            await view.go("#services"); // sends requests at once
+            await show(); // the polls resume once the tab is visible
+            await view.go("#services"); // the view Services sends requests at once
             await view.sees("Load the page again to be asked for it.", "#fault");
             assert.deepEqual(view.asked(/api\/v1/, since).map(({ url }) => url), []);
         });

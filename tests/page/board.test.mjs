@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of an emulated board with two kinds of core. tests/dashboards.sh runs this with the URL of the board's
-// daemon in PAGE_BOARD. The README's pictures, page-light.png and page-dark.png, are written to the folder PICTURES,
-// and screenshots of each view to the folder GALLERY.
+// Tests the page of an emulated board with two kinds of core. tests/dashboards.sh runs this file with the URL of the
+// board's daemon in PAGE_BOARD. The README's pictures, page-light.png and page-dark.png, are written to the folder
+// PICTURES, and screenshots of each view to the folder GALLERY.
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import path from "node:path";
@@ -13,7 +13,7 @@ const skip = process.env.PAGE_BOARD ? false : "a board in PAGE_BOARD, which test
 const session = skip ? null : await Session.open({ url: process.env.PAGE_BOARD });
 after(() => session?.close());
 const pmus = ["armv8_cortex_a55", "armv8_cortex_a76"], largest = 300 * 1024;
-// Pixels of the README's picture
+// Width of the README's picture, in pixels.
 const width = 1440;
 const gallery = process.env.GALLERY;
 
@@ -86,11 +86,12 @@ for (const dark of [false, true])
         assert.ok(statSync(file).size <= largest, `${statSync(file).size} bytes exceed the limit for the README`);
     });
 
-// For visual inspection: each view at three widths.
+// Screenshots for visual inspection: each view at three widths.
 for (const view of views)
     for (const wide of [390, 1440, 2560])
         for (const dark of [false, true])
-            test(`${view} at ${wide} pixels, ${dark ? "dark" : "light"}`, { skip: skip || !gallery }, async () => {
+            test(`a screenshot shows ${view} at ${wide} pixels, ${dark ? "dark" : "light"}`, { skip: skip || !gallery },
+                 async () => {
                 const file = path.join(gallery, `${view}-${wide}-${dark ? "dark" : "light"}.png`);
 
                 await session.see(`#${view}`, async (tab) => {

@@ -87,7 +87,7 @@ export class View {
         });
     }
 
-    // Settings that are omitted do not change.
+    // Emulates a window size, a pixel ratio, and the user's preferences. Settings that are omitted do not change.
     async look({ width, height, scale = 1, dark, reduced } = {}) {
         const features = [];
 
@@ -113,7 +113,7 @@ export class View {
         await this.until(`the view ${name}`, (view) => document.getElementById("main")?.dataset.view === view, name);
     }
 
-    // Ignores errors that match, because the test provokes them.
+    // Ignores errors that match `pattern`, because the test provokes them.
     expect(pattern) {
         this.expected.push(pattern);
     }
@@ -203,7 +203,7 @@ export class View {
         return this.page.evaluate((selector) => document.querySelector(selector)?.innerText ?? null, selector);
     }
 
-    // Opens a tab with `url` in front of this one. Returns a function that brings this tab back.
+    // Opens a tab with `url` in front of this tab. Returns a function that brings this tab to the front again.
     async hide(url = "about:blank") {
         const front = await this.session.browser.newPage();
 
@@ -217,7 +217,7 @@ export class View {
         };
     }
 
-    // Returns the requests to matching paths that began after a time.
+    // Returns the requests whose URL matches `pattern` and that began after a time.
     asked(pattern, after = 0) {
         return this.requests.filter((one) => one.begin >= after && pattern.test(one.url));
     }
@@ -257,7 +257,7 @@ export class View {
 
     // Returns the serious and critical violations that axe-core finds, a sentence for each.
     async findings() {
-        // The Content Security Policy does not apply to the debugger
+        // The Content Security Policy does not apply to scripts from the debugger.
         if (await this.page.evaluate(() => window.axe === undefined))
             await this.page.evaluate(readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8"));
         return this.page.evaluate(async () => {
@@ -275,7 +275,7 @@ export class View {
 
 // A daemon and a browser, shared by all tests of a file.
 export class Session {
-    // `config`, `flags`: for starting a daemon; `url`: of a running daemon instead. `browser`: chromium or firefox.
+    // Starts a daemon with `config` and `flags`, or uses the running daemon at `url`. `browser`: chromium or firefox.
     static async open({ config, flags, url, browser = "chromium" } = {}) {
         const session = new Session();
 
@@ -285,7 +285,8 @@ export class Session {
         return session;
     }
 
-    // Opens a view in a tab and calls `body` with it. Fails if the page has reported an error. `look`: see View.look().
+    // Opens a view in a tab and calls `body` with the tab. Fails if the page has reported an error. `look`: see
+    // View.look().
     async see(hash, body, look = {}) {
         const view = new View(this, await this.browser.newPage());
 
@@ -294,7 +295,7 @@ export class Session {
             await view.look(look);
             await view.go(hash, { fresh: true });
             const answer = await body(view);
-            // Policy violations are reported by events. This waits until the queued ones were delivered.
+            // Policy violations are reported by events, so this line waits until the queued events were delivered.
             await view.page.evaluate(() => new Promise((done) => setTimeout(done)));
             assert.deepEqual(view.complaints(), [], "the page reports no errors");
             return answer;

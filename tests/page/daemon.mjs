@@ -36,7 +36,7 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"])
     process.on(signal, () => process.exit(1));
 
-// Calls `ask` until its result is true, and returns the result. Throws an error with `what` after a minute.
+// Calls `ask` until its result is true, and returns the result. Throws an error that contains `what` after `seconds`.
 export async function eventually(what, ask, seconds = 60) {
     const until = performance.now() + seconds * 1000;
     let answer;
@@ -49,8 +49,8 @@ export async function eventually(what, ask, seconds = 60) {
     return answer;
 }
 
-// The cgroup hierarchy that perf uses: v1 with perf_event if it is mounted, otherwise v2. The same as in
-// tests/e2e/cgroup-lib.sh.
+// The cgroup hierarchy that perf uses: v1 with perf_event if it is mounted, otherwise v2. tests/e2e/cgroup-lib.sh finds
+// the hierarchy in the same way.
 export function hierarchy() {
     const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" "));
     const of = (wanted) => mounts.find((fields) => wanted(fields.slice(fields.indexOf("-") + 1)))?.[4];
@@ -129,9 +129,10 @@ export class Daemon {
             .filter((line) => line.includes("perf_event")).length;
     }
 
-    // Returns the body of an answer, parsed if it is JSON.
+    // Sends a request and returns the body of the answer, parsed if it is JSON.
     async get(path, options = {}) {
-        // node sets Sec-Fetch-Mode as browsers do. This header proves that the request is not from another site's page.
+        // node sets Sec-Fetch-Mode as browsers do. The header X-Requested-With proves that the request is not from
+        // another site's page.
         const headers = { "X-Requested-With": "perfcountd", ...options.headers };
         const response = await fetch(this.url + path, { ...options, headers });
         const text = await response.text();

@@ -43,8 +43,8 @@ const shows = {
     },
 };
 
-// Presses Tab until the focus has visited everything. Checks that each focused element is highlighted and that none is
-// skipped.
+// Presses Tab until the focus has visited every element that can have it. Checks that each focused element is
+// highlighted and that none is skipped.
 async function walk(tab) {
     await tab.page.evaluate(() => document.activeElement.blur());
     for (let stop = {}, i = 0; stop; i++) {
@@ -85,7 +85,7 @@ for (const view of views)
         });
     });
 
-test("Tab leads from the header to the content, Enter opens each view, Back returns to the last", async () => {
+test("Tab leads from the header to the content, Enter opens each view, Back returns to the previous one", async () => {
     await session.see("#services", async (tab) => {
         const shown = (name) => tab.until(name, (name) => document.getElementById("main").dataset.view === name, name);
 

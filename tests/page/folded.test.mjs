@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page folds a stream of samples into the same text that /api/v1/folded returns for them. Needs no browser.
+// The page folds a stream of samples into the same text that /api/v1/folded returns for them. This test needs no
+// browser.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +11,7 @@ import { readRecords, stacksOf } from "../../web/flame/samples.js";
 import { StackTree } from "../../web/flame/tree.js";
 import { Daemon, eventually, scratch, started } from "./daemon.mjs";
 
-const headers = { "X-Requested-With": "perfcountd" }; // node sets Sec-Fetch-Mode as browsers do
+const headers = { "X-Requested-With": "perfcountd" }; // required, since node sets Sec-Fetch-Mode
 
 // A program that sleeps until it is told to work: all its samples are taken between that request and "done".
 const program = `
@@ -70,8 +71,8 @@ const folds = (title, asked, line, options) => test(title, options, async () => 
         return answers;
     };
 
-    // Repeats the recording until all symbols were known in time: a sample that precedes the symbols of its file has an
-    // address in the stream, but a name in the text.
+    // Repeats the recording until the daemon has read all symbols in time. A frame of a sample that is sent before the
+    // symbols of its file were read has an address in the stream, but a name in the folded text.
     const { tree, text } = await eventually("a complete recording with all symbols", async () => {
         const answers = await both(), { end } = answers;
         return end.type === "end" && answers.worked && end.lost + end.dropped + end.awaiting_symbols === 0 && answers;

@@ -109,7 +109,7 @@ for (const dark of [false, true])
         await graphed(plainTree, async (tab) => {
             const box = await tab.page.$eval("#graph canvas", (canvas) => canvas.getBoundingClientRect().toJSON());
             const all = await frames(tab);
-            // A pixel above the right end of the label.
+            // The pixel of each frame that is tested lies above the label.
             const found = await pixels(tab, all.map((one) => [box.x + one.x + one.width / 2, box.y + one.y + 2]));
 
             assert.deepEqual(found, all.map((one) => one.colour));
@@ -166,7 +166,7 @@ test("the keyboard reaches every frame, and a sentence describes the focused one
         await press(tab, "ArrowRight");
         assert.match(await status(tab), /^thirty, process, /);
         await press(tab, "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowDown");
-        assert.match(await status(tab), /^parse, user, .usr.lib.libx.so, 40 samples, 40% of all, 10% in itself, depth/);
+        assert.match(await status(tab), /^parse, user, .usr.lib.libx.so, 40 samples, 40% of all, 10% self, depth/);
         await press(tab, "ArrowRight", "ArrowDown");
         assert.match(await status(tab), /^vfs_read, kernel, /);
         await press(tab, "Enter");
@@ -230,7 +230,8 @@ test("increases and decreases have different colours, and are shown as numbers",
         const colours = await tab.page.evaluate(() => ["less", "same", "more", "neutral"].map((name) =>
             getComputedStyle(document.documentElement).getPropertyValue(`--flame-${name}`).trim()));
         const of = Object.fromEntries((await frames(tab)).map((one) => [one.name, one.colour]));
-        // copy falls from 70 to 30 %, read rises from 0 to 30 %, seventy stays the same.
+        // The share of copy falls from 70 to 30 %, the share of read rises from 0 to 30 %, and the share of seventy
+        // stays the same.
         assert.deepEqual([of.copy, of.seventy], [colours[0], colours[3]]);
         assert.equal(await tab.page.evaluate(() => window.graph.painter.colour(window.rare, 1, window.graph.view()) ===
             window.graph.painter.colours.unsure()), true, "three samples are not significant");

@@ -23,7 +23,7 @@ const refusedOrGone = /ERR_|status of|NetworkError|Failed to load/;
 
 const counting = (view) => view.sees("Counting.", ".operations .state");
 
-test("it shows what is not counted, why, and what helps; and the cost of the daemon", async () => {
+test("Health shows what is not counted, why, and how to fix it; and the cost of the daemon", async () => {
     await session.see("#health", async (view) => {
         const { failures, processes } = await daemon.get("/api/v1/status");
         const [{ message }] = failures;
@@ -42,7 +42,7 @@ test("it shows what is not counted, why, and what helps; and the cost of the dae
     });
 });
 
-test("documents are requested when they are unfolded, and the URL lists them", async () => {
+test("documents are requested when they are unfolded, and the URL lists the unfolded ones", async () => {
     await session.see("#health", async (view) => {
         await view.sees("attention", "#verdict");
         assert.deepEqual(view.asked(/metrics|config$/), []);
@@ -108,7 +108,7 @@ test("a reload shows the whole error message, or that it succeeded", async () =>
     });
 });
 
-test("a client that is not an operator has disabled buttons, and reads how to become one", async () => {
+test("a client that is not an operator sees disabled buttons, and how to become an operator", async () => {
     await daemon.reload(config.replace("local_operators: true", "local_operators: false"));
     await session.see("#health", async (view) => {
         await view.sees(/^You may not pause and reload: only operators may do this: clients with a password/,
@@ -123,7 +123,7 @@ test("a client that is not an operator has disabled buttons, and reads how to be
 
 // --- errors
 
-test("the page reports a daemon that hangs, and recovers with it", async () => {
+test("the page reports a daemon that hangs, and recovers when the daemon answers again", async () => {
     await session.see("#health", async (view) => {
         await view.sees("attention", "#verdict");
         daemon.child.kill("SIGSTOP");

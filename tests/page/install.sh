@@ -3,8 +3,8 @@
 # Installs the npm packages of package-lock.json in build/tools/page, outside the source tree. Does nothing if they are
 # already installed. PAGE_TOOLS selects another folder.
 #
-# puppeteer-core depends on some sixty packages for downloading browsers. They are not used here, so no browser is
-# downloaded.
+# puppeteer-core depends on some sixty packages for downloading browsers. These packages are not used here, so no
+# browser is downloaded.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

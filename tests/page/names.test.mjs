@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Untrusted names of programs, functions, files and events, and those in links, are shown as text. services.test.mjs
-// has the tests for names of cgroups.
+// Untrusted names of programs, functions, files and events, and untrusted text in links, are shown as text.
+// services.test.mjs has the tests for names of cgroups.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";

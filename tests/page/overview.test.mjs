@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overview: of this machine with and without a history, and of a simulated board with an hour of services.
+// Tests the overview of this machine, with and without a history, and of a simulated board with services and an hour of
+// history.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -83,7 +84,7 @@ test("in each view, a line shows its value at the pointer", async () => {
     });
 });
 
-test("a pause is announced, and shows neither zero nor a stale number", async () => {
+test("a pause is announced, and the tiles show neither zero nor a stale number during it", async () => {
     await session.see("#overview?range=5min", async (tab) => {
         const value = '[data-name="context_switches"] .value';
 
@@ -98,7 +99,7 @@ test("a pause is announced, and shows neither zero nor a stale number", async ()
     });
 });
 
-test("a reload that counts another event shows it without reloading the page", async () => {
+test("an event that is counted since a reload of the configuration is shown without reloading the page", async () => {
     await session.see("#overview?range=5min", async (tab) => {
         await tab.sees(/\d/, '[data-name="context_switches"] .value');
         await daemon.reload(config.replace("minor-faults", "minor-faults,alignment-faults"));
@@ -148,7 +149,7 @@ function board(hash, body, { look = {}, ...options } = {}) {
 const texts = (tab, selector) => tab.page.$$eval(selector, (all) =>
     all.map((one) => one.innerText.replace(/\s+/g, " ").trim()));
 
-// Returns the position in the wide chart for a time, in seconds before now.
+// Returns the position in the wide chart for the time `ago` seconds before now.
 function place(tab, ago) {
     return tab.page.evaluate((ago) => {
         const root = document.querySelector(".stack"), box = root.getBoundingClientRect(), { stack } = root;
@@ -157,7 +158,7 @@ function place(tab, ago) {
     }, ago);
 }
 
-test("the last hour is shown at once: services and cores", async () => {
+test("services and kinds of core of the last hour are shown at once", async () => {
     await board("", async (tab) => {
         await tab.until("six services and the others", () => document.querySelectorAll(".legend li").length >= 8);
         const legend = await texts(tab, ".legend li");
@@ -199,7 +200,7 @@ test("a step for which only the services are known is not drawn yet", async () =
     }, { late: true });
 });
 
-test("pointing at a moment shows its values in all charts", async () => {
+test("pointing at a moment shows the values of that moment in all charts", async () => {
     await board("", async (tab) => {
         await tab.page.mouse.move(...await place(tab, 1350));
         await tab.sees("under the pointer", ".legend");
@@ -239,7 +240,7 @@ test("dragging selects an interval; tiles, services and the URL reflect it", asy
 });
 
 test("an interval that begins within the hindsight links to its flame graph", async () => {
-    // The daemon's clock differs from the browser's
+    // The daemon's clock is two hours behind the browser's clock.
     const start = Math.floor(Date.now() / 1000) - 7200;
     const link = (tab) => tab.page.$$eval(".bubble a", (all) => all.filter((one) => one.offsetParent &&
         one.innerText === "Flame graph of this interval").map((one) => one.getAttribute("href")));
@@ -263,7 +264,7 @@ test("an interval that begins within the hindsight links to its flame graph", as
     }, { start, hindsight: 1200 });
 });
 
-test("an interval can be compared with the time before it, or with another one that is dragged", async () => {
+test("an interval can be compared with the time before it, or with another interval that the user drags", async () => {
     const start = Math.floor(Date.now() / 1000), from = start - 1480, to = start - 1220;
     const ipc = '[data-name="ipc armv8_cortex_a76"] .foot', first = '[data-cgroup="/system.slice/postgresql.service"]';
 
@@ -309,7 +310,7 @@ test("a clock rate shows what limits it; a starved service is marked, with the r
     }, { findings, starved });
 });
 
-test("a link contains the interval; Back and Escape clear it", async () => {
+test("a link contains the selected interval; Back and Escape clear the selection", async () => {
     const start = Math.floor(Date.now() / 1000), from = start - 1480, to = start - 1220;
 
     await board(`#overview?from=${from}&to=${to}`, async (tab) => {
@@ -344,7 +345,7 @@ test("the keyboard moves between moments and selects an interval", async () => {
     });
 });
 
-test("five minutes are live, and values seen before are still there when the view is reopened", async () => {
+test("the range of five minutes is live, and keeps its values when the view is reopened", async () => {
     await board("#overview?range=5min", async (tab) => {
         await tab.sees("last 5 minutes", ".hero small");
         await tab.sees("in the last 10 seconds", ".busiest");
@@ -392,7 +393,7 @@ test("findings link to their evidence, and untrusted names are text", async () =
     }, { findings, services: hostile });
 });
 
-test("a saved hour can be opened on any machine", async () => {
+test("a file with a saved hour can be opened on any machine", async () => {
     const folder = scratch(), file = join(folder, "hour.json");
     const other = new SimulatedBoard({ services: { "/a.slice/one.service": [2], "/b": [1] }, start: 1700000000, n: 4 });
 

@@ -14,14 +14,15 @@ const session = await Session.open({ config });
 const { daemon } = session;
 after(() => session.close());
 
-// A copy of tests/e2e/hot.c with a unique name. It spends 70 % of its time in hot_seventy() and 30 % in hot_thirty().
+// A copy of tests/e2e/hot.c with a unique name. The program spends 70 % of its time in hot_seventy() and 30 % in
+// hot_thirty().
 const hot = join(scratch(), `hot${process.pid}`), program = basename(hot);
 execFileSync("cc", ["-O1", "-fno-omit-frame-pointer", "-o", hot, join(root, "tests/e2e/hot.c")]);
 
 async function withHot(view, body) {
     const child = started(hot, ["600"]);
 
-    // The daemon reads the symbols of a program when it first occurs in a stream.
+    // The daemon reads the symbols of a program when the program first occurs in a stream.
     await view.until("resolved symbols", async (pid) =>
         (await (await fetch(`api/v1/samples?seconds=0.3&frequency=199&pid=${pid}`)).text()).includes("hot_seventy"),
                      child.pid);
@@ -37,7 +38,7 @@ const select = (view, name, value) => view.page.select(`main select[name=${name}
 const texts = (view, selector) => view.page.$$eval(selector, (all) => all.map((one) => one.innerText));
 const query = (view) => new URLSearchParams(view.page.url().split("?")[1]);
 
-test("functions are as wide as their time", () => session.see("#profile", (view) => withHot(view, async (pid) => {
+test("frames are as wide as their share of time", () => session.see("#profile", (view) => withHot(view, async (pid) => {
     await view.go(`#profile?pid=${pid}&frequency=999&seconds=600&by=merged`);
     await view.press("Record");
     await view.samples(1000);
@@ -71,8 +72,8 @@ test("two recordings can be compared", () => session.see("#profile?frequency=499
             .map(({ before, after }) => ({ before, after }));
     }, program);
     assert.ok(shares.some(({ before, after }) => before > 0 && after === 0), JSON.stringify(shares));
-    // Its functions have names if the symbols of all programs fit into the daemon's memory. Otherwise the name of its
-    // file is shown, which is unique.
+    // Functions of the program have names if the symbols of all programs fit into the daemon's memory. If a function
+    // has no name, the name of the program's file is shown, which is unique.
     const rows = await texts(view, "main tbody tr");
     const row = rows.find((one) => /^(hot_seventy|\[)/.test(one) && one.includes(program));
     assert.match(row ?? rows.join("; "), /%.*%.*[-−][\d.]+ ± [\d.]+ points/s,
@@ -135,14 +136,14 @@ test("a recording is kept when the daemon stops, and a new one works after its r
         await view.frames();
         await view.press("Record");
         await view.sees(/cannot be reached|502/, "main [role=alert]");
-        await view.frames(); // the earlier recording is still shown
+        await view.frames(); // the previous recording is still shown
         await daemon.again();
         await view.page.$eval("#profile-seconds", (one) => one.value = "0.5");
         await view.record();
         await view.sees(/cpu-clock at 99 Hz, \d s/);
     }));
 
-test("a recording beyond the limit is refused", () => session.see("#profile?seconds=600", async (first) =>
+test("a recording that exceeds the limit is refused", () => session.see("#profile?seconds=600", async (first) =>
     session.see("#profile?seconds=600&frequency=50", (second) => session.see("#profile?seconds=1", async (view) => {
         view.expect(/status of 503/);
         for (const other of [first, second]) {
@@ -173,7 +174,7 @@ async function withWaits(view, body) {
     await eventually("the end of the program", () => child.signalCode);
 }
 
-// Returns the nanoseconds of a function of the program in the last visible graph, by state.
+// Returns how many nanoseconds a function of the program waits in the last visible graph, by state.
 const waitsOf = (view, name) => view.page.evaluate((program, name) => {
     const { flame } = [...document.querySelectorAll("main canvas")].filter((one) => one.offsetParent).at(-1) ?? {};
     const found = {};
@@ -186,7 +187,7 @@ const waitsOf = (view, name) => view.page.evaluate((program, name) => {
 
 offCpu("off-CPU time of a function agrees with the program's own measurement, below its states", () =>
     session.see("#profile?seconds=600", async (view) => {
-        await withWaits(view, () => {}); // the daemon keeps the symbols for a while
+        await withWaits(view, () => {}); // makes the daemon read the symbols, which it keeps for a while
         await view.page.click(".kinds label:nth-of-type(2)");
         assert.deepEqual(await texts(view, ".options :checked + span b"), ["Off-CPU time"]);
         assert.equal(await view.text(".proposal"), "each wait of at least 1ms");
@@ -298,11 +299,11 @@ test("a dragged interval links to the flame graph of a program that has since en
             assert.deepEqual([...new URL(url).searchParams.keys()], ["last"]);
         });
         await session.see(`#profile?from=${second.from}&to=${second.to}&event=page-faults`, async (view) => {
-            await view.sees(/\d s: all of it\.$/, where);
+            await view.sees(/\d s: complete\.$/, where);
             await view.idle();
             const seen = await names(view);
             assert.ok(seen.includes(second.name), seen.join());
-            // The function, or its file if the daemon is still reading the symbols.
+            // The graph contains the function, or its file if the daemon is still reading the symbols.
             assert.ok(seen.includes("hot_seventy") || seen.includes(`[${second.name}]`), seen.join());
             assert.ok(!seen.includes(first.name), "a program that ran before the interval is not shown");
             assert.match(await view.page.$eval("main a[download='perf.data']", (one) => one.href), /\?last=\d+$/);
@@ -312,7 +313,7 @@ test("a dragged interval links to the flame graph of a program that has since en
             await view.fits();
             await view.go("#health");
             await view.page.goBack();
-            await view.sees(/\d s: all of it\.$/, where);
+            await view.sees(/\d s: complete\.$/, where);
             await view.go(`#profile?from=${first.from}&to=${first.to}`);
             await view.until("the other program", (wanted) =>
                 [...document.querySelector("main canvas").flame.tree.nodes()].some(({ name }) => name === wanted),
@@ -328,7 +329,8 @@ test("a dragged interval links to the flame graph of a program that has since en
             assert.deepEqual([query(view).get("from"), query(view).get("to")], [null, null]);
             await view.sees(/^\d.*the daemon had samples of/, where);
         });
-        await session.see("#profile?from=1000&to=2000", (view) => view.sees(/it is too late for its samples/, where));
+        await session.see("#profile?from=1000&to=2000", (view) =>
+            view.sees(/the daemon no longer has these samples/, where));
     }));
 
 test("without hindsight, the daemon's error says how to enable it", () => session.see("#profile?from=1000&to=2000",
@@ -354,7 +356,7 @@ const refused = (hash, control, pattern) => test(`${hash} is refused with an err
 refused("#profile?event=nosuch", "event", /there is no event "nosuch"/);
 refused("#profile?event=sched:sched_switch", "event", /sampler\.tracepoints/);
 refused("#profile?event=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "event", /an event is missing before "<"/);
-refused("#profile?cpu=999", "cpu", /there is no CPU 999/);
+refused("#profile?cpu=999", "cpu", /this machine has no CPU 999/);
 refused("#profile?pid=x", "pid", /expected a whole number/);
 refused("#profile?cgroup=/nosuch", "cgroup", /there is no cgroup \/nosuch/);
 refused("#profile?event=off-cpu&threshold=0", "threshold", /expected seconds above 0/);
@@ -379,7 +381,7 @@ test("if sampling is disabled, the view shows the lines that enable it, and no e
         assert.deepEqual(await texts(view, ".guide pre"), ["sampler: {enabled: true}\n" +
             "web: {local_operators: true}    # browsers on this machine may record\n",
             "sudo systemctl restart perfcountd\n"]);
-        await view.sees(`1. These lines in ${daemon.folder}/perfcountd.yaml`, ".guide");
+        await view.sees(`1. Add these lines to ${daemon.folder}/perfcountd.yaml`, ".guide");
         await view.press("Record");
         await view.idle();
         assert.deepEqual(await texts(view, "main :is(.bad, [role=alert])").then((all) => all.filter(Boolean)), []);
@@ -394,7 +396,7 @@ test("if sampling is disabled, the view shows the lines that enable it, and no e
         });
     })));
 
-test("a client that is not an operator reads how to become one", () => configured("enabled: true", () =>
+test("a client that is not an operator reads how to become an operator", () => configured("enabled: true", () =>
     session.see("#profile", async (view) => {
         view.expect(/status of 403/);
         await view.press("Record");
@@ -441,7 +443,7 @@ test("a link fills in the form and starts nothing", () => {
     });
 });
 
-test("a link with start focuses Record, starts nothing, and says what it will record", () =>
+test("a link with start=1 focuses Record, starts nothing, and shows what will be recorded", () =>
     session.see("#profile?cgroup=%2F&cpu=0&event=page-faults&seconds=30&start=1", async (view) => {
         await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
         assert.equal((await view.focused()).text, "Record");
@@ -455,16 +457,16 @@ test("a link with start focuses Record, starts nothing, and says what it will re
         assert.deepEqual([query(view).get("cgroup"), query(view).get("start")], [null, null]);
     }));
 
-test("cards select event and duration, also with the keyboard; an event that is no clock gets a proposed period",
+test("event and duration can be chosen on cards, by keyboard too; a sample period is proposed for events other than clocks",
      () => session.see("#profile", async (view) => {
         await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
         const chosen = () => texts(view, ".options :checked + span b");
         assert.deepEqual(await chosen(), ["CPU", "10 s"]);
         assert.equal(await view.text(".proposal"), "");
         await view.page.focus(".kinds :checked");
-        await view.key("ArrowLeft"); // wraps around to the last card
+        await view.key("ArrowLeft"); // the selection wraps around to the last card
         assert.deepEqual(await chosen(), ["Switches", "10 s"]);
-        assert.match(await view.text(".proposal"), /^(each event is a sample|a sample each [\d,]+ events)$/);
+        assert.match(await view.text(".proposal"), /^(each event is a sample|one sample per [\d,]+ events)$/);
         assert.equal(query(view).get("event"), "context-switches");
         assert.equal(query(view).get("period"), null, "a proposed period is not in the URL");
         await view.page.click(".spans label:last-of-type");
@@ -480,7 +482,7 @@ test("cards select event and duration, also with the keyboard; an event that is 
         assert.deepEqual(await view.findings(), []);
     }));
 
-test("after the opener has ended, the view says that nothing can be recorded", async () => {
+test("after the opener process has ended, Profile says that nothing can be recorded", async () => {
     const { opener } = await daemon.get("/api/v1/status");
 
     process.kill(opener.pid, "SIGKILL");
@@ -489,7 +491,7 @@ test("after the opener has ended, the view says that nothing can be recorded", a
     await daemon.restart();
 });
 
-test("zoom and search are in the URL, and are restored with the share", () =>
+test("the URL contains zoom and search; a link restores both, and the share of the search", () =>
     session.see("#profile?seconds=1&frequency=199", async (view) => {
         await view.record();
         const [list] = await view.frames();

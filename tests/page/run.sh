@@ -3,8 +3,8 @@
 # Runs the tests of the page. Usage: run.sh [FILE...]; without files, it runs all of them. Tests in unit/ need only
 # node, the others also the daemon at the path PERFCOUNTD and a real browser: see browser.mjs.
 #
-# PAGE_BOARD: the URL of a board's daemon, for board.test.mjs. Exit status: 0 if all tests passed, 1 if not, 77 if they
-# were skipped. For each skipped test it prints a line "SKIP: reason".
+# PAGE_BOARD: the URL of a board's daemon, for board.test.mjs. Exit status: 0 if all tests passed, 1 if not, 77 if the
+# tests were skipped. For each skipped test, run.sh prints a line "SKIP: reason".
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -38,17 +38,17 @@ trap 'eventually 60 rm -rf "$TMPDIR"' EXIT
 apart=()
 signal=TERM
 if [ $browsers = yes ] && [ "$(id -u)" -eq 0 ]; then
-    # node becomes the first process of a PID namespace: when it is killed, the kernel kills all others. Killing its
-    # process group would not be enough, since browsers run in their own sessions.
+    # node becomes the first process of a PID namespace: when it is killed, the kernel kills all others. Killing the
+    # process group of node would not be enough, since browsers run in their own sessions.
     apart=(unshare --pid --fork --kill-child --mount-proc)
     signal=KILL
-    # A private network namespace avoids conflicts over addresses and ports. A board is only
-    # reachable over the real network.
+    # A private network namespace avoids conflicts over addresses and ports. The board of PAGE_BOARD is only reachable
+    # over the real network.
     # shellcheck disable=SC2016 # expanded by the inner shell
     [ -n "${PAGE_BOARD-}" ] ||
         apart+=(--net sh -c 'ip link set lo up && PERFCOUNTD_OWN_LOOPBACK=yes exec "$@"' sh)
 fi
-# The results are in TAP format. The reasons of skipped tests become the lines that tests/run.py reads.
+# The results are in TAP format. The reasons of skipped tests become lines "SKIP: reason", which tests/run.py reads.
 exec {results}> >(sed -E 's/^ *ok [0-9]+ - .* # SKIP (.+)$/&\nSKIP: \1/')
 filter=$!
 # node runs in the background, because bash runs traps only while it waits.

@@ -7,18 +7,18 @@ import { after, before, test } from "node:test";
 import { Session } from "./browser.mjs";
 import { eventually, hierarchy, started } from "./daemon.mjs";
 
-// Has a process, since cgroups without one are not counted
+// The cgroup of a container. A process runs in this cgroup, since cgroups without a process are not counted.
 const container = `docker-${"0123456789abcdef".repeat(4)}.scope`;
 const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.service", "tab\tname.service",
     "&amp;.service", "__proto__", container,
     "n".repeat(240), "deep.slice", "deep.slice/inner.service", "lxc.payload.<img src=x onerror=alert(3)>", "lxc.payload.web", "systemd-nspawn@web.service"];
-// Two test runs may have the same pid, each in its own namespace.
+// The name is random: two test runs may have the same pid, each in its own namespace.
 const below = `/perfcountd-page-${randomUUID().slice(0, 8)}`, services = 300 - names.length - 1;
 const config = (rest) => `sampler: {enabled: false}\ncollectors:\n  cgroup: {include: ["${below}/**"], ${rest}}\n`;
 const busy = `${below}/load-7.service`, busyName = "load-7.service";
 let folder = null, loads = [], session = null;
 
-// mkdirSync() accepts bytes: names need not be UTF-8.
+// Creates the cgroups. The name that is not UTF-8 is passed to mkdirSync() as bytes.
 function makeCgroups() {
     folder = `${hierarchy()}${below}`;
     mkdirSync(folder);
@@ -52,7 +52,7 @@ after(async () => {
     await session?.close();
     for (const load of loads)
         load.kill("SIGKILL");
-    if (folder) // and the processes that wait for them
+    if (folder) // the `sleep` that a killed shell has started runs on for a moment
         await eventually("cgroups without processes", () => ["load-7.service", container].every((name) =>
             readFileSync(`${folder}/${name}/cgroup.procs`).length === 0));
     if (folder)
@@ -62,7 +62,7 @@ after(async () => {
 const rows = (tab) => tab.page.$$eval("tbody button.row", (cells) => cells.map((cell) => cell.textContent));
 const query = (tab) => new URLSearchParams(new URL(tab.page.url()).hash.split("?")[1]);
 
-test("all cgroups are shown, the busy one first, and no name is more than text", options, async () => {
+test("all cgroups are shown, the busy one first, and names are shown as text", options, async () => {
     await session.see("#services", async (tab) => {
         await tab.sees("300 cgroups.");
         await tab.until("the busy cgroup", (name) =>
@@ -105,7 +105,7 @@ test("the table is filtered while the user types, without a request, and the URL
     });
 });
 
-test("headers sort by mouse and keyboard; a link restores the order", options, async () => {
+test("the table can be sorted by mouse and keyboard; a link restores the order", options, async () => {
     const direction = (tab, key) => tab.page.$eval(`th[data-key=${key}]`, (th) => th.getAttribute("aria-sort"));
 
     await session.see("#services?columns=minor_faults%2Cunit", async (tab) => {
@@ -128,7 +128,7 @@ test("headers sort by mouse and keyboard; a link restores the order", options, a
     });
 });
 
-test("opening a row shows its lines; rows keep their elements, focus and selection", options, async () => {
+test("opening a row shows its charts; rows keep their elements, focus and selection", options, async () => {
     await session.see(`#services?filter=load-7.`, async (tab) => {
         await tab.sees("load-7.service", "tbody th");
         await tab.page.focus("tbody button.row");
@@ -206,7 +206,7 @@ test("nested rows can be folded by mouse and keyboard, and the URL lists the fol
     });
 });
 
-test("lines show the history of the daemon at once; each row links to its profile", options, async () => {
+test("sparklines show the daemon's history at once; each row links to its profile", options, async () => {
     await session.see("#services?filter=load-7.", async (tab) => {
         await tab.until("a line", () => document.querySelector("td .line canvas")?.width > 0);
         assert.ok(tab.asked(/api\/v1\/history/).every((one) => one.status === 200));
@@ -221,7 +221,7 @@ test("lines show the history of the daemon at once; each row links to its profil
     });
 });
 
-test("without a history the lines show what this tab has recorded", options, async () => {
+test("without a history the sparklines show what this tab has recorded", options, async () => {
     await session.daemon.restart(`${config("max_cgroups: 400")}history: {enabled: false}\n`);
     await session.see("#services", async (tab) => {
         tab.expect(/status of 404/);
@@ -259,7 +259,7 @@ test("an opened row fits any width, and axe-core reports nothing", options, asyn
     });
 });
 
-test("cgroups that exceed the limit are listed; if there are none, the patterns are shown", options, async () => {
+test("cgroups beyond the limit are listed; if no cgroup matches, the patterns are shown", options, async () => {
     await session.daemon.restart(config("max_cgroups: 290"));
     await session.see("#services", async (tab) => {
         const seen = await tab.until("the list of uncounted cgroups", () =>
@@ -267,8 +267,9 @@ test("cgroups that exceed the limit are listed; if there are none, the patterns 
         assert.match(seen, /Services 290 cgroups\.$/m, "the list appears only after the first rows");
         await tab.page.focus("main > details summary");
         await tab.key("Enter");
-        await tab.sees("There is room for 290");
-        // The page's clock is advanced by a minute, so that it requests the list again, and rates once it is visible.
+        await tab.sees("At most 290 cgroups are counted");
+        // Advances the page's clock by a minute, so that the page requests the list of cgroups again. Rates are
+        // requested once the new list is shown.
         const since = performance.now();
         await tab.page.evaluate(() => {
             const now = performance.now.bind(performance);
@@ -279,7 +280,7 @@ test("cgroups that exceed the limit are listed; if there are none, the patterns 
             return list?.status === 200 && tab.asked(/\/rates/, list.begin).length > 0;
         });
         assert.equal((await tab.focused()).text, "10 cgroups are not counted");
-        await tab.sees("There is room for 290");
+        await tab.sees("At most 290 cgroups are counted");
     });
     await session.daemon.restart('collectors: {cgroup: {include: ["/no-such/**"]}}\n');
     await session.see("#services", async (tab) => {
@@ -290,7 +291,7 @@ test("cgroups that exceed the limit are listed; if there are none, the patterns 
 
 const bpf = options.skip || !existsSync("/sys/kernel/btf/vmlinux") ? "a kernel with the engine bpf" : false;
 
-test("after the opener has ended the numbers are dimmed and show their age and the reason", { skip: bpf }, async () => {
+test("after the opener process has ended, numbers are dimmed, with age and reason", { skip: bpf }, async () => {
     await session.daemon.restart(config("max_cgroups: 400, engine: bpf"));
     const { opener } = await session.daemon.get("/api/v1/status");
 

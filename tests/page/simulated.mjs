@@ -15,9 +15,10 @@ const metrics = [entry("ipc", "ratio"), entry("cpu_frequency_hertz", "hertz"), e
 const wave = (time, phase) => 1 + 0.2 * Math.sin(time / 400 + phase) + 0.1 * Math.sin(time / 37 + phase * 7);
 
 export class SimulatedBoard {
-    // `services`: {path: [CPUs, names]}. `n`: number of CPUs; the second half is the fast cores. `busyFrom`: seconds
-    // before now at which five minutes begin in which the first service uses one more CPU and the fast cores are
-    // slower. `hindsight`: seconds for which samples are kept. `late`: the history of the CPUs lacks the newest step.
+    // `services`: {path: [number of CPUs in use, names]}. `n`: number of CPUs; the second half of them are fast cores.
+    // `busyFrom`: how many seconds before now a phase of five minutes begins in which the first service uses one more
+    // CPU and the fast cores are slower. `hindsight`: for how many seconds samples are kept. `late`: whether the
+    // history of the CPUs lacks the newest step.
     constructor({ services, n = 8, busyFrom = 1500, findings = [], starved = [], late = false, hindsight = 0,
                   start = Date.now() / 1000 } = {}) {
         Object.assign(this, { services, n, findings, starved, late, hindsight, start, busyFrom,
@@ -37,7 +38,7 @@ export class SimulatedBoard {
         return time > this.start - this.busyFrom && time < this.start - this.busyFrom + 300;
     }
 
-    // Returns how many CPUs a cgroup uses.
+    // Returns how many CPUs a cgroup uses at a time.
     usage(path, time) {
         const k = this.places.get(path);
 
@@ -68,7 +69,8 @@ export class SimulatedBoard {
         return wanted && parseFloat(wanted) >= to - from - 1 ? [{ ends }] : ends.map((end) => ({ ends: [end] }));
     }
 
-    // Returns a row of the history. Events and metrics are functions of the time: events are rates, metrics are values.
+    // Returns a row of the history. `events` contains functions that return the rate of an event at a time, `derived`
+    // contains functions that return the value of a metric at a time.
     line(facts, steps, { events, derived = {}, busy }) {
         const sum = (rate) => steps.map(({ ends }) => ends.reduce((all, end) => all + step * rate(end), 0));
         const mean = (value) => steps.map(({ ends }) => ends.reduce((all, end) => all + value(end), 0) / ends.length);
@@ -127,7 +129,7 @@ export class SimulatedBoard {
                           cycles: (time) => 2e9 * this.usage(cgroup, time),
                           instructions: (time) => 1e9 * this.usage(cgroup, time) },
                 derived: this.starved.some((one) => one.cgroup === cgroup)
-                    ? { ipc: () => NaN, backend_stall_ratio: () => NaN, l2_mpki: () => NaN } // becomes null in JSON
+                    ? { ipc: () => NaN, backend_stall_ratio: () => NaN, l2_mpki: () => NaN } // NaN is null in JSON
                     : { ipc: (time) => this.isBusy(time) ? 0.41 : 0.92, backend_stall_ratio: () => 0.3,
                         l2_mpki: () => 6 } }));
     }

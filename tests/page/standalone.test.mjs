@@ -17,7 +17,7 @@ const stacks = [
 const browser = await launch("chromium");
 after(() => browser.close());
 
-// Writes the SVG of `stacks`. Returns its URL.
+// Writes the SVG of `stacks` to a file and returns the URL of this file.
 async function picture() {
     const server = createServer((request, response) => response.end(stacks)).listen(0, "127.0.0.1");
 
@@ -83,7 +83,7 @@ test("the SVG shows the shares, and hostile names as text", () => show(async (ta
     assert.match(await text(tab, "title"), /: 10\.0 s, 100 samples$/);
 }));
 
-test("a click zooms; Back and Reset undo it", () => show(async (tab) => {
+test("a click zooms, and Back and Reset undo the zoom", () => show(async (tab) => {
     const whole = await shown(tab);
 
     await click(tab, "main");

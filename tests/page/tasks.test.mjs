@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that the user of a board's page may have, each answered in at most three clicks from "/". Services and
-// cores are simulated; flame graphs are of this machine, of a cgroup that the test creates.
+// Checks that the page of a board answers questions of its users in at most three clicks from "/". Services and cores
+// are simulated; flame graphs are recorded on this machine, in a cgroup that the test creates.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, rmdirSync } from "node:fs";
@@ -24,7 +24,7 @@ sampler: {enabled: true, event: cpu-clock, allow: everybody}
         return;
     folder = `${hierarchy()}${busy}`;
     mkdirSync(folder);
-    // One load in the cgroup, and one on the last CPU, which belongs to the other cluster of the simulated board.
+    // Starts one load in the cgroup, and one on CPU 1, which belongs to the other cluster of the simulated board.
     loads = [`echo $$ >"${folder}/cgroup.procs"`, "taskset -p -c 1 $$ >/dev/null"].map((first) =>
         started("sh", ["-c", `${first}; while :; do :; done`]));
 });
@@ -38,8 +38,8 @@ after(async () => {
     rmdirSync(folder);
 });
 
-// Opens "/" as a user does, and counts the clicks. values(now) returns the options of the simulated board; null means
-// this machine.
+// Opens "/" as a user does, and counts the clicks. values(now) returns the options of the simulated board; if it
+// returns null, the page shows this machine.
 function task(body, values = () => ({})) {
     const start = Math.floor(Date.now() / 1000);
     const names = { unit: "postgresql.service", name: "postgresql" };
@@ -74,13 +74,13 @@ async function recorded(tab) {
     return frames;
 }
 
-test("which service was the busiest in the last hour", () => task(async (tab) => {
+test("the overview shows which service was the busiest in the last hour", () => task(async (tab) => {
     await tab.sees("last hour", ".hero");
     await tab.sees(/^\s*postgresql\s+\d/, ".legend ul");
 }));
 
 // The interval in the chart begins a little before the finding.
-test("when a change began", () => task(async (tab, click, start) => {
+test("a finding shows when a change began", () => task(async (tab, click, start) => {
     await click(".attention .links a:nth-of-type(2)");
     await tab.sees("in the selected interval", ".busiest");
     const [from, to] = await tab.until("an interval in the URL", () =>
@@ -91,7 +91,7 @@ test("when a change began", () => task(async (tab, click, start) => {
 }, (start) => ({ findings: [{ rule: "service_changed", title: "postgresql: IPC 0.92 to 0.41", text: "Stalls.",
     since: start - 1500, until: null, evidence: "/api/v1/history", cgroup: busy }] })));
 
-test("the flame graph of a service", options, () => task(async (tab, click) => {
+test("the overview leads to the flame graph of a service", options, () => task(async (tab, click) => {
     await click(`${busyRow} .action a`);
     await click(record);
     const frames = await recorded(tab);
@@ -99,14 +99,14 @@ test("the flame graph of a service", options, () => task(async (tab, click) => {
     assert.equal(await tab.page.$eval("#profile-cgroup", (one) => one.value), busy);
 }));
 
-test("whether the IPC of a service is lower than an hour ago", () => task(async (tab, click) => {
+test("the overview shows whether the IPC of a service is lower than an hour ago", () => task(async (tab, click) => {
     await tab.sees("Compare with an hour ago", ".hero");
     await click(".hero .actions button");
     await tab.sees(/0\.4\d\s+was 0\.92/, busyRow);
     await tab.until("a warning colour", (row) => document.querySelector(`${row} .number.warn`) !== null, busyRow);
 }, () => ({ busyFrom: 299 })));
 
-test("what a CPU of the other cluster does", options, () => task(async (tab, click) => {
+test("the overview leads to the flame graph of a CPU of the other cluster", options, () => task(async (tab, click) => {
     await tab.sees(/^\d+%$/m, '[data-cpu="1"]');
     await click('[data-cpu="1"]');
     await click(record);
@@ -115,8 +115,8 @@ test("what a CPU of the other cluster does", options, () => task(async (tab, cli
     assert.equal(await tab.page.$eval("#profile-cpu", (one) => one.value), "1");
 }));
 
-// Uses the metrics that this machine lacks: no machine provides all of them.
-test("why a number is missing", () => task(async (tab, click) => {
+// This task uses this machine without the simulation, since no machine provides all metrics.
+test("Health shows why a number is missing", () => task(async (tab, click) => {
     await click('#views [data-view="health"]');
     await click("main details summary");
     await tab.sees(/\S+ \S+ .*\S/, "main details[open] li");

@@ -17,7 +17,7 @@ const { daemon } = session;
 const polling = views.filter((name) => name !== "profile"); // Profile sends requests only while recording
 const gone = /ERR_|Failed to load/;
 
-// The same view in a tab in front keeps polling; the hidden tab, and a view that was left, do not.
+// A view in the visible tab keeps polling; the same view in a hidden tab, and a view that was left, do not.
 for (const view of polling)
     test(`${view} sends no requests while it is hidden or left, and then resumes`, async () => {
         await session.see(`#${view}`, async (tab) => {
@@ -101,7 +101,7 @@ for (const view of views)
 test("in print the page is dark on light and has no buttons; with forced colours the current view is marked",
      async () => {
     await session.see("#services", async (tab) => {
-        const debug = await tab.page.createCDPSession(); // puppeteer has no function for either
+        const debug = await tab.page.createCDPSession(); // puppeteer has no function for these features
         const emulate = (media, name, value) =>
             debug.send("Emulation.setEmulatedMedia", { media, features: [{ name, value }] });
         const style = (selector, property) => tab.page.$eval(selector, (one, property) =>
@@ -131,7 +131,7 @@ test("without scripts the list of HTTP paths is shown, both in the page and to c
 });
 
 const withoutFirefox = programOf("firefox") ? false : "there is no firefox-esr";
-test("Firefox shows each view, and records", { skip: withoutFirefox }, async () => {
+test("Firefox shows each view and can make a recording", { skip: withoutFirefox }, async () => {
     const firefox = await Session.open({ url: session.url, browser: "firefox" });
 
     try {

@@ -58,7 +58,7 @@ END
         holds "$title: as many as allowed are watched, the others are dropped" \
             has_states "$limit" $((n_cgroups + 1 - limit))
         says "$title: dropped cgroups, with the remedy," 'cgroups: some are not watched' 'max_cgroups|LimitNOFILE'
-        equals "$title: it is logged once" "$(grep -c 'some are not watched' "$daemon_log")" 1
+        equals "$title: dropped cgroups are logged once" "$(grep -c 'some are not watched' "$daemon_log")" 1
     fi
     # The parent, which is the first cgroup, includes what runs in all of them, even in dropped ones.
     sh -c 'echo $$ >"$0" && exec ls -lR /usr/include' "$hierarchy$below/c0$n_cgroups/cgroup.procs" >/dev/null 2>&1

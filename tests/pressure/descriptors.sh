@@ -27,7 +27,7 @@ pressed() {
     get /-/ready -f -o /dev/null &
     waiter=$!
     says "$1: that clients wait" 'wait to be accepted' "$1" "$2"
-    equals "$1: it is logged once" "$(grep -c 'wait to be accepted' "$daemon_log")" 1
+    equals "$1: the failure is logged once" "$(grep -c 'wait to be accepted' "$daemon_log")" 1
 }
 # relieved ERROR GROUP: checks that everything has recovered.
 relieved() {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A full /run in a mount namespace: first without inodes for the socket, then without blocks for the log.
+# The daemon runs with a full /run, in a mount namespace: first without inodes for the socket, then without blocks for
+# the log.
 if [ "${IN_NAMESPACE-}" != yes ] && [ "$(id -u)" -eq 0 ]; then
     IN_NAMESPACE=yes exec unshare -m --propagation private "$0" "$@"
 fi
@@ -40,7 +41,7 @@ url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' $daemon_log | head -n 
 start_scraping
 dd if=/dev/zero of=/run/full bs=4k 2>/dev/null
 equals "the disk is full" "$(df --output=avail /run | tail -n 1 | tr -d ' ')" 0
-# These are more lines than fit into the rest of the last block.
+# The reloads write more lines to the log than fit into the rest of its last block.
 for _ in $(seq 60); do
     get /-/reload -X POST -o /dev/null
 done

@@ -120,7 +120,7 @@ inotify() {
     start_daemon --config.file="$config"
     restore_sysctls
     says "$1: that changes are not seen, and the remedy" "$2" "fs.inotify.$1"
-    contains "$1: the status says so" "$(get /api/v1/status)" "fs.inotify.$1"
+    contains "$1: the status names the limit" "$(get /api/v1/status)" "fs.inotify.$1"
     holds "$1: the cgroups are counted" eventually 60 watched 9
     mkdir "$hierarchy$below/new"
     holds "$1: a new cgroup is found at a scrape" eventually 60 watched 10

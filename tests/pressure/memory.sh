@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# With memory.max of 12 MB, 100,000 series are requested as JSON, for which the kernel would kill the daemon. The daemon
-# limits itself: it watches fewer cgroups, says so, and rejects with 503 what does not fit.
+# With memory.max of 12 MB, clients request 100,000 series as JSON. To avoid being killed by the kernel, the daemon
+# limits itself: it watches fewer cgroups, reports this, and rejects requests that do not fit with 503.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
 make_confinement memory
@@ -115,7 +115,7 @@ answers=$(crowd 10)
 echo "    10 clients at once: $(head -n 1 <<<"$answers")"
 holds "each of 10 clients at once gets the document or 503" only_clear "$answers"
 contains "a document that does not fit is rejected" "$answers" 503:
-matches "the message has the remedy" "$answers" 'out of memory for this reply.*MemoryMax='
+matches "a document that does not fit: the message has the remedy" "$answers" 'out of memory for this reply.*MemoryMax='
 equals "a part of the document is served" "$(status_of "/api/v1/counters?cgroup=$below/c0000*")" 200
 equals "the kernel killed no process" "$(killed)" 0
 no_limit

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Clients of each kind of stream, and of a scrape, that do not read while the sampler is flooded: they lose records, are
-# told how many, and delay nobody else.
+# Clients of each kind of stream, and of a scrape, do not read while the sampler is flooded: they lose records, are told
+# how many, and delay no other client.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$scratch/perfcountd.yaml" <<'END'
@@ -52,7 +52,7 @@ holds "the slow clients get a response" eventually 60 grep -qx '200 200 200 200 
 get "/api/v1/samples?seconds=6&frequency=1000" >"$scratch/right"
 equals "no record is dropped for a client that reads" \
     "$(tail -n 1 "$scratch/right" | jq -c '[.type, .reason, .dropped]')" '["end","seconds",0]'
-compares "it has records" "$(wc -l <"$scratch/right") > 1"
+compares "a client that reads has records" "$(wc -l <"$scratch/right") > 1"
 echo >&7
 wait "$slow"
 equals "the end record tells a slow client that records were lost" "$(tail -n 1 "$scratch/slow")" "end True"

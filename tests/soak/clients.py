@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of a daemon: connections with or without TLS, and a scraper that compares each total with the last one."""
+"""Clients of a daemon: connections with or without TLS, and a scraper that compares each total with its previous
+value."""
 import collections
 import contextlib
 import gzip
@@ -13,20 +14,21 @@ import struct
 import threading
 import time
 
-TIMEOUT = 60  # seconds for any response
+TIMEOUT = 60  # seconds until a response must be complete
 GOOD, BAD = "127.0.0.1", "127.0.0.2"  # addresses of ordinary and of malicious clients
 SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0"}
 GZIP = {"Accept-Encoding": "gzip"}
-# The scraper requests these in turn. Every second response has _created, which tells whether a lower total is an error.
+# The requests that the scraper makes in turn. Every second response has _created, which tells whether a lower total is
+# an error.
 SCRAPES = [("/metrics", OPENMETRICS), ("/metrics", {}), ("/metrics", {**OPENMETRICS, **GZIP}), ("/api/v1/counters", {}),
            ("/metrics", OPENMETRICS), ("/metrics?collect[]=cpu&collect[]=self", GZIP), ("/metrics", OPENMETRICS),
            ("/api/v1/counters?collector=cgroup", GZIP)]
 
 
 class Complaint(Exception):
-    """Something that the daemon should not have done."""
+    """An error of the daemon."""
 
 
 def eventually(what, condition):
@@ -86,7 +88,7 @@ class Target:
                     file = re.sub(r"\d+", "N", os.readlink("%s/fd/%s" % (directory, fd)))
                     with open("%s/fdinfo/%s" % (directory, fd)) as info:
                         found[process["process"] + "'s inotify watches"] += info.read().count("\ninotify ")
-                    if not file.startswith(("socket:", "/proc/")):  # of clients, and of files being read
+                    if not file.startswith(("socket:", "/proc/")):  # these come and go with clients
                         found["%s's %s" % (process["process"], file)] += 1
         return found
 
@@ -107,7 +109,7 @@ def series_key(name, labels):
 
 
 class Page:
-    """The totals of a response by series, and when the series were created, if the response has that."""
+    """The totals of a response by series, and the creation times of the series, if the response has them."""
 
     def __init__(self, body):
         self.totals, self.created, self.failed = {}, {}, []
@@ -126,7 +128,7 @@ class Page:
                 self.totals[series_key(name, labels)] = value
             elif name.endswith("_created"):
                 self.created[series_key(name[:-len("_created")] + "_total", labels)] = value
-            elif name == "perfcountd_process_start_time_seconds":  # of a helper process that was restarted
+            elif name == "perfcountd_process_start_time_seconds":  # a restarted helper starts at 0
                 self.created[series_key("perfcountd_process_cpu_seconds_total", labels)] = value
             elif name == "perfcountd_collector_success" and value != 1:
                 self.failed.append(match[0])
@@ -150,12 +152,12 @@ class Totals:
         self.falls, self.compared = [], 0
 
     def announce(self, pattern):
-        """Permits a reload to remove series that match, from now on."""
+        """Must be called before a reload: from now on, totals of series that match the pattern may decrease."""
         if pattern:
             self.reloads.append((time.time(), re.compile(pattern)))
 
     def take(self, page, now):
-        """Compares the totals of a page; `now` is when the request was sent."""
+        """Compares the totals of a page that was requested at the time `now`."""
         for key, value in page.totals.items():
             before, seen = self.last.get(key, (0.0, now))
             self.compared += 1
@@ -164,7 +166,7 @@ class Totals:
             self.last[key] = value, now
         for key in [key for key in self.doubtful if page.has_created]:
             before, seen, value = self.doubtful.pop(key)
-            # _created is written in milliseconds.
+            # The resolution of _created is a millisecond.
             if key in page.totals and page.created.get(key, 0) < seen - 0.002:
                 self.falls.append("%s fell from %.9g to %.9g" % (key, before, value))
 
@@ -193,7 +195,7 @@ class Scraper(threading.Thread):
             path, headers = SCRAPES[self.count % len(SCRAPES)]
             try:
                 self.scrape(path, headers)
-            except Exception as error:  # any kind of error: a scrape must succeed
+            except Exception as error:  # all kinds of errors, since a scrape must succeed
                 self.complain("a scrape of %s: %s: %s" % (self.target.name, type(error).__name__, error))
                 self.count += 1
         for fall in self.totals.falls:
@@ -201,7 +203,7 @@ class Scraper(threading.Thread):
 
 
 def check_judge():
-    """Checks that a lower total is noticed, unless the series was created again."""
+    """Tests Totals: a lower total is noticed, unless the series was created again."""
     def falls(*pages):
         totals = Totals()
         for second, page in enumerate(pages):

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Short jobs, each in its own cgroup that exists for 120 ms: each engine counts all of their page faults, except for
-# those in the time that the engine bpf says it could not attribute.
+# Runs short jobs, each in its own cgroup that is removed 120 ms after the job, and checks that each engine counts all
+# of their page faults, except for faults in the time that the engine bpf reports as not attributed.
 #
-# usage: jobs.sh [JOBS]      default: 100; ENGINE=perf or bpf selects one engine
+# usage: jobs.sh [JOBS]      JOBS: number of jobs, default 100; ENGINE=perf or bpf selects one engine
 # shellcheck source=../e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$root/tests/e2e
@@ -14,8 +14,9 @@ need curl jq cc
 jobs=${1-100}
 pages=5000
 
-# run_job CGROUP: sets missing, the number of the job's page faults that its cgroup lacks at the end, and unknown, the
-# microseconds that were attributed to no cgroup meanwhile. A fault takes at least a microsecond.
+# run_job CGROUP: runs a job in the cgroup, and sets two variables: `missing`, the number of page faults that were not
+# counted, and `unknown`, the microseconds that were attributed to no cgroup meanwhile. Since a fault takes at least a
+# microsecond, `missing` must not exceed `unknown`.
 run_job() { # CGROUP
     local before
     make "$1"
@@ -43,8 +44,8 @@ test_short_jobs() {
         if [ "$missing" -le "$unknown" ]; then named=$((named + 1)); else short=$((short + 1)); fi
     done
     echo "$jobs jobs of $pages faults, engine $engine: $((short + named)) are short, by $sum faults together"
-    equals "$engine: no job lacks more than the unknown time explains" "$short" 0
-    [ "$engine" = bpf ] || equals "$engine: no job lacks any page fault" "$named" 0
+    equals "$engine: no job has more uncounted page faults than unattributed microseconds" "$short" 0
+    [ "$engine" = bpf ] || equals "$engine: all page faults of all jobs are counted" "$named" 0
     end_daemon
 }
 

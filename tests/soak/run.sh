@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two daemons under a mix of all actions of clients and machines: no total decreases, no scrape fails, nothing leaks.
-# One counts cgroups with perf and is used over HTTP; the other counts with BPF and is used over TLS, on a machine with
-# containers.
+# Exposes two daemons to a random mix of requests, reloads, containers, cgroups and programs, and checks that no total
+# decreases, no scrape fails, and nothing leaks. One counts cgroups with perf and is used over HTTP; the other counts
+# with BPF and is used over TLS, on a machine with containers.
 #
 # usage: [ROUNDS=6] [SEED=1] run.sh      the same seed chooses the same actions
 # shellcheck source=../e2e/lib.sh
@@ -32,16 +32,16 @@ targets=("perf:$daemon_pid:${url##*:}:$scratch/perf.yaml:")
 docker=$scratch/lib/docker/containers
 mkdir -p "$docker"
 printf 'tls_server_config: {cert_file: pki/server.pem, key_file: pki/server.key}\n' >"$scratch/web.yml"
-# shellcheck disable=SC2016 # the inner shell expands it
+# shellcheck disable=SC2016 # the inner shell expands the variables
 wrapper=(unshare --mount --propagation private
     bash -c 'mount --bind "$1" /var/lib && shift && exec "$@"' x "$scratch/lib")
-# shellcheck disable=SC2154 # the library's
+# shellcheck disable=SC2154 # the library sets the variable
 client=(--cacert "$pki/ca.pem")
 start_daemon --config.file="$scratch/bpf.yaml" --web.config.file="$scratch/web.yml"
 pids+=("$daemon_pid")
 targets+=("bpf:$daemon_pid:${url##*:}:$scratch/bpf.yaml:$pki/ca.pem")
 
-# shellcheck disable=SC2154 # the libraries'
+# shellcheck disable=SC2154 # the libraries set the variables
 /usr/bin/python3 "$root/tests/soak/soak.py" "$rounds" "$seed" \
     "$hierarchy:$below:$scratch:$load:$scratch/names:$docker" "${targets[@]}" &
 children+=("$!")

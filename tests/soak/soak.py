@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A mix of all actions of clients and machines on daemons; run.sh starts the daemons.
+"""Exposes daemons, which run.sh starts, to a random mix of actions of clients (requests, reloads) and of the machine
+(containers, cgroups, programs).
 
 usage: soak.py ROUNDS SEED MACHINE TARGET...
 
 MACHINE is HIERARCHY:BELOW:SCRATCH:LOAD:PROGRAM:DOCKER, and TARGET is ENGINE:PID:PORT:CONFIG:CA.
 
-A round has actions of each kind, a dozen at a time; the seed determines their order and choices. Then every daemon gets
-its first configuration again, and must come back to the cgroups, descriptors and watches that it had before. The first
-round only warms up: libraries are loaded and helpers started in it.
+A round consists of actions of each kind, twelve at a time; the seed determines their order and parameters. After the
+round every daemon gets its first configuration again, and must return to the cgroups, descriptors and watches that it
+had after the first round. The first round is a warm-up, in which libraries are loaded and helpers are started.
 """
 import concurrent.futures
 import contextlib
@@ -28,7 +29,7 @@ import urllib.parse
 from clients import BAD, Complaint, Scraper, Target, check_judge, eventually, reset
 
 AT_ONCE = 12
-STREAMS = 4  # at once for a daemon, which accepts 8
+STREAMS = 4  # simultaneous streams per daemon, which accepts up to 8
 # Kinds of actions, and their number in a round for each daemon, and for the machine.
 OF_DAEMON = {"document": 4, "rates": 2, "stream": 4, "abort": 2, "slow_reader": 1, "bad_requests": 1, "garbage": 1,
              "half_open": 1, "reload": 2, "broken_reload": 1, "pause": 1}
@@ -36,10 +37,10 @@ OF_MACHINE = {"cgroups": 3, "container": 2, "programs": 2}
 DOCUMENTS = ["/", "/api/v1/status", "/api/v1/config", "/api/v1/cgroups", "/api/v1/counters?container=*", "/api/v1/pmus",
              "/api/v1/metrics", "/api/v1/events", "/-/healthy", "/-/ready", "/metrics?collect[]=cgroup",
              "/api/v1/counters?cgroup=%2Fperf*&collector=cgroup"]
-EXACT = ("perf_event", "bpf", "watches")  # descriptors and watches of these kinds must return to exactly their number
+EXACT = ("perf_event", "bpf", "watches")  # the numbers of these descriptors must not increase at all
 ONCE = 2
 ENDS = {"seconds", "max", "reload", "the process has ended", "the cgroup has been removed"}
-# Each kind of stream, and a check of its body.
+# The path of each kind of stream, and a check of its body.
 STREAM_KINDS = {
     "/api/v1/samples": lambda body: json.loads(body.splitlines()[-1])["reason"] in ENDS,
     "/api/v1/perf.data": lambda body: body.startswith(b"PERFILE2"),
@@ -61,7 +62,8 @@ BROKEN = ['{"collectors": {"cpu": {"groups": [{"name": "a", "events": "nonsense-
 
 
 class Machine:
-    """Cgroups with programs below one directory, containers with their state files, and new programs."""
+    """The actions of the machine: creates cgroups with programs below one directory, containers with state files, and
+    programs."""
 
     def __init__(self, hierarchy, below, scratch, load, program, docker):
         self.hierarchy, self.below, self.scratch = hierarchy, below, scratch
@@ -86,7 +88,8 @@ class Machine:
             eventually("%s can be removed" % directory, lambda: remove(directory))
 
     def cgroups(self, choice):
-        """Several cgroups at once, some nested, for a while; some reuse a name that still lingers."""
+        """Creates several cgroups for a while, some of them nested; some reuse the name of a removed cgroup that the
+        daemon still serves."""
         wave = choice.choice(["again%d" % choice.randrange(4), "wave%d" % self.next()])
         with contextlib.ExitStack() as stack:
             for number in range(choice.choice([1, 5, 15])):
@@ -98,7 +101,7 @@ class Machine:
             time.sleep(choice.choice([0, 0.1, 0.5]))
 
     def container(self, choice):
-        """A container as Docker makes it: a scope with an id, and a state file with its name."""
+        """Creates a container as Docker does: a scope with an ID, and a state file with the container's name."""
         number = self.next()
         identity = hashlib.sha256(b"soak %d" % number).hexdigest()
         state = "%s/%s" % (self.docker, identity)
@@ -110,7 +113,8 @@ class Machine:
         shutil.rmtree(state)
 
     def programs(self, choice):
-        """Programs in new files, with run-time compiled functions; some are killed."""
+        """Runs a program in a new file, with functions that are compiled at run time; some of these programs are
+        killed."""
         path = "%s/p%d" % (self.scratch, self.next())
         shutil.copy(self.program, path)
         with open(path, "ab") as file:
@@ -128,13 +132,13 @@ class Machine:
 
 
 def remove(directory):
-    with contextlib.suppress(OSError):  # a process in it may have just ended
+    with contextlib.suppress(OSError):  # fails while a process that has just ended is still in it
         os.rmdir(directory)
     return not os.path.isdir(directory)
 
 
 class Loads:
-    """The actions on one daemon: a function for each kind, which raises a Complaint at a wrong response."""
+    """The actions on one daemon, a function for each kind; it raises a Complaint if the response is wrong."""
 
     def __init__(self, target, machine, complain):
         self.target, self.machine, self.scraper = target, machine, Scraper(target, complain)
@@ -184,7 +188,7 @@ class Loads:
         os.replace(self.target.config + ".new", self.target.config)
 
     def load_config(self, by_signal, expected):
-        """Reloads. By signal there is no response, so the status is checked until the reload is done."""
+        """Reloads. A reload by SIGHUP has no response, so the status is checked until it is done."""
         status = self.target.json("/api/v1/status")
         before = status["config_last_reload_success_time"]
         if not by_signal:
@@ -246,7 +250,8 @@ class Loads:
             time.sleep(0.1)
 
     def leaked(self):
-        """Returns what there is more of than after the first round. Some descriptors are opened once, on demand."""
+        """Returns the kinds of descriptors and watches that have increased since the first round. A few descriptors are
+        allowed to, since they are opened once, on demand."""
         return ["%d of %s" % (number, kind) for kind, number in (self.target.kept() - self.before).items()
                 if number > (0 if any(name in kind for name in EXACT) else ONCE)]
 
@@ -317,19 +322,19 @@ class Loads:
                     raise Complaint("%r has status %s" % (request[:60], answer[9:12]))
 
     def garbage(self, choice):
-        """Random bytes, over TLS also in place of a handshake."""
+        """Sends random bytes; if the server uses TLS, also in place of a handshake."""
         for size in 1, 20, 3000:
-            with contextlib.suppress(OSError), self.target.socket(BAD) as plain:  # a rejection is right
+            with contextlib.suppress(OSError), self.target.socket(BAD) as plain:  # the server should reject it
                 connected = self.target.secured(plain) if choice.random() < 0.5 else plain
                 connected.sendall(choice.choice([b"", b"\x16\x03\x01\x02\x00\x01"]) + choice.randbytes(size))
                 (reset if choice.random() < 0.5 else type(connected).close)(connected)
 
     def half_open(self, choice):
-        """Connections that send a part of a request, or nothing, and stay open for a while."""
+        """Opens connections that send nothing or a part of a request, and stay open for a while."""
         with contextlib.ExitStack() as stack:
             for _ in range(choice.choice([3, 20, 60])):
                 connected = stack.enter_context(self.target.socket(BAD))
-                with contextlib.suppress(OSError):  # the server may close it before
+                with contextlib.suppress(OSError):  # the server may have closed it
                     connected.sendall((b"GET /metrics" + HOST)[:choice.randrange(20)])
             time.sleep(choice.choice([0.1, 0.5]))
 
@@ -348,7 +353,7 @@ class Soak:
         self.done += 1
         try:
             getattr(owner, kind)(random.Random(seed))
-        except Exception as error:  # such as a connection that is refused, or ends early
+        except Exception as error:  # for example, a connection is refused or ends early
             self.complain("%s of %s: %s: %s" % (
                 kind, owner.target.name if isinstance(owner, Loads) else "the machine", type(error).__name__, error))
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2034 # what is for the scripts
-# A machine with systemd of the test's own, booted by systemd-nspawn and ended with the script, and perfcountd as a
-# service in it. It shares the loopback network, so that curl out here reaches it. Its changes go to memory. SUITE is
-# its Debian, bookworm where it is not set; `machine_kind` is what tests/tree.sh makes, a machine where it is not set.
+# shellcheck disable=SC2034 # variables that the scripts use
+# Boots a container with systemd by systemd-nspawn, which ends with the script, and runs perfcountd in it as a service.
+# The container shares the host's loopback network, so curl on the host reaches the daemon. Its file system changes are
+# kept in memory. SUITE is its Debian release (default: bookworm); `machine_kind` is the kind of tree that tests/tree.sh
+# makes (default: machine).
 #
-# Sets: leader (its init's process), machine (the directory of its cgroups).
+# Sets: leader (the host's PID of the container's init), machine (the directory of the container's root cgroup).
 
 # shellcheck source=../e2e/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
@@ -15,14 +16,14 @@ tree=$("$root/tests/tree.sh" "${machine_kind:-machine}" "${SUITE:-bookworm}") ||
 need curl jq cc nsenter systemd-nspawn
 cc -O2 -static -o "$scratch/cgroup-load" "$here/cgroup-load.c" || exit 1
 cc -O1 -fno-omit-frame-pointer -static -o "$scratch/hot" "$here/hot.c" || exit 1
-# The program that takes the daemon's place in the service, where it was built.
+# The program that takes the daemon's place in the service, if it was built.
 impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
 nspawn=0
 leader=0
 machine=
-own_cgroups=() # where nspawn makes the machine's
+own_cgroups=() # in which nspawn makes the container's cgroups
 
-# Also where the host is of v1: there systemd keeps a hierarchy of its own beside v2, and nspawn looks at both.
+# On a host with cgroup v1, systemd has a v1 hierarchy of its own beside v2, and nspawn uses both.
 make_cgroups() {
     local mount
     while read -r mount; do
@@ -33,13 +34,13 @@ make_cgroups() {
 cleanup_machine() {
     local cgroup
     if running $nspawn; then
-        kill -TERM $nspawn # it shuts the machine down
+        kill -TERM $nspawn # shuts the container down
         eventually 60 not running $nspawn || kill -KILL $nspawn
     fi
     for cgroup in "${own_cgroups[@]}"; do
         [ ! -e "$cgroup/cgroup.kill" ] || echo 1 >"$cgroup/cgroup.kill"
     done
-    for cgroup in "${own_cgroups[@]}"; do # of v1, too, where there is no cgroup.kill
+    for cgroup in "${own_cgroups[@]}"; do # also those of v1, which has no cgroup.kill
         eventually 60 remove_below "$cgroup" || echo "$cgroup is still there" >&2
     done
     cleanup
@@ -50,19 +51,19 @@ remove_below() {
 }
 trap cleanup_machine EXIT
 
-# How many faults of loads may be unknown to the engine bpf: one takes a microsecond at least. Some virtual machines do
-# not report all switches between tasks.
+# Upper bound on the page faults of the loads that the engine bpf did not attribute, since a fault takes at least a
+# microsecond. Some virtual machines do not report all switches between tasks.
 unknown_faults() {
     get /api/v1/status | jq '.cgroups.unknown_seconds // 0 | . * 1e6 | ceil'
 }
 
-# A machine that will not boot is a skip, with nspawn's own words.
+# Skips the script if the container does not boot, and prints nspawn's messages.
 no_machine() {
     tail -n 15 "$scratch/boot.log" | tr -d '\033\r'
     skip "a machine of systemd-nspawn that boots"
 }
 
-# The process that is 1 in there.
+# Finds the process with PID 1 in the container.
 find_leader() {
     local pid
     running $nspawn || return 0
@@ -79,7 +80,8 @@ booted() {
     not running $nspawn || [[ $(inside systemctl is-system-running) =~ ^(running|degraded)$ ]]
 }
 
-# boot NSPAWN-OPTIONS...: --read-only lets others use the tree as well; --volatile makes a writable machine of it.
+# boot NSPAWN-OPTIONS...: boots the container. --read-only lets other tests use the same tree; --volatile puts a
+# writable overlay on it.
 boot() {
     local cgroup impostor_bind=()
     [ ! -x "$impostor" ] || impostor_bind=(--bind-ro="$impostor:/usr/local/bin/impostor")
@@ -106,14 +108,14 @@ boot() {
     inside mkfifo /run/go
 }
 
-# inside COMMAND...: in the machine's namespaces, in no cgroup of it.
+# inside COMMAND...: runs the command in the container's namespaces, but not in its cgroups.
 inside() {
     nsenter --target "$leader" --all -- "$@"
 }
 
-# inside_write FILE: from the standard input.
+# inside_write FILE: writes standard input to a file in the container.
 inside_write() {
-    # shellcheck disable=SC2016 # the shell in there expands it
+    # shellcheck disable=SC2016 # the container's shell expands it
     inside sh -c 'cat >"$1"' sh "$1"
 }
 
@@ -126,7 +128,7 @@ listens() {
     [ -n "$url" ]
 }
 
-# start_service SYSTEMD-RUN-OPTIONS... [-- FLAGS...]: perfcountd.service, until it says that it is ready. Sets url.
+# start_service SYSTEMD-RUN-OPTIONS... [-- FLAGS...]: starts perfcountd.service and waits until it listens. Sets url.
 start_service() {
     local options=()
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -144,7 +146,7 @@ stop_service() {
     inside systemctl stop perfcountd
 }
 
-# field CGROUP FIELD: of /api/v1/cgroups, "none" where it is not there.
+# field CGROUP FIELD: prints a field of the cgroup in /api/v1/cgroups, or "none" if it is missing.
 field() {
     get /api/v1/cgroups | jq -r --arg cgroup "$1" --arg field "$2" \
         '[.cgroups[] | select(.cgroup == $cgroup)[$field]] | first // "none"'
@@ -153,9 +155,11 @@ has_field() {
     [ "$(field "$1" "$2")" = "$3" ]
 }
 
-# A unit runs this first, so that its load begins when when_watched says so. It has next to no faults of its own.
+# A unit runs this command first, so that its load waits for when_watched(). The command itself causes almost no page
+# faults.
 wait_for_go="/bin/sh -c 'read x </run/go'"
-# when_watched CGROUP COMMAND...: the command has something in this cgroup that waits for /run/go.
+# when_watched CGROUP COMMAND...: runs the command, which starts a process in this cgroup that waits for /run/go, and
+# lets that process continue once the cgroup is watched.
 when_watched() {
     local pid
     "${@:2}" &

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# contrib/fleet/perfcountd-push.service in a machine with systemd: installed as doc/fleet.md says, it pushes to a
-# Prometheus that wants its certificate, which only root could read.
-# shellcheck disable=SC2016 # awk's
+# Installs contrib/fleet/perfcountd-push.service in a container with systemd as doc/fleet.md says. The service pushes to
+# a Prometheus that requires a client certificate, whose files only root can read.
+# shellcheck disable=SC2016 # awk expands it
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=../e2e/tls-lib.sh
@@ -41,7 +41,8 @@ done
 inside chmod -R go= /etc/perfcountd/push
 inside systemctl daemon-reload
 holds "perfcountd-push.service starts" inside systemctl start perfcountd-push
-equals "systemd knows all of its settings" "$(inside systemd-analyze verify /etc/systemd/system/perfcountd-push.service 2>&1 |
+equals "systemd knows all settings of the unit" \
+    "$(inside systemd-analyze verify /etc/systemd/system/perfcountd-push.service 2>&1 |
     grep perfcountd-push)" ""
 
 samples() {
@@ -52,24 +53,26 @@ has_samples_of() {
     [ "$(samples "$1")" -ge "$2" ]
 }
 name=$(inside hostname)
-holds "its samples arrive, with the machine's name" eventually 60 has_samples_of "up{instance=\"$name\"}" 3 ||
+holds "pushed samples arrive with the machine's name" eventually 60 has_samples_of "up{instance=\"$name\"}" 3 ||
     inside journalctl --no-pager -o cat -u perfcountd-push | tail -n 20
-holds "its counters, too" has_samples_of "perf_cpu_context_switches_total{instance=\"$name\",cpu=\"0\"}" 1
+holds "pushed counters arrive with the machine's name" \
+    has_samples_of "perf_cpu_context_switches_total{instance=\"$name\",cpu=\"0\"}" 1
 pid=$(inside systemctl show -P MainPID perfcountd-push)
-matches "it is no user that exists" "$(inside stat -c %U "/proc/$pid")" '^(perfcountd-push|UNKNOWN)$'
-equals "it has no capabilities" "$(inside awk '/^Cap(Prm|Eff|Bnd|Amb)/ { print $2 }' "/proc/$pid/status" | sort -u)" \
+matches "the service runs as a dynamic user" "$(inside stat -c %U "/proc/$pid")" '^(perfcountd-push|UNKNOWN)$'
+equals "the service has no capabilities" \
+    "$(inside awk '/^Cap(Prm|Eff|Bnd|Amb)/ { print $2 }' "/proc/$pid/status" | sort -u)" \
     0000000000000000
-holds "its queue is below /var/lib" inside test -d /var/lib/perfcountd-push/persistent-queue
+holds "the queue is below /var/lib" inside test -d /var/lib/perfcountd-push/persistent-queue
 echo "    $(inside systemd-analyze security --no-pager perfcountd-push | tail -n 1)"
 echo "    vmagent: $(inside awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status") kB; perfcountd: \
 $(for pid in $(inside pgrep perfcountd); do inside awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status"; done | xargs)"
 
-# The queue in memory, as push.env has it in comments.
+# The queue in memory: its settings are comments in push.env, and are enabled here.
 inside sed -i -e '/^remoteWrite_maxDisk/d' -e 's/^# \(remoteWrite_\(tmpDataPath\|maxDisk\)\)/\1/' /etc/perfcountd/push.env
 before=$(samples "up{instance=\"$name\"}")
-holds "it restarts" inside systemctl restart perfcountd-push
-holds "and pushes from a queue in memory" eventually 60 has_samples_of "up{instance=\"$name\"}" $((before + 3))
-holds "which is there" inside test -d /run/perfcountd-push/persistent-queue
+holds "the service restarts" inside systemctl restart perfcountd-push
+holds "the service pushes with a queue in memory" eventually 60 has_samples_of "up{instance=\"$name\"}" $((before + 3))
+holds "the queue in memory exists" inside test -d /run/perfcountd-push/persistent-queue
 inside systemctl stop perfcountd-push
-holds "and is gone with the service" not inside test -e /run/perfcountd-push
+holds "the queue in memory is removed when the service stops" not inside test -e /run/perfcountd-push
 finish

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# perfcountd.service and perfcountd.socket as they are installed, in a machine with systemd.
+# Tests perfcountd.service and perfcountd.socket as they are installed, in a container with systemd.
 #
-# usage: service.sh [TEST...]      all of them without an argument
+# usage: service.sh [TEST...]      default: all tests
 #
-# PACKAGE names a .deb to install; without it what `make install` in the directory of the binary gives is tested.
+# PACKAGE names a .deb to install; without it, `make install` in the directory of the binary is tested.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need make openssl python3
@@ -22,7 +22,7 @@ score_max=2.0
 install_built() {
     make -C "$(dirname "$PERFCOUNTD")" install DESTDIR="$scratch/installed" >"$scratch/install.log" 2>&1 ||
         { cat "$scratch/install.log"; exit 1; }
-    # /lib is a link in there, and stays one.
+    # /lib is a link in the container and must stay one.
     tar -C "$scratch/installed" -c . | inside tar -C / --keep-directory-symlink --no-same-owner -x || exit 1
     inside systemd-sysusers
     inside systemctl daemon-reload
@@ -31,7 +31,7 @@ install_built() {
 
 install_package() {
     inside sh -c 'cat >/run/perfcountd.deb' <"$PACKAGE"
-    # Where it listens is up to the test, so nothing is started yet.
+    # The test sets the address before anything is started.
     inside sh -c 'printf "#!/bin/sh\nexit 101\n" >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d'
     inside dpkg -i /run/perfcountd.deb >"$scratch/install.log" 2>&1 || { cat "$scratch/install.log"; exit 1; }
 }
@@ -40,7 +40,7 @@ free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# drop_in UNIT NAME: from the standard input; what is only for a test goes away with the machine.
+# drop_in UNIT NAME: writes standard input to a drop-in below /run, which disappears with the container.
 drop_in() {
     inside mkdir -p "$drop_ins/$1.d"
     inside_write "$drop_ins/$1.d/$2.conf"
@@ -58,7 +58,7 @@ write_config() {
 good_config='web: {min_interval: 0s}
 collectors: {cgroup: {include: ["/system.slice/*.service"]}}'
 
-# --- questions
+# --- the state of the service
 
 main_pid() {
     inside systemctl show -P MainPID perfcountd
@@ -69,8 +69,8 @@ status_text() {
 is_active() {
     [ "$(inside systemctl is-active "${1-perfcountd}")" = active ]
 }
-# entries KIND FIELD: what the journal has in that field. The journal knows no unit of a process that was gone before it
-# looked at the first of its messages.
+# entries KIND FIELD: prints the field of all journal entries of this kind. They are not filtered by unit, since
+# journald does not know the unit of a process that ended before its first message was handled.
 entries() {
     inside journalctl --sync
     inside journalctl --no-pager -o json "PERFCOUNTD_KIND=$1" |
@@ -79,20 +79,20 @@ entries() {
 has_entry() {
     [ -n "$(entries "$1" MESSAGE)" ]
 }
-# status_field PID FIELD: of /proc/PID/status in there.
+# status_field PID FIELD: prints a field of /proc/PID/status in the container.
 status_field() {
-    # shellcheck disable=SC2016 # awk's
+    # shellcheck disable=SC2016 # awk expands it
     inside awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"
 }
-# operate PATH [CURL-OPTIONS...]: as root, by the unix socket of the unit: the body.
+# operate PATH [CURL-OPTIONS...]: sends a request as root over the unit's unix socket, and prints the body.
 operate() {
     curl -sS --globoff --max-time 90 --unix-socket "/proc/$leader/root/run/perfcountd.sock" "${@:2}" \
         "http://localhost$1"
 }
-# as USER GROUPS METHOD PATH: the status code that this user of the machine gets by the unix socket, with these
-# supplementary groups; "none" where the socket is not for it. There is no curl in there.
+# as USER GROUPS METHOD PATH: prints the status code of a request that this user of the container, with these
+# supplementary groups, sends over the unix socket, or "none" if the user may not connect. The container has no curl.
 as() {
-    # shellcheck disable=SC2016 # perl's
+    # shellcheck disable=SC2016 # perl expands it
     inside setpriv --reuid="$1" --regid="$1" --groups="$2" perl -MIO::Socket::UNIX -e '
         my $socket = IO::Socket::UNIX->new(Peer => "/run/perfcountd.sock") or print("none"), exit;
         print $socket "$ARGV[0] $ARGV[1] HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -105,33 +105,37 @@ start() {
     fi
 }
 
-# --- as it is installed
+# --- the installed service
 
 test_start() {
     local pid
     write_config <<<"$good_config"
     start
     pid=$(main_pid)
-    equals "it is active once it is ready" "$(inside systemctl is-active perfcountd)" active
-    equals "and serves" "$(status_of /-/ready)" 200
-    equals "its sandbox leaves it the idle time of each CPU" \
+    equals "the service is active once it is ready" "$(inside systemctl is-active perfcountd)" active
+    equals "the service answers requests" "$(status_of /-/ready)" 200
+    equals "the sandboxed service can read the idle time of each CPU" \
         "$(get /api/v1/status | jq '.machine.cpu_idle_seconds | length')" "$(inside nproc --all)"
-    matches "systemctl status has a line" "$(status_text)" '^counting [0-9]+ groups on [0-9]+ CPUs and [0-9]+ cgroups'
-    equals "the process is of its own user" "$(inside ps -o user= -p "$pid")" perfcountd
-    equals "it can gain no privilege" "$(status_field "$pid" NoNewPrivs)" 1
-    equals "it has a filter of system calls" "$(status_field "$pid" Seccomp)" 2
-    equals "it has no network of its own" "$(inside nsenter --target "$pid" --net ls /sys/class/net 2>/dev/null |
+    matches "systemctl status shows what is counted" \
+        "$(status_text)" '^counting [0-9]+ groups on [0-9]+ CPUs and [0-9]+ cgroups'
+    equals "the process runs as the user perfcountd" "$(inside ps -o user= -p "$pid")" perfcountd
+    equals "the process has NoNewPrivs" "$(status_field "$pid" NoNewPrivs)" 1
+    equals "the process has a system call filter" "$(status_field "$pid" Seccomp)" 2
+    equals "the process is in a private network namespace" \
+        "$(inside nsenter --target "$pid" --net ls /sys/class/net 2>/dev/null |
         wc -w; inside readlink "/proc/$pid/ns/net" | grep -cx "$(inside readlink /proc/1/ns/net)")" \
         "$(inside ls /sys/class/net | wc -w)"$'\n0'
-    equals "the limit of descriptors suits cgroups" "$(inside systemctl show -P LimitNOFILE perfcountd)" 524288
-    equals "the journal has the missing events, with its MESSAGE_ID" \
+    equals "LimitNOFILE is 524288" "$(inside systemctl show -P LimitNOFILE perfcountd)" 524288
+    equals "the journal entry of missing events has its MESSAGE_ID" \
         "$(entries events-unavailable MESSAGE_ID | sort -u)" 0982c9f38683418b9c0e27eea3f6f746
-    equals "and its collector" "$(entries events-unavailable PERFCOUNTD_COLLECTOR | head -n 1)" cpu
-    matches "the catalog explains it" "$(inside journalctl --no-pager -x PERFCOUNTD_KIND=events-unavailable)" \
+    equals "the journal entry of missing events has the collector" \
+        "$(entries events-unavailable PERFCOUNTD_COLLECTOR | head -n 1)" cpu
+    matches "the journal catalog explains the entry of missing events" \
+        "$(inside journalctl --no-pager -x PERFCOUNTD_KIND=events-unavailable)" \
         'Subject: Some events cannot be counted here'
 }
 
-# restart_with ARGS: in /etc/default/perfcountd, which takes effect at a restart.
+# restart_with TEXT: writes it to /etc/default/perfcountd, and restarts the service.
 restart_with() {
     echo "$1" | inside sh -c 'mkdir -p /etc/default && cat >/etc/default/perfcountd'
     inside systemctl restart perfcountd
@@ -142,19 +146,22 @@ command_line() {
 test_arguments() {
     restart_with '# ARGS="--web.telemetry-path=/none"
 ARGS="--web.telemetry-path=/counts  --log.level=warning"'
-    equals "flags of /etc/default/perfcountd are the service's" "$(command_line | sed 's/^[^ ]* //')" \
+    equals "the service gets the flags of /etc/default/perfcountd" "$(command_line | sed 's/^[^ ]* //')" \
         "--web.telemetry-path=/counts --log.level=warning "
-    equals "and take effect" "$(status_of /counts) $(status_of /metrics)" "200 404"
+    equals "flags of /etc/default/perfcountd take effect" "$(status_of /counts) $(status_of /metrics)" "200 404"
     drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"
     inside rm /etc/default/perfcountd
     inside systemctl restart perfcountd
-    equals "without the file there are none but the drop-in's" "$(command_line | sed 's/^[^ ]* //')" "--sampler.enabled "
-    equals "which turns on the sampler" "$(operate '/api/v1/folded?seconds=0.1' -o /dev/null -w '%{http_code}')" 200
+    equals "without /etc/default/perfcountd the service only has the drop-in's flag" \
+        "$(command_line | sed 's/^[^ ]* //')" "--sampler.enabled "
+    equals "the drop-in enables the sampler" \
+        "$(operate '/api/v1/folded?seconds=0.1' -o /dev/null -w '%{http_code}')" 200
     no_drop_in perfcountd.service sampler
     restart_with ''
-    equals "empty, it has none" "$(command_line | grep -c ' -')" 0
-    equals "and nobody samples" "$(operate '/api/v1/folded?seconds=0.1' -o /dev/null -w '%{http_code}')" 403
-    equals "the journal has no complaint about variables" \
+    equals "with an empty /etc/default/perfcountd the service has no flags" "$(command_line | grep -c ' -')" 0
+    equals "without the drop-in a request for samples is rejected" \
+        "$(operate '/api/v1/folded?seconds=0.1' -o /dev/null -w '%{http_code}')" 403
+    equals "the journal has no complaint about unset variables" \
         "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'unset environment variable')" 0
 }
 
@@ -165,13 +172,13 @@ test_tracepoints() {
     fi
     write_config <<<'collectors: {cpu: {groups: [{name: t, events: "sched:sched_switch"}]}}'
     inside systemctl reload perfcountd
-    contains "one that a reload brings is missing, with the reason" \
+    contains "a tracepoint that a reload adds is missing, with the reason" \
         "$(get /api/v1/status | jq -r '.failures[].message')" "did not have this event when perfcountd started"
     inside systemctl restart perfcountd
-    holds "after a restart it is found in tracefs and counted" eventually 60 counts_tracepoint
+    holds "after a restart the tracepoint is found in tracefs and counted" eventually 60 counts_tracepoint
     write_config <<<"$good_config"
     inside systemctl restart perfcountd
-    holds "the service is back" eventually 60 serves
+    holds "the service answers after the restart" eventually 60 serves
 }
 serves() {
     get /-/ready >/dev/null 2>&1
@@ -181,7 +188,7 @@ counts_tracepoint() {
 }
 
 counting=$((1 << 39 | 1 << 38 | 1 << 2)) # CAP_BPF, CAP_PERFMON, CAP_DAC_READ_SEARCH
-# CAP_SYS_ADMIN, where CAP_PERFMON does not suffice
+# CAP_SYS_ADMIN, if CAP_PERFMON does not suffice
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || counting=$((counting | 1 << 21))
 has_bits() {
     (((0x$1 & $2) == $2))
@@ -190,7 +197,7 @@ has_only() {
     (((0x$1 & ~$2) == 0))
 }
 
-# The process that opens counters, and the one that listens.
+# The privileges of the opener and of the process that listens.
 test_privileges() {
     local pid opener
     pid=$(main_pid)
@@ -201,10 +208,11 @@ test_privileges() {
     done
     holds "the opener has CAP_PERFMON" has_bits "$(status_field "$opener" CapEff)" $((1 << 38))
     for field in CapInh CapPrm CapEff CapBnd CapAmb; do
-        holds "and nothing that is not for counting in $field" has_only "$(status_field "$opener" "$field")" "$counting"
+        holds "the opener has only the capabilities for counting in $field" \
+            has_only "$(status_field "$opener" "$field")" "$counting"
     done
-    equals "the opener can gain no privilege" "$(status_field "$opener" NoNewPrivs)" 1
-    equals "it is not root" "$(inside ps -o user= -p "$opener")" perfcountd
+    equals "the opener has NoNewPrivs" "$(status_field "$opener" NoNewPrivs)" 1
+    equals "the opener runs as the user perfcountd" "$(inside ps -o user= -p "$opener")" perfcountd
 }
 
 test_reload() {
@@ -212,22 +220,25 @@ test_reload() {
     pid=$(main_pid)
     write_config <<<"${good_config/service/slice}"
     inside mount --bind /dev/null /bin/kill
-    holds "systemctl reload, on a system without procps" inside systemctl reload perfcountd
+    holds "systemctl reload succeeds on a system without procps" inside systemctl reload perfcountd
     inside umount /bin/kill
     holds "a good configuration is logged" eventually 60 has_entry reloaded
     printf 'collectors: {cgroup: {max_cgroups: many}}\n' | write_config
-    holds "systemctl reload of a bad one" inside systemctl reload perfcountd
-    holds "it is in the journal" eventually 60 has_entry reload-failed
-    equals "with its MESSAGE_ID" "$(entries reload-failed MESSAGE_ID | tail -n 1)" 8533ddab6c9748c38c1d3a244cba5765
-    equals "and severity" "$(entries reload-failed PRIORITY | tail -n 1)" 3
-    equals "and the file" "$(entries reload-failed PERFCOUNTD_CONFIG_FILE | tail -n 1)" "$config"
-    matches "and in the status line" "$(status_text)" '^reload failed.*max_cgroups.*many'
-    equals "the service is active, by the same process" "$(inside systemctl is-active perfcountd) $(main_pid)" \
+    holds "systemctl reload with a bad configuration succeeds" inside systemctl reload perfcountd
+    holds "the failed reload is in the journal" eventually 60 has_entry reload-failed
+    equals "the entry of the failed reload has its MESSAGE_ID" \
+        "$(entries reload-failed MESSAGE_ID | tail -n 1)" 8533ddab6c9748c38c1d3a244cba5765
+    equals "the entry of the failed reload has priority 3" "$(entries reload-failed PRIORITY | tail -n 1)" 3
+    equals "the entry of the failed reload has the file" \
+        "$(entries reload-failed PERFCOUNTD_CONFIG_FILE | tail -n 1)" "$config"
+    matches "systemctl status says that the reload failed" "$(status_text)" '^reload failed.*max_cgroups.*many'
+    equals "after a failed reload the same process is still active" \
+        "$(inside systemctl is-active perfcountd) $(main_pid)" \
         "active $pid"
-    equals "the old configuration serves" "$(status_of /metrics)" 200
+    equals "after a failed reload the service still answers" "$(status_of /metrics)" 200
     write_config <<<"$good_config"
     inside systemctl reload perfcountd
-    holds "once it is good again the status line says so" eventually 60 status_is_good
+    holds "after a successful reload systemctl status shows what is counted" eventually 60 status_is_good
 }
 status_is_good() {
     [[ $(status_text) = counting* ]]
@@ -240,23 +251,24 @@ status_is_refused() {
 test_operators() {
     local group reload=/-/reload
     group=$(inside getent group perfcountd | cut -d: -f3)
-    equals "the unix socket is root's and the group's" "$(inside stat -c '%a %U:%G' /run/perfcountd.sock)" \
+    equals "the unix socket belongs to root and the group perfcountd" \
+        "$(inside stat -c '%a %U:%G' /run/perfcountd.sock)" \
         "660 root:perfcountd"
-    equals "root reloads by it" "$(operate "$reload" -X POST)" reloaded
-    equals "so does a member of the group" "$(as games "$group" POST "$reload")" 200
-    equals "and the daemon's user" "$(as perfcountd "$group" POST "$reload")" 200
-    equals "others cannot connect" "$(as games 60 POST "$reload")" none
-    equals "and on loopback nobody reloads" "$(status_of "$reload" -X POST)" 403
-    matches "the answer has the remedy" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
+    equals "root may reload over the unix socket" "$(operate "$reload" -X POST)" reloaded
+    equals "a member of the group may reload over the unix socket" "$(as games "$group" POST "$reload")" 200
+    equals "the daemon's user may reload over the unix socket" "$(as perfcountd "$group" POST "$reload")" 200
+    equals "other users cannot connect to the unix socket" "$(as games 60 POST "$reload")" none
+    equals "nobody may reload over loopback" "$(status_of "$reload" -X POST)" 403
+    matches "a rejected reload has the remedy" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
 }
 
 test_pause() {
     operate '/api/v1/pause?seconds=60' -X POST >"$scratch/pause"
-    equals "a pause" "$(jq .paused "$scratch/pause")" true
-    matches "stands in the status line" "$(status_text)" '^paused for'
-    equals "and in the journal" "$(entries paused MESSAGE_ID | tail -n 1)" cdc2e8d759ce4478ba80796977e56bf4
+    equals "a POST pauses counting" "$(jq .paused "$scratch/pause")" true
+    matches "systemctl status says that counting is paused" "$(status_text)" '^paused for'
+    equals "the journal has the pause" "$(entries paused MESSAGE_ID | tail -n 1)" cdc2e8d759ce4478ba80796977e56bf4
     operate /api/v1/pause -X DELETE >/dev/null
-    matches "and goes away" "$(status_text)" '^counting'
+    matches "after the pause systemctl status shows what is counted" "$(status_text)" '^counting'
 }
 
 watchdog_time() {
@@ -272,31 +284,32 @@ test_watchdog() {
     pid=$(main_pid)
     for last in 1 2 3; do
         last=$(watchdog_time)
-        holds "the watchdog hears of it again" eventually 60 is_notified_after "$last"
+        holds "the daemon notifies the watchdog again" eventually 60 is_notified_after "$last"
     done
-    equals "a watchdog of a second is answered" "$(inside systemctl show -P NRestarts perfcountd)" 0
+    equals "with WatchdogSec=1s the service is not restarted" "$(inside systemctl show -P NRestarts perfcountd)" 0
     inside kill -STOP "$pid"
-    holds "a process that stands still is ended, and started again" eventually 60 is_another "$pid"
-    holds "it serves again" eventually 60 is_active
-    equals "and the sockets were kept" "$(status_of /-/ready)" 200
-    equals "by the watchdog" "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Watchdog timeout')" 1
+    holds "a stopped process is killed and the service restarted" eventually 60 is_another "$pid"
+    holds "the restarted service is active" eventually 60 is_active
+    equals "the restarted service still listens on its sockets" "$(status_of /-/ready)" 200
+    equals "the watchdog has killed the stopped process" \
+        "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Watchdog timeout')" 1
     no_drop_in perfcountd.service watchdog
 }
 
-# ProtectProc= hides the processes of the service from each other, and their cost is known all the same.
+# ProtectProc= hides the service's processes from each other, but metrics of each process are still served.
 test_processes() {
     local opener
     start
     opener=$(opener_pid)
     holds "there is an opener" test -n "$opener"
     [ -n "$opener" ] || return
-    equals "the opener's memory is known, which no other process of its user may see" \
+    equals "the opener's virtual memory is served" \
         "$(metric 'perfcountd_process_virtual_memory_bytes{process="opener"}')" \
         "$(awk '{ print $23 }' "/proc/$(outside "$opener")/stat")"
     write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock}'
     inside systemctl restart perfcountd
     operate '/api/v1/samples?seconds=1' >/dev/null
-    holds "so is the symboliser's" eventually 60 symboliser_is_known
+    holds "the symboliser's virtual memory is served" eventually 60 symboliser_is_known
     write_config <<<"$good_config"
     inside systemctl restart perfcountd
 }
@@ -312,7 +325,7 @@ opener_pid() {
     pid=$(main_pid)
     [ "$pid" = 0 ] || inside pgrep -P "$pid" -f perfcountd-opener
 }
-# outside PID: the number that a process in there has out here.
+# outside PID: prints the host's PID of a process in the container.
 outside() {
     grep -lE "^NSpid:.*[[:space:]]$1\$" /proc/[0-9]*/status 2>/dev/null | while IFS=/ read -r _ _ pid _; do
         [ "$(readlink "/proc/$pid/ns/pid")" != "$(readlink "/proc/$leader/ns/pid")" ] || echo "$pid"
@@ -330,21 +343,22 @@ test_opener_end() {
     restarts=$(restarts)
     scrape_begin
     inside kill -KILL "$opener"
-    holds "when its opener ends, the service is started again" eventually 60 is_another "$pid"
+    holds "when its opener ends, the service is restarted" eventually 60 is_another "$pid"
     scrape_end
-    equals "once" "$(restarts)" $((restarts + 1))
-    equals "it serves, and counts" "$(get /api/v1/status | jq -r .opener.state)" running
-    matches "the journal says why" "$(inside journalctl --no-pager -o cat -u perfcountd PERFCOUNTD_KIND=opener-lost)" \
+    equals "the service is restarted once" "$(restarts)" $((restarts + 1))
+    equals "the restarted service has a running opener" "$(get /api/v1/status | jq -r .opener.state)" running
+    matches "the journal says why the service ends" \
+        "$(inside journalctl --no-pager -o cat -u perfcountd PERFCOUNTD_KIND=opener-lost)" \
         "process $opener was ended by signal 9 \(Killed\); perfcountd ends with exit status 1"
-    equals "with which the process ended" \
+    equals "the process has ended with exit status 1" \
         "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Main process exited, code=exited, status=1')" 1
     ends_at_last
 }
 restarts() {
     inside systemctl show -P NRestarts perfcountd
 }
-# scrape_begin: clients scrape, each again and again by a connection of its own. scrape_end: all of them have had answers
-# alone, also while the service was started again.
+# scrape_begin: starts clients that scrape all the time, with a new connection for each scrape. scrape_end: stops them,
+# and checks that each scrape was answered, also while the service was restarting.
 scrape_begin() {
     local i
     : >"$scratch/scraping"
@@ -362,7 +376,8 @@ scrape_begin() {
 scrape_end() {
     local i
     for i in 1 2 3; do
-        holds "client $i goes on" eventually 60 has_scrapes "$i" $(($(wc -l <"$scratch/scrapes.$i") + 10))
+        holds "client $i still scrapes after the restart" \
+            eventually 60 has_scrapes "$i" $(($(wc -l <"$scratch/scrapes.$i") + 10))
     done
     rm "$scratch/scraping"
     for i in 1 2 3; do
@@ -374,14 +389,14 @@ scrapers=()
 has_scrapes() {
     [ "$(wc -l <"$scratch/scrapes.$1")" -ge "$2" ]
 }
-# An opener that ends whenever it was started: systemd gives up after StartLimitBurst= starts.
+# If the opener is killed after each start, systemd gives up after StartLimitBurst= starts.
 ends_at_last() {
     drop_in perfcountd.service limit \
         <<<$'[Unit]\nStartLimitIntervalSec=60s\nStartLimitBurst=3\n[Service]\nRestartSec=100ms'
     inside systemctl reset-failed perfcountd
     inside systemctl restart perfcountd
-    holds "a service that loses each opener ends at last" eventually 60 has_failed
-    equals "because of the limit of starts" "$(inside journalctl --no-pager -o cat -u perfcountd |
+    holds "a service whose openers are all killed ends in the state failed" eventually 60 has_failed
+    equals "the journal says that the start limit was reached" "$(inside journalctl --no-pager -o cat -u perfcountd |
         grep -c 'Start request repeated too quickly')" 1
     no_drop_in perfcountd.service limit
     inside systemctl reset-failed perfcountd
@@ -400,7 +415,7 @@ is_another() {
     [ "$pid" != 0 ] && [ "$pid" != "$1" ] && is_active
 }
 
-# systemd refuses to start a socket whose service runs: each has to take the other with it.
+# systemd refuses to start a socket while its service runs, so a restart of either unit must restart both.
 test_restart() {
     local unit pid
     start
@@ -408,65 +423,67 @@ test_restart() {
         pid=$(main_pid)
         inside systemctl restart "$unit"
         holds "after a restart of $unit another daemon runs" eventually 60 is_another "$pid"
-        equals "and listens by its socket" "$(inside systemctl is-active perfcountd.socket) $(status_of /metrics)" \
+        equals "after a restart of $unit the daemon serves on its socket" \
+            "$(inside systemctl is-active perfcountd.socket) $(status_of /metrics)" \
             "active 200"
     done
 }
 
-# Two addresses of TCP and a unix socket; nothing runs until the first request.
+# Socket activation with two TCP addresses and a unix socket: the service is started by the first request.
 test_activation() {
     local second path=/run/perfcountd-test.sock
     inside systemctl stop perfcountd.socket
-    equals "a scrape starts nothing where the socket is stopped" "$(status_of /metrics 2>/dev/null)" 000
+    equals "with the socket stopped, a scrape is not answered" "$(status_of /metrics 2>/dev/null)" 000
     second=$(free_port)
     drop_in perfcountd.socket 20-more <<<$'[Socket]\n'"ListenStream=127.0.0.1:$second"$'\n'"ListenStream=$path"
     write_config <<<"${good_config/\{min_interval/{listen: [\":1\"], min_interval}"
     inside systemctl start perfcountd.socket
-    equals "the socket alone starts nothing" "$(inside systemctl is-active perfcountd)" inactive
+    equals "starting the socket does not start the service" "$(inside systemctl is-active perfcountd)" inactive
     equals "the first request is served" "$(status_of /metrics)" 200
-    equals "by a service that is active then" "$(inside systemctl is-active perfcountd)" active
+    equals "the first request has started the service" "$(inside systemctl is-active perfcountd)" active
     equals "the second address is served" \
         "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$second/metrics")" 200
-    equals "the unix socket as well" \
+    equals "the unix socket is served" \
         "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "/proc/$leader/root$path" http://x/metrics)" 200
-    equals "by it one may reload" "$(curl -s -o /dev/null -w '%{http_code}' -X POST \
+    equals "root may reload over this unix socket" "$(curl -s -o /dev/null -w '%{http_code}' -X POST \
         --unix-socket "/proc/$leader/root$path" http://x/-/reload)" 200
     inside systemctl reload perfcountd
-    equals "web.listen is ignored, which is logged once" "$(entries addresses-ignored MESSAGE_ID)" \
+    equals "the log says once that web.listen is ignored" "$(entries addresses-ignored MESSAGE_ID)" \
         93d5513b2874491db9311f7e29609d12
-    equals "after a reload all are still there" "$(status_of /metrics)" 200
+    equals "after a reload the first address is still served" "$(status_of /metrics)" 200
     write_config <<<"$good_config"
     no_drop_in perfcountd.socket 20-more
 }
 
-# As the manual says: without the socket unit, and with a network.
+# The service listens on web.listen without the socket unit, if it has a network, as the manual says.
 test_own_address() {
     inside systemctl stop perfcountd perfcountd.socket
     inside systemctl mask --runtime --quiet perfcountd.socket
     drop_in perfcountd.service network <<<$'[Service]\nPrivateNetwork=no\nRestrictAddressFamilies=AF_INET AF_INET6'
     write_config <<<"web: {listen: [\"127.0.0.1:$port\"]}"
     start
-    equals "without the socket unit web.listen is listened on" "$(status_of /metrics)" 200
+    equals "without the socket unit the daemon listens on web.listen" "$(status_of /metrics)" 200
     inside systemctl stop perfcountd
     no_drop_in perfcountd.service network
     inside systemctl start perfcountd 2>/dev/null
-    equals "without a network it does not start" "$(inside systemctl is-active perfcountd)" "$(
+    equals "without a network the service does not start" "$(inside systemctl is-active perfcountd)" "$(
         inside systemctl is-active perfcountd | grep -E 'failed|activating')"
-    equals "and says why" "$(entries listen-failed MESSAGE_ID | sort -u)" 5d8270c44ac14504a7cc112a1ca15064
-    matches "and the remedy" "$(entries listen-failed MESSAGE)" 'RestrictAddressFamilies'
-    holds "and in the status line, until it is started again" eventually 60 status_is_refused
+    equals "the journal says that the daemon cannot listen" \
+        "$(entries listen-failed MESSAGE_ID | sort -u)" 5d8270c44ac14504a7cc112a1ca15064
+    matches "the journal says how to let the daemon listen" "$(entries listen-failed MESSAGE)" 'RestrictAddressFamilies'
+    holds "systemctl status says how to let the daemon listen" eventually 60 status_is_refused
     inside systemctl stop perfcountd
     inside systemctl reset-failed perfcountd 2>/dev/null
     inside systemctl unmask --runtime --quiet perfcountd.socket
     write_config <<<"$good_config"
 }
 
-# Samples of another user's program that runs already. Into $scratch/samples.
+# samples: samples for three seconds into $scratch/samples. Another user's program is already running.
 samples() {
     write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock, frequency: 500}'
     inside systemctl restart perfcountd
-    equals "samples are not for loopback" "$(status_of '/api/v1/samples?seconds=1')" 403
-    operate "/api/v1/folded?seconds=1" >/dev/null # which ends when the tables of symbols are made
+    equals "a request for samples over loopback is rejected" "$(status_of '/api/v1/samples?seconds=1')" 403
+    operate "/api/v1/folded?seconds=1" >/dev/null # ends when the symbol tables are loaded
     operate "/api/v1/samples?seconds=3" >"$scratch/samples"
 }
 count_samples() {
@@ -479,22 +496,24 @@ test_sampler() {
     local pid opener
     inside systemd-run --quiet --unit=hot -p User=games /usr/local/bin/hot 600
     samples
-    compares "the unit as it is samples" "$(count_samples true) > 0"
-    contains "and says which capability the kernel's symbols need" "$(note)" "/proc/kallsyms"
-    equals "it ends as was asked" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
+    compares "the unmodified unit can sample" "$(count_samples true) > 0"
+    contains "a note says why kernel symbols are missing" "$(note)" "/proc/kallsyms"
+    equals "the stream ends after its seconds" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
 
     drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"
     samples
     pid=$(main_pid)
     opener=$(inside pgrep -P "$pid" -f perfcountd-opener)
-    compares "with sampler.conf a stranger's program has its name" "$(count_samples '.comm == "hot"') > 0"
-    compares "and symbols" "$(count_samples '.comm == "hot" and (.symbol | test("^hot_"))') > \
+    compares "with sampler.conf samples have the name of another user's program" "$(count_samples '.comm == "hot"') > 0"
+    compares "with sampler.conf samples have its symbols" \
+        "$(count_samples '.comm == "hot" and (.symbol | test("^hot_"))') > \
         $(count_samples '.comm == "hot"') * 0.5"
     if kernel_is_shown; then
-        compares "the kernel as well" "$(count_samples '.module == "[kernel.kallsyms]" and .symbol != "[unknown]"') > 0"
-        equals "nothing is missed" "$(note)" ""
+        compares "with sampler.conf samples have kernel symbols" \
+            "$(count_samples '.module == "[kernel.kallsyms]" and .symbol != "[unknown]"') > 0"
+        equals "with sampler.conf there is no note about missing symbols" "$(note)" ""
     fi
-    equals "it may be asked for alone" \
+    equals "pid= selects the samples of the program" \
         "$(operate "/api/v1/samples?max=20&seconds=10&pid=$(inside systemctl show -P MainPID hot)" |
             jq -r 'select(.type == "sample") | .comm' | sort -u)" hot
     for field in CapInh CapPrm CapEff CapBnd CapAmb; do
@@ -502,9 +521,9 @@ test_sampler() {
     done
     holds "the opener has CAP_SYS_PTRACE, CAP_SYSLOG and CAP_CHECKPOINT_RESTORE" \
         has_bits "$(status_field "$opener" CapEff)" $((1 << 19 | 1 << 34 | 1 << 40))
-    holds "and nothing that is not for samples" has_only "$(status_field "$opener" CapBnd)" \
+    holds "the opener has only the capabilities for counting and sampling" has_only "$(status_field "$opener" CapBnd)" \
         $((counting | 1 << 19 | 1 << 34 | 1 << 40))
-    equals "the process that listens does not see others" \
+    equals "the process that listens cannot see process 1" \
         "$(inside nsenter --target "$pid" --mount setpriv --reuid="$(status_field "$pid" Uid)" \
             --regid="$(status_field "$pid" Gid)" --clear-groups \
             --bounding-set=-all cat /proc/1/status 2>/dev/null | wc -l)" 0
@@ -517,7 +536,7 @@ kernel_is_shown() {
     grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
 }
 
-# The units of contrib/fleet/profiles, as doc/fleet.md installs them, by a timer that need not wait.
+# The units of contrib/fleet/profiles are installed as doc/fleet.md says, but the timer fires after a second.
 arrived() {
     jq -e . "$scratch/ingest/request" >/dev/null 2>&1
 }
@@ -539,15 +558,16 @@ test_push_profile() {
         "$directory/perfcountd-profiles.env" | inside_write /etc/default/perfcountd-profiles
     drop_in perfcountd-profiles.timer now \
         <<<$'[Timer]\nOnBootSec=\nOnUnitActiveSec=\nOnActiveSec=1s\nRandomizedDelaySec=0\nAccuracySec=1s'
-    equals "systemd finds no mistake in the units of profiles" "$(inside systemd-analyze --no-pager --man=no verify \
+    equals "systemd-analyze verify accepts perfcountd-profiles" "$(inside systemd-analyze --no-pager --man=no verify \
         perfcountd-profiles.service perfcountd-profiles.timer 2>&1)" ""
     inside systemctl start perfcountd-profiles.timer
     holds "the timer sends a profile" eventually 60 arrived
-    equals "with the name of the board" "$(jq -r .query.name "$scratch/ingest/request")" \
+    equals "the profile has the name of the board" "$(jq -r .query.name "$scratch/ingest/request")" \
         "perfcountd{instance=$(inside uname -n),site=field,model=opi5}"
     : >"$scratch/ingest/refuse"
-    holds "the service fails where it is refused" not inside systemctl start perfcountd-profiles.service
-    matches "and says why" "$(inside journalctl --no-pager -o cat -u perfcountd-profiles)" 'error: 500'
+    holds "the service fails if the server refuses the profile" not inside systemctl start perfcountd-profiles.service
+    matches "the journal says why the profile was refused" \
+        "$(inside journalctl --no-pager -o cat -u perfcountd-profiles)" 'error: 500'
     inside systemctl stop perfcountd-profiles.timer
     inside systemctl reset-failed perfcountd-profiles.service
     no_drop_in perfcountd-profiles.timer now
@@ -555,11 +575,11 @@ test_push_profile() {
     inside systemctl restart perfcountd
 }
 
-# A process that was taken over, in the daemon's place under the unit, and an account beside it to which it passes
-# descriptors: tests/impostor/.
+# An impostor (tests/impostor/) takes the daemon's place under the unit, and passes its descriptors to an accomplice, a
+# process of another user.
 test_impostor() {
     holds "tests/impostor/impostor was built" inside test -x /usr/local/bin/impostor
-    # It ends by itself, and its status is the service's.
+    # The impostor exits by itself, and its exit status is the service's.
     drop_in perfcountd.service impostor <<'END'
 [Service]
 Type=oneshot
@@ -573,7 +593,8 @@ END
     if inside test -e /sys/kernel/btf/vmlinux; then
         attempted "counts of all cgroups cannot be written to" \
             "counts of cgroups \(bpf\): mmap of the page: got EPERM"
-        attempted "and show no address of the kernel's" "records of the engine bpf: an address of the kernel's: got done"
+        attempted "counts of all cgroups contain no kernel address" \
+            "records of the engine bpf: an address of the kernel's: got done"
     else
         left_out "BTF, for the engine bpf"
     fi
@@ -594,7 +615,7 @@ impostor_config='collectors:
       - {name: software, events: "{context-switches,minor-faults}"}
       - {name: switches, events: "sched:sched_switch"}
 sampler: {enabled: true, event: cpu-clock, tracepoints: ["sched:sched_process_fork"]}'
-# impostor_as_service TITLE CONFIGURATION: leaves what it printed in $scratch/attempts.
+# impostor_as_service TITLE CONFIGURATION: runs the impostor as the service, and leaves its output in $scratch/attempts.
 impostor_as_service() {
     write_config <<<"$2"
     inside systemctl stop perfcountd accomplice 2>/dev/null
@@ -608,7 +629,7 @@ impostor_as_service() {
         "$(inside systemctl show -P ExecMainStatus perfcountd)$(grep '^FAIL ' "$scratch/attempts")" 0
     attempted "the other account has tried its descriptors" "\(counter\): read: got done"
 }
-# attempted TITLE REGEX: the last impostor made an attempt whose line matches this, and did not skip it.
+# attempted TITLE REGEX: checks that the last impostor made an attempt whose line matches this, and did not skip it.
 attempted() {
     holds "$1" grep -qE "^ok   .*($2)" "$scratch/attempts"
 }
@@ -616,22 +637,22 @@ attempted() {
 test_stop() {
     start
     stop_service
-    equals "it ended well" "$(inside systemctl is-failed perfcountd)" inactive
-    equals "nothing of it is left in /run" "$(inside ls -d /run/perfcountd 2>/dev/null)" ""
-    equals "the next scrape starts it again" "$(status_of /metrics)" 200
+    equals "the stopped service has not failed" "$(inside systemctl is-failed perfcountd)" inactive
+    equals "the stopped service leaves no /run/perfcountd" "$(inside ls -d /run/perfcountd 2>/dev/null)" ""
+    equals "the next scrape starts the service again" "$(status_of /metrics)" 200
     inside systemctl stop perfcountd.socket
-    equals "stopping the socket stops it for good" "$(inside systemctl is-failed perfcountd)" inactive
-    equals "nothing listens" "$(status_of /metrics 2>/dev/null)" 000
-    equals "the unix socket goes with its unit" "$(inside ls /run/perfcountd.sock 2>/dev/null)" ""
+    equals "stopping the socket stops the service" "$(inside systemctl is-failed perfcountd)" inactive
+    equals "with the socket stopped nothing listens" "$(status_of /metrics 2>/dev/null)" 000
+    equals "stopping the socket unit removes the unix socket" "$(inside ls /run/perfcountd.sock 2>/dev/null)" ""
 }
 
-# set_up FLAGS...: perfcountd setup by alice's sudo. Sets out and password.
+# set_up FLAGS...: runs `perfcountd setup` as if alice used sudo. Sets out and password.
 set_up() {
     out=$(inside env SUDO_USER=alice perfcountd setup "$@" 2>&1)
     equals "setup $*: exit status" $? 0
     password=$(sed -n 's/^ *password: //p' <<<"$out")
 }
-# record_by COMMAND...: alice's or root's recording, of the service: the exit status, and what is said.
+# record_by COMMAND...: runs `perfcountd record` through the command, and prints its exit status and output.
 record_by() {
     local said
     said=$(inside "$@" perfcountd record --url=unix:/run/perfcountd.sock --seconds=1 -o /tmp/a.svg 2>&1)
@@ -651,28 +672,32 @@ history: {interval: 1s}"
 
     set_up --profiles --listen="127.0.0.1:$there"
     url=http://127.0.0.1:$there
-    holds "it listens there" eventually 60 serves
-    equals "all of the counters are there without a password" "$(status_of /metrics)" 200
-    matches "a member of the group records" "$(record_by "${alice[@]}")" '^0 .*[1-9][0-9]* samples in 1.0 s'
+    holds "setup --listen: the daemon listens on the address" eventually 60 serves
+    equals "setup --listen: no password is required" "$(status_of /metrics)" 200
+    matches "setup --profiles: a member of the group may record" \
+        "$(record_by "${alice[@]}")" '^0 .*[1-9][0-9]* samples in 1.0 s'
 
     set_up --password
     client=(-u "perfcountd:$password")
-    holds "it is served with the password" eventually 60 serves
-    contains "a scrape has counters" "$(get /metrics)" perf_cgroup_info
+    holds "setup --password: a client with the password is served" eventually 60 serves
+    contains "setup --password: a scrape with the password has counters" "$(get /metrics)" perf_cgroup_info
     client=()
-    equals "without the password there is none" "$(status_of /metrics)" 401
-    holds "stat --last is root's, without it" eventually 60 inside perfcountd stat --last=1m
-    matches "and record" "$(record_by env)" '^0 .*[1-9][0-9]* samples in 1.0 s'
-    matches "a member is told what to do" "$(record_by "${alice[@]}")" '^1 .*run this as root'
-    equals "four files are new" "$(inside sh -c "$files" | wc -l)" 4
+    equals "setup --password: a scrape without the password is rejected" "$(status_of /metrics)" 401
+    holds "setup --password: root may use stat --last without the password" \
+        eventually 60 inside perfcountd stat --last=1m
+    matches "setup --password: root may record without the password" \
+        "$(record_by env)" '^0 .*[1-9][0-9]* samples in 1.0 s'
+    matches "setup --password: a member of the group is told what to do" \
+        "$(record_by "${alice[@]}")" '^1 .*run this as root'
+    equals "setup has created four files" "$(inside sh -c "$files" | wc -l)" 4
     inside perfcountd setup --undo >"$scratch/undo"
     url=$before
-    holds "undone, it listens where it did" eventually 60 serves
-    equals "without a password" "$(status_of /metrics)" 200
-    equals "and nothing is left" "$(inside sh -c "$files")" ""
-    equals "alice is no member" "$(inside id -nG alice)" alice
+    holds "setup --undo: the daemon listens on its previous address" eventually 60 serves
+    equals "setup --undo: no password is required" "$(status_of /metrics)" 200
+    equals "setup --undo: no file is left" "$(inside sh -c "$files")" ""
+    equals "setup --undo: alice is not in the group any more" "$(inside id -nG alice)" alice
 
-    # TLS that is there already.
+    # Setup with a web configuration that has TLS already.
     inside_write /etc/perfcountd/key.pem <"$pki/localhost.key"
     inside_write /etc/perfcountd/cert.pem <"$pki/localhost.pem"
     inside chgrp perfcountd /etc/perfcountd/key.pem
@@ -681,15 +706,15 @@ history: {interval: 1s}"
     inside touch /run/before
     set_up --password
     url=https://localhost:${before##*:} client=(--cacert "$pki/ca.pem" -u "perfcountd:$password")
-    holds "TLS stays, and has a password" eventually 60 serves
+    holds "setup --password keeps TLS, and a client with the password is served" eventually 60 serves
     client=(--cacert "$pki/ca.pem")
-    equals "which is asked for" "$(status_of /metrics)" 401
+    equals "setup --password with TLS: a scrape without the password is rejected" "$(status_of /metrics)" 401
     inside perfcountd setup --undo >"$scratch/undo"
     client=()
-    equals "undone, the web configuration is as before" "$(inside cat /etc/perfcountd/web.yml)" \
+    equals "setup --undo restores the web configuration" "$(inside cat /etc/perfcountd/web.yml)" \
         'tls_server_config: {cert_file: cert.pem, key_file: key.pem}'
     url=$before
-    holds "and not in use" eventually 60 serves
+    holds "setup --undo: the web configuration is not in use" eventually 60 serves
     inside rm /etc/perfcountd/web.yml /etc/perfcountd/key.pem /etc/perfcountd/cert.pem
     inside systemctl stop hot
     write_config <<<"$good_config"
@@ -702,7 +727,7 @@ test_security() {
     echo "systemd-analyze security: $line"
     score=${line##*: }
     compares "systemd-analyze security is at most $score_max" "${score%% *} <= $score_max"
-    equals "it finds no mistake in the units" \
+    equals "systemd-analyze verify accepts the units" \
         "$(inside systemd-analyze --no-pager --man=no verify perfcountd.service perfcountd.socket 2>&1)" ""
 }
 
@@ -714,7 +739,7 @@ else
 fi
 port=$(free_port)
 url=http://127.0.0.1:$port
-# Port 10298 of the loopback that is shared may be somebody's.
+# Port 10298 may be in use on the host, whose loopback is shared.
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
 tests=(start arguments tracepoints privileges operators reload pause watchdog restart activation own_address processes

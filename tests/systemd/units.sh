@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Real services, scopes and slices of a real systemd, counted by perfcountd that is itself a service there.
+# perfcountd runs as a service of a real systemd, and counts that systemd's services, scopes and slices.
 #
-# usage: units.sh [TEST...]      all of them without an argument
+# usage: units.sh [TEST...]      default: all tests
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-pages=100000 # what a unit's own start faults is far below 1 % of it
+pages=100000 # page faults; starting a unit causes far less than 1 % of these
 config=/run/perfcountd.yaml
 
-# count CGROUP: its minor faults, "none" where there is no such series.
+# count CGROUP: prints its minor faults, or "none" if there is no such series.
 count() {
     get "/api/v1/counters?collector=cgroup&event=minor_faults" |
         jq -r --arg cgroup "$1" '[.counters[] | select(.cgroup == $cgroup) | .value] | add // "none"'
@@ -20,20 +20,20 @@ state_of() {
 is_in_state() {
     has_field "$1" state "$2"
 }
-# caused TITLE COUNT PAGES: within 1 %, and never less than what is not unknown.
+# caused TITLE COUNT PAGES: checks that the count is at most 1 % more than PAGES, and less only by unattributed faults.
 caused() {
     compares "$1" "\"$2\" != \"none\" && ${2/none/0} >= $3 - $(unknown_faults) && ${2/none/0} <= $3 * 1.01"
 }
-# info CGROUP: its series of perf_cgroup_info, without the path.
+# info CGROUP: prints its perf_cgroup_info series without the label `cgroup`.
 info() {
     get /metrics | grep -F "perf_cgroup_info{cgroup=\"$1\"," | sed 's/^[^,]*,//'
 }
-# write_config INCLUDE: what is written below collectors.cgroup.include.
+# write_config INCLUDE: writes a configuration with this value of collectors.cgroup.include.
 write_config() {
     printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    include: %s\n' "$1" |
         inside_write "$config"
 }
-# run_job NAME [SYSTEMD-RUN-OPTIONS...]: a service in jobs.slice that faults the pages and is gone.
+# run_job NAME [SYSTEMD-RUN-OPTIONS...]: runs a service in jobs.slice that causes the page faults and ends.
 run_job() {
     inside systemd-run --quiet --wait --collect --slice=jobs.slice --unit="$1" "${@:2}" /usr/local/bin/cgroup-load "/sys/fs/cgroup/jobs.slice/$1.service" faults "$pages"
 }
@@ -62,8 +62,8 @@ has_logged() {
     log_of_service | grep -q "$1"
 }
 
-# install_load_unit: load@NAME.service waits until it is watched, faults the pages before it counts as started, and
-# stays.
+# install_load_unit: installs load@.service, which waits until it is watched, causes the page faults while it starts,
+# and then keeps running.
 install_load_unit() {
     inside_write /run/systemd/system/load@.service <<END
 [Service]
@@ -81,7 +81,7 @@ start_load() {
     when_watched "/system.slice/$1" inside systemctl start "$1"
 }
 
-# --- as it comes, without a configuration
+# --- the defaults, without a configuration
 
 test_defaults() {
     local unit cgroup before after
@@ -89,37 +89,39 @@ test_defaults() {
     cgroup=/system.slice/$unit
     start_service
     equals "the service is up" "$(inside systemctl is-active perfcountd)" active
-    matches "systemctl status has a line of it" "$(inside systemctl show -P StatusText perfcountd)" \
+    matches "systemctl status shows what is counted" "$(inside systemctl show -P StatusText perfcountd)" \
         '^counting [0-9]+ groups'
     equals "system.slice is counted" "$(state_of /system.slice)" watched
-    eventually 60 all_are_watched # the last of those that run once at boot may just have ended
-    equals "and every service below it" "$(services_watched)" "$(services_there)"
-    equals "perfcountd.service by its name" "$(info /system.slice/perfcountd.service)" \
+    eventually 60 all_are_watched # a service that only runs at boot may just have ended
+    equals "every service below system.slice is counted" "$(services_watched)" "$(services_there)"
+    equals "perf_cgroup_info has the unit and the slice of perfcountd.service" \
+        "$(info /system.slice/perfcountd.service)" \
         'unit="perfcountd.service",slice="system.slice"} 1'
-    equals "a slice by its own" "$(info /system.slice)" 'slice="system.slice"} 1'
+    equals "perf_cgroup_info has the slice of system.slice" "$(info /system.slice)" 'slice="system.slice"} 1'
 
     before=$(count /system.slice)
     start_load "$unit"
     after=$(count /system.slice)
     caused "a service that was started later has its own counts" "$(count "$cgroup")" "$pages"
-    compares "system.slice has it, too" \
+    compares "the counts of the new service are also in system.slice" \
         "$after - $before >= $pages - $(unknown_faults) && $after - $before < 1.03 * $pages"
-    # In the text backslashes are doubled.
-    equals "an escaped unit's name is written as it was before" "$(info "${cgroup//\\/\\\\}")" \
+    # The exposition doubles backslashes.
+    equals "the label has the unescaped name of a unit" "$(info "${cgroup//\\/\\\\}")" \
         'unit="load@a-b c.service",slice="system.slice"} 1'
-    equals "?cgroup=GLOB finds it" "$(get "/api/v1/counters?cgroup=/system.slice/load@*&event=minor_faults" |
+    equals "?cgroup=GLOB selects the new service" \
+        "$(get "/api/v1/counters?cgroup=/system.slice/load@*&event=minor_faults" |
         jq -r '.counters[].cgroup')" "$cgroup"
-    equals "it is watched" "$(state_of "$cgroup")" watched
+    equals "the new service is watched" "$(state_of "$cgroup")" watched
     inside systemctl stop "$unit"
-    holds "stopped, it lingers" eventually 60 is_in_state "$cgroup" lingering
+    holds "the cgroup of a stopped service lingers" eventually 60 is_in_state "$cgroup" lingering
     start_load "$unit"
-    caused "started again, it goes on from its total" "$(count "$cgroup")" $((2 * pages))
+    caused "a service that is started again continues from its total" "$(count "$cgroup")" $((2 * pages))
     inside systemctl stop "$unit"
-    # systemd puts a "_" before what could be taken for a file of the kernel's.
+    # systemd prefixes a unit's cgroup with "_" if its name could be that of a cgroup attribute file.
     inside systemd-run --quiet --unit=cgroup.odd sleep infinity
     holds "a unit whose cgroup has another name is counted" \
         eventually 60 is_in_state /system.slice/_cgroup.odd.service watched
-    equals "and has its own labels" "$(info /system.slice/_cgroup.odd.service)" \
+    equals "a unit whose cgroup has another name has the unit's labels" "$(info /system.slice/_cgroup.odd.service)" \
         'unit="cgroup.odd.service",slice="system.slice"} 1'
     inside systemctl stop cgroup.odd
     stop_service
@@ -133,32 +135,32 @@ test_scopes() {
     when_watched /system.slice/work.scope inside systemd-run --quiet --scope --unit=work sh -c \
         "read x </run/go; cgroup-load /sys/fs/cgroup/system.slice/work.scope faults $pages"
     caused "a scope is counted" "$(count /system.slice/work.scope)" "$pages"
-    equals "by its name" "$(info /system.slice/work.scope)" \
+    equals "perf_cgroup_info has the name of the scope" "$(info /system.slice/work.scope)" \
         'unit="work.scope",slice="system.slice"} 1'
     when_watched /a.slice/a-b.slice/deep.scope inside systemd-run --quiet --scope --slice=a-b.slice --unit=deep sh -c \
         "read x </run/go; cgroup-load /sys/fs/cgroup/a.slice/a-b.slice/deep.scope faults $pages"
-    caused "also in slices of slices" "$(count /a.slice/a-b.slice/deep.scope)" "$pages"
-    equals "with the inner slice" "$(info /a.slice/a-b.slice/deep.scope)" \
+    caused "a scope in a nested slice is counted" "$(count /a.slice/a-b.slice/deep.scope)" "$pages"
+    equals "perf_cgroup_info has the inner slice" "$(info /a.slice/a-b.slice/deep.scope)" \
         'unit="deep.scope",slice="a-b.slice"} 1'
-    equals "init.scope is one as well" "$(state_of /init.scope)" watched
-    equals "nothing else is counted" "$(get /api/v1/counters?collector=cgroup | jq -r '.counters[].cgroup' |
+    equals "init.scope is watched" "$(state_of /init.scope)" watched
+    equals "only scopes are counted" "$(get /api/v1/counters?collector=cgroup | jq -r '.counters[].cgroup' |
         grep -vc '[.]scope$')" 0
     stop_service
 }
 
 # --- descriptions
 
-# described CGROUP: its description.
+# described CGROUP: prints its description.
 described() {
     get /api/v1/cgroups | jq -r --arg cgroup "$1" '.cgroups[] | select(.cgroup == $cgroup) | .description // "none"'
 }
-# descriptions: of all units of the system's manager that are watched.
+# descriptions: prints the descriptions of all watched units, except those of user managers.
 descriptions() {
     get /api/v1/cgroups | jq -r '.cgroups[] | select(.state == "watched" and .description)
         | select(.cgroup | test("/user@[0-9]+[.]service/") | not)
         | "\(.cgroup | split("/") | last): \(.description)"' | sort
 }
-# descriptions_there: prints the descriptions that systemctl shows. Units without one in a file get it from systemd.
+# descriptions_there: prints the descriptions that systemctl shows for units that have one in a file.
 descriptions_there() {
     local units
     mapfile -t units < <(cd "$machine" && find . -path '*/user@*/*' -prune -o -type d -regex \
@@ -179,7 +181,7 @@ test_descriptions() {
     inside mkdir -p /run/systemd/system/load@.service.d
     printf '[Unit]\nDescription=%%I of "%%p" \\\n  <b> %%%%\n' |
         inside_write /run/systemd/system/load@.service.d/description.conf
-    # There is no PAM in the machine, which would make the manager's directory.
+    # The container has no PAM to create the runtime directory of the user manager.
     inside mkdir -p /run/systemd/system/user@.service.d /run/user/0
     printf '[Service]\nPAMName=\nEnvironment=XDG_RUNTIME_DIR=/run/user/%%i\n' |
         inside_write /run/systemd/system/user@.service.d/pam.conf
@@ -191,15 +193,15 @@ test_descriptions() {
     inside systemd-run --quiet --slice=a-b.slice --unit=plain sleep infinity
     write_config '["/**"]'
     start_service -- --config.file="$config"
-    compares "units have descriptions" "$(descriptions_there | wc -l) >= 10"
-    eventually 60 all_are_described # the last of those that run once at boot may just have ended
-    equals "those that systemctl shows" "$(descriptions)" "$(descriptions_there)"
+    compares "systemctl shows descriptions of units" "$(descriptions_there | wc -l) >= 10"
+    eventually 60 all_are_described # a service that only runs at boot may just have ended
+    equals "cgroups have the descriptions that systemctl shows" "$(descriptions)" "$(descriptions_there)"
     equals "specifiers of a drop-in are resolved" "$(described "/system.slice/$unit")" 'a-b c of "load"    <b> %'
-    equals "a transient unit has its own" "$(described /system.slice/transient.service)" "A transient unit"
-    equals "what has none has none" "$(described /a.slice)" none
-    equals "the units of a user's manager have theirs" \
+    equals "a transient unit has its description" "$(described /system.slice/transient.service)" "A transient unit"
+    equals "a unit without a description has none" "$(described /a.slice)" none
+    equals "a unit of a user manager has its description" \
         "$(described /user.slice/user-0.slice/user@0.service/app.slice)" "User Application Slice"
-    equals "but not those that only the user may read" \
+    equals "a unit that only its user may read has no description" \
         "$(described /user.slice/user-0.slice/user@0.service/app.slice/mine.service)" none
     inside rm -r /run/systemd/system/load@.service.d /run/systemd/system/user@.service.d
     inside systemctl daemon-reload
@@ -217,18 +219,19 @@ test_short_lived() {
     dying=$(dying)
     before=$(count /jobs.slice)
     when_watched /jobs.slice/job-0.service run_job job-0 -p ExecStartPre="$wait_for_go"
-    holds "a job that is done lingers" eventually 60 is_in_state /jobs.slice/job-0.service lingering
-    equals "its cgroup is gone" "$(ls -d "$machine/jobs.slice/job-0.service" 2>/dev/null)" ""
-    caused "its total is its load" "$(count /jobs.slice/job-0.service)" "$pages"
+    holds "the cgroup of a job that has ended lingers" eventually 60 is_in_state /jobs.slice/job-0.service lingering
+    equals "the cgroup of the job is removed" "$(ls -d "$machine/jobs.slice/job-0.service" 2>/dev/null)" ""
+    caused "the job's total is its load" "$(count /jobs.slice/job-0.service)" "$pages"
     for ((i = 1; i < jobs; i++)); do
         run_job "job-$i"
         [ "$(count "/jobs.slice/job-$i.service")" != none ] || missing=$((missing + 1))
     done
-    equals "each of $jobs jobs that start at once has a series" "$missing" 0
+    equals "each of $jobs jobs has a series, though its load does not wait for that" "$missing" 0
     caused "the slice has the counts of all of them" $(($(count /jobs.slice) - before)) $((jobs * pages))
     after=$(count /jobs.slice)
-    compares "and the jobs by themselves no more" "$(sum_of_jobs) <= $((after - before))"
-    holds "nothing pins them: nr_dying_descendants is unchanged" eventually 60 no_more_dying "$dying"
+    compares "the jobs together do not have more than their slice" "$(sum_of_jobs) <= $((after - before))"
+    holds "the daemon keeps no removed cgroup alive: nr_dying_descendants is unchanged" \
+        eventually 60 no_more_dying "$dying"
     inside systemctl stop jobs.slice
     stop_service
 }
@@ -250,26 +253,26 @@ test_dynamic_user() {
     pid=$(inside systemctl show -P MainPID perfcountd)
     compares "perfcountd is not root" "$(inside ps -o uid= -p "$pid") >= 61184"
     equals "the listening process has no capability" "$(capabilities "$pid")" "CapEff: 0000000000000000 "
-    equals "and its opener one, CAP_PERFMON" "$(capabilities "$(inside pgrep -P "$pid")")" "CapEff: 0000004000000000 "
+    equals "the opener has only CAP_PERFMON" "$(capabilities "$(inside pgrep -P "$pid")")" "CapEff: 0000004000000000 "
     eventually 60 all_are_watched
     equals "every service is counted" "$(services_watched)" "$(services_there)"
     start_load load@user.service
-    caused "and right" "$(count /system.slice/load@user.service)" "$pages"
+    caused "the counts of a service are right" "$(count /system.slice/load@user.service)" "$pages"
     inside systemctl stop load@user.service
     stop_service
-    equals "it ends well" "$(inside systemctl is-failed perfcountd)" inactive
+    equals "the stopped service has not failed" "$(inside systemctl is-failed perfcountd)" inactive
 
     [ "$paranoid" -gt 0 ] || return
     start_service -p DynamicUser=yes
-    equals "without the capability it serves, too" "$(status_of /metrics)" 200
-    equals "with nothing counted" "$(count /system.slice)" none
-    holds "and says which it needs" eventually 60 has_logged CAP_PERFMON
+    equals "without CAP_PERFMON the daemon answers requests" "$(status_of /metrics)" 200
+    equals "without CAP_PERFMON nothing is counted" "$(count /system.slice)" none
+    holds "the log names CAP_PERFMON" eventually 60 has_logged CAP_PERFMON
     stop_service
 }
 
-# --- what is recorded outlives the process
+# --- the history survives a restart of the service
 
-# steps: the times of what is recorded, and null for a gap.
+# steps: prints the times of the recorded steps, with null for a gap.
 steps() {
     get /api/v1/history | jq -c '[.times, .seconds] | transpose | map(if .[1] > 0 then .[0] else null end)'
 }
@@ -280,7 +283,7 @@ goes_on_after() {
     [ "$(steps | jq --argjson time "$1" 'index($time) as $i | .[$i + 1:] | map(values) | length')" -ge 1 ]
 }
 
-# listens_again URL: of the process before. Sets url.
+# listens_again URL: succeeds once the new process listens; URL is that of the previous one. Sets url.
 listens_again() {
     url=$(log_of_service | sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' | tail -n 1)
     [ "$url" != "$1" ]
@@ -292,14 +295,14 @@ test_history() {
     echo 'history: {interval: 1s}' | inside sh -c "cat >>$config"
     start_service -p DynamicUser=yes -p AmbientCapabilities=CAP_PERFMON -p FileDescriptorStoreMax=1 -- \
         --config.file="$config"
-    holds "a second after the other is recorded" eventually 60 has_steps 3
+    holds "the history has three steps" eventually 60 has_steps 3
     first=$(steps | jq '.[0]')
     last=$(steps | jq 'map(values) | last')
     inside systemctl restart perfcountd
-    eventually 60 listens_again "$url" || fail "the service is started again" "$(log_of_service)"
-    holds "it goes on recording" eventually 60 goes_on_after "$last"
-    equals "behind what was recorded before" "$(steps | jq '.[0]')" "$first"
-    equals "and a gap" "$(steps | jq --argjson time "$last" '.[index($time) + 1]')" null
+    eventually 60 listens_again "$url" || fail "the service is restarted" "$(log_of_service)"
+    holds "the restarted service continues the history" eventually 60 goes_on_after "$last"
+    equals "the steps from before the restart are kept" "$(steps | jq '.[0]')" "$first"
+    equals "the history has a gap for the restart" "$(steps | jq --argjson time "$last" '.[index($time) + 1]')" null
     stop_service
 }
 

@@ -97,7 +97,7 @@ void try_cut_and_lies(const struct built *built, const struct record_layout *lay
 {
     for (size_t size = 0; size < built->size; size++) {
         void *copy = exact_copy(built->bytes, size);
-        assert_int_equal(try_decode(copy, size, layout), -EBADMSG); /* the header still has the old size */
+        assert_int_equal(try_decode(copy, size, layout), -EBADMSG); /* the header still states the full size */
         if (size >= 8) {
             set_record_size(copy, size);
             int r = try_decode(copy, size, layout);

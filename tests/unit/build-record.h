@@ -5,7 +5,7 @@
 
 #include "perf/record.h"
 
-/* Some kernel headers lack these constants. */
+/* Constants that some kernel headers lack. */
 #define SAMPLE_DATA_PAGE_SIZE (UINT64_C(1) << 22)
 #define SAMPLE_CODE_PAGE_SIZE (UINT64_C(1) << 23)
 #define SAMPLE_WEIGHT_STRUCT (UINT64_C(1) << 24)

@@ -21,7 +21,7 @@ struct captured {
     bool extended_types;
 };
 
-/* PMUs that every kernel has. */
+/* The PMUs that every kernel has. */
 static const struct pmu_files kernel_pmus[] = {
     {"software", PERF_TYPE_SOFTWARE, SOFTWARE, NULL, NULL, 0, ""},
     {"tracepoint", PERF_TYPE_TRACEPOINT, SOFTWARE, NULL, NULL, 0, ""},
@@ -74,8 +74,8 @@ static struct fake_sys *sim(const struct captured *captured)
 
 /*
  * The core's events in drivers/perf/arm_pmuv3.c (6.7 and later; arch/arm64/kernel/perf_event.c before). sysfs lists
- * those whose bit is set in PMCEID0 or PMCEID1. These are common to Cortex-A55 and A76, by the PMU chapters of their
- * Technical Reference Manuals; neither has STALL_SLOT, OP_SPEC or OP_RETIRED.
+ * those whose bit is set in PMCEID0 or PMCEID1. Events that Cortex-A55 and A76 have in common, by the PMU chapters of
+ * their Technical Reference Manuals. Neither core has STALL_SLOT, OP_SPEC or OP_RETIRED.
  */
 #define ARMV8                                                                                                          \
     "format/event=config:0-15 format/long=config1:0 caps/slots=0x00000000 events/sw_incr=event=0x0000 "                \
@@ -155,10 +155,10 @@ struct fake_sys *captured_raspberry_pi_5(void)
 }
 
 /*
- * Neoverse N1: drivers/perf/arm_pmu_acpi.c names the PMU. Its events are those of the A76, from which it derives, and
- * those of the Statistical Profiling Extension. The others are drivers/perf/arm-cmn.c and drivers/perf/arm_dmc620_pmu.c
- * of 6.8. A dmc620 PMU has the address of its controller in its name, accepts one event per group, and has no cpumask
- * before 6.15.
+ * Neoverse N1: drivers/perf/arm_pmu_acpi.c names the PMU. The core has the events of the A76, from which it derives,
+ * and those of the Statistical Profiling Extension. The other PMUs are those of drivers/perf/arm-cmn.c and
+ * drivers/perf/arm_dmc620_pmu.c of Linux 6.8. A dmc620 PMU has the address of its controller in its name, accepts one
+ * event per group, and has no cpumask before 6.15.
  */
 #define DMC620                                                                                                         \
     "format/event=config2:3-8 format/clkdiv2=config2:9 events/clkdiv2_rdwr=event=0x12,clkdiv2=0x1 "                    \
@@ -212,7 +212,10 @@ struct fake_sys *captured_raspberry_pi(void)
 #define INTEL                                                                                                          \
     "format/event=config:0-7 format/umask=config:8-15 format/edge=config:18 format/inv=config:23 "                     \
     "format/cmask=config:24-31 events/cpu-cycles=event=0x3c events/instructions=event=0xc0 "
-/* icl_td_events_attrs of arch/x86/events/intel/core.c, also of Alder Lake's large cores and Sapphire Rapids. */
+/*
+ * Top-down events: icl_td_events_attrs in arch/x86/events/intel/core.c. Alder Lake's large cores and Sapphire Rapids
+ * have the same top-down events.
+ */
 #define INTEL_SLOTS                                                                                                    \
     "events/slots=event=0x00,umask=0x4 events/topdown-retiring=event=0x00,umask=0x80 "                                 \
     "events/topdown-bad-spec=event=0x00,umask=0x81 events/topdown-fe-bound=event=0x00,umask=0x82 "                     \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Simulated machines with the /sys of real ones, written from published layouts: device trees, kernel sources
- * (drivers/perf, arch/x86/events) and Documentation/ABI. The kernel is the simulated one of fake-sys.h.
+ * (drivers/perf, arch/x86/events) and Documentation/ABI; fake-sys.h simulates the kernel of these machines.
  */
 #ifndef TESTS_UNIT_CAPTURED_H
 #define TESTS_UNIT_CAPTURED_H
@@ -20,7 +20,7 @@ struct fake_sys *captured_raspberry_pi_5(void);
 struct fake_sys *captured_altra(void);
 /* A virtual machine on Neoverse N2, whose PMU reports slots. */
 struct fake_sys *captured_neoverse_n2(void);
-/* Alder Lake: 8 large cores with two threads each, 4 small ones; RAPL, memory controllers, cstate. */
+/* Alder Lake, with 8 large cores of two threads each, 4 small cores, RAPL, memory controllers and cstate. */
 struct fake_sys *captured_intel_hybrid(void);
 /* Ice Lake server, two sockets: slots and topdown-*, memory controllers, RAPL. */
 struct fake_sys *captured_intel_server(void);

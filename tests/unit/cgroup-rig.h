@@ -12,7 +12,7 @@
 #define CGROUP 7
 #define OTHER 8
 
-/* The engine under test. Its type is NULL before the first cgroup is opened. */
+/* The engine under test; its type is NULL before the first cgroup is opened. */
 extern struct cgroup_engine rig_engine;
 
 /* Runs all tests once with the engine perf and once with bpf, for which the simulated machine supports BPF programs. */
@@ -32,7 +32,7 @@ bool cgroup_rig_uses(enum config_engine engine);
         if (!cgroup_rig_uses(engine))                                                                                  \
             return;                                                                                                    \
     } while (0)
-/* Returns the number of descriptors that each cgroup needs: `n` with the engine perf, 0 with bpf. */
+/* Returns the number of descriptors that each cgroup needs, which is `n` with the engine perf and 0 with bpf. */
 size_t cgroup_rig_own(size_t n);
 
 /* A configuration with only the collector cgroup. */
@@ -51,7 +51,7 @@ void cgroup_rig_done(struct rig *rig, struct cgroup_counts *counts);
  * Resumes the engine, then the counts of the cgroup with this descriptor. Returns the result of cgroup_counts_resume().
  */
 int cgroup_rig_resume(struct rig *rig, struct cgroup_counts *counts, int fd);
-/* Rescans the CPUs after hotplug, then does the same for CGROUP. */
+/* Rescans the CPUs after hotplug, then resumes the engine and the counts of CGROUP. */
 int cgroup_rig_rescan(struct rig *rig, struct cgroup_counts *counts, const char *went_offline);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts allocations in a test that is linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc. Exactly one source
- * file may include it.
+ * file of a test may include this header.
  */
 #ifndef TESTS_UNIT_COUNT_ALLOCATIONS_H
 #define TESTS_UNIT_COUNT_ALLOCATIONS_H

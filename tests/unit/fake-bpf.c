@@ -19,14 +19,14 @@ struct fake_cpu {
     int fds[BPF_EVENTS_MAX];
 };
 
-/* A BPF program that was started. Its maps stay until the machine is freed. */
+/* A BPF program that was started; its maps stay until the machine is freed. */
 struct fake_run {
     struct bpf_shape shape;
     uint64_t *counts;
     struct bpf_record *records;
     struct fake_cpu *cpus;
     struct {
-        int cgroup; /* 0: this entry is unused */
+        int cgroup; /* inode or descriptor of the cgroup; 0: the entry is unused */
         uint32_t slot;
     } slots[SLOTS_MAX];
 };
@@ -38,7 +38,7 @@ struct fake_bpf {
     bool has_program;          /* true from start() until stop() */
     int running[64];           /* the cgroup on each CPU; -1: the root */
     struct fake_event switches[64];
-    struct sys_calls kernel; /* handles descriptors that are not maps */
+    struct sys_calls kernel; /* the original calls, for descriptors that are not maps */
 };
 
 static struct fake_run *last_run(const struct fake_sys *fake)
@@ -124,7 +124,10 @@ static void look(struct fake_sys *fake, unsigned cpu)
         run_enter(fake, bpf->counting, cpu, find_slot(bpf->counting, bpf->running[cpu]));
 }
 
-/* The context switch event grows at its fake_rate(), although the CPU switches only twice. */
+/*
+ * Lets a CPU run in a cgroup. The context switch event grows at its fake_rate(), although the CPU switches only to the
+ * cgroup and back.
+ */
 static void run_cgroup(struct fake_sys *fake, int cgroup, unsigned cpu, uint64_t ns)
 {
     struct fake_bpf *bpf = fake->bpf;
@@ -198,13 +201,16 @@ static int fake_attach(void *owner, bool attached)
     for (unsigned cpu = 0; bpf->counting && cpu < bpf->counting->shape.cpus; cpu++)
         run_enter(owner, bpf->counting, cpu, BPF_SLOT_NONE);
     bpf->counting = attached ? last_run(owner) : NULL;
-    /* Switches that happened while it was detached are not counted. */
+    /* Switches that happened while the program was detached are not counted. */
     for (unsigned cpu = 0; attached && cpu < bpf->counting->shape.cpus; cpu++)
         bpf->counting->records[cpu].switches = bpf->switches[cpu].count;
     return attached ? fake_flush(owner) : 0;
 }
 
-/* Identifies a cgroup by the inode of its directory, or else by the descriptor itself, which may be any number. */
+/*
+ * Identifies a cgroup by the inode of its directory. A descriptor that is not a directory identifies the cgroup by its
+ * number.
+ */
 static int id_of(int cgroup_fd)
 {
     struct stat st;
@@ -340,7 +346,7 @@ void fake_bpf_spoil(struct fake_sys *fake, unsigned cpu)
 void fake_bpf_move(struct fake_sys *fake, int cgroup, unsigned cpu)
 {
     fake->bpf->running[cpu] = cgroup;
-    fake->bpf->counting->records[0].moves++; /* in the record of the CPU on which the moving task runs */
+    fake->bpf->counting->records[0].moves++; /* the move is made by a task on CPU 0 */
 }
 
 void fake_bpf_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns)

@@ -2,7 +2,7 @@
 /*
  * Adds BPF to a simulated machine: the calls of bpf/calls.h, and a program that runs at each context switch.
  * fake_cgroup_run() identifies a cgroup by its descriptor, or by its inode if the descriptor is a directory. Between
- * two such calls, a CPU runs the root cgroup.
+ * two calls of fake_cgroup_run(), a CPU runs the root cgroup.
  */
 #ifndef TESTS_UNIT_FAKE_BPF_H
 #define TESTS_UNIT_FAKE_BPF_H
@@ -18,8 +18,8 @@ size_t fake_bpf_assigned(const struct fake_sys *fake);
 /* Damages the record of a CPU, so that readers refuse it. */
 void fake_bpf_spoil(struct fake_sys *fake, unsigned cpu);
 /*
- * Moves the task that runs on a CPU to another cgroup. The program does not notice before the next switch or flush
- * there.
+ * Moves the task that runs on a CPU to another cgroup. The program notices the move only at the next switch or flush on
+ * that CPU.
  */
 void fake_bpf_move(struct fake_sys *fake, int cgroup, unsigned cpu);
 /* Lets a CPU run for `ns` in a cgroup that the program cannot determine. */

@@ -33,9 +33,11 @@ struct fake_pmu *fake_group_pmu(const struct fake_sys *fake, const struct fake_e
 void fake_update_page(const struct fake_sys *fake, const struct fake_event *event);
 /* Runs all events of a CPU, except cgroup events, for `ns` nanoseconds. */
 void fake_run_cpu(struct fake_sys *fake, unsigned cpu, uint64_t ns);
-/* Adds the count of `running` nanoseconds to one event, which need not be open. Its times do not change. */
+/*
+ * Adds the count of `running` nanoseconds to one event, which need not be open. The times of the event do not change.
+ */
 void fake_count_event(const struct fake_sys *fake, struct fake_event *event, uint64_t running);
-/* Returns whether the next such call fails because of fake_fail(). */
+/* Returns whether fake_fail() makes the next call with these arguments fail. */
 bool fake_will_fail(const struct fake_sys *fake, enum fake_call call, const struct perf_event_attr *attr, int cpu);
 
 #endif

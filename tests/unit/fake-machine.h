@@ -6,7 +6,7 @@
 #include "perf/machine.h"
 #include "tests/unit/fake-sys.h"
 
-/* Calls machine_load(), which must succeed. The caller frees the machine, which may outlive `sys`. */
+/* Loads the machine with machine_load(), which must succeed. The caller frees the machine, which may outlive `sys`. */
 struct machine *machine_of(struct sys *sys);
 
 DEFINE_CLEANUP(struct machine *, machine_free);

@@ -6,11 +6,11 @@
 #include "symbols/symbols.h"
 
 #define FAKE_PID 1000
-#define FAKE_IP UINT64_C(0x401010)      /* in the function "hot" of /usr/bin/hot */
-#define FAKE_ODD_IP UINT64_C(0x402000)  /* in a function of /usr/bin/hot whose name needs escaping */
-#define FAKE_BARE_IP UINT64_C(0x403000) /* in /usr/bin/hot, but in no symbol */
+#define FAKE_IP UINT64_C(0x401010)      /* an address in the function "hot" of /usr/bin/hot */
+#define FAKE_ODD_IP UINT64_C(0x402000)  /* an address in a function of /usr/bin/hot whose name needs escaping */
+#define FAKE_BARE_IP UINT64_C(0x403000) /* an address in /usr/bin/hot, but in no symbol */
 #define FAKE_KERNEL_IP UINT64_C(0xffffffff81000010)
-#define FAKE_LOST_IP UINT64_C(0x7f0000000000) /* in no mapping */
+#define FAKE_LOST_IP UINT64_C(0x7f0000000000) /* an address in no mapping */
 
 extern const struct mapping fake_mapping;
 

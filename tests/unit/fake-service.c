@@ -13,7 +13,7 @@ static const char *const names[] = {"cpu", "cgroup", "self", NULL};
 struct fake_deferred {
     struct deferred_document deferred;
     unsigned generation;
-    sem_t *gate; /* NULL: the document is not held */
+    sem_t *gate; /* the thread waits for it before it renders; NULL: it does not wait */
 };
 
 static uint64_t now(void *userdata)

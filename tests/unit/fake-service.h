@@ -22,19 +22,19 @@ extern const struct odd_cgroup odd_cgroups[N_ODD_CGROUPS];
 struct fake_service {
     struct service service;
     struct snapshot snapshot;
-    unsigned reads, fresh_reads; /* counts only readings of at least one collector */
+    unsigned reads, fresh_reads; /* readings that request no collector are not counted */
     unsigned reloads;
-    const char *reload_error; /* NULL: reloads succeed */
-    int reload_result;        /* the result of a failed reload; 0: -EINVAL */
+    const char *reload_error; /* message of a failed reload; NULL: reloads succeed */
+    int reload_result;        /* result of a failed reload; 0 stands for -EINVAL */
     int (*on_reload)(struct fake_service *fake);
     void *reload_userdata;
     bool ready;
-    unsigned paused;     /* in seconds; 0: not paused */
+    unsigned paused;     /* duration of the pause in seconds; 0: not paused */
     unsigned pauses;     /* requested pauses and resumptions */
-    char complaint[512]; /* the last complaint */
-    unsigned generation; /* of the events document */
-    unsigned deferreds;  /* deferred documents of the events */
-    bool held;           /* deferred documents wait at `gate` before they are finished */
+    char complaint[512]; /* the last message that the server logged */
+    unsigned generation; /* edition of the events document */
+    unsigned deferreds;  /* events documents that were requested so far */
+    bool held;           /* events documents are not rendered before fake_service_release_deferred() */
     sem_t gate;
     uint64_t frozen_ns; /* the time at which the clock stands; 0: it runs */
 };
@@ -46,10 +46,10 @@ struct fake_service {
 void fake_service_init(struct fake_service *fake, unsigned n_cpus);
 /* Adds a cgroup that was created at 1600000000.5, with cycles and task-clock. */
 struct row *fake_service_add_cgroup(struct snapshot *snapshot, const char *cgroup);
-/* Adds all of odd_cgroups. */
+/* Adds a row for each entry of odd_cgroups. */
 void fake_service_add_odd_cgroups(struct snapshot *snapshot);
 void fake_service_done(struct fake_service *fake);
-/* Does what a fresh reading one second later does. */
+/* Advances the snapshot by one second, as a fresh reading does. */
 void fake_service_advance(struct fake_service *fake);
 /* Stops the service's clock, or sets it to the current time again. */
 void fake_service_freeze(struct fake_service *fake, bool frozen);

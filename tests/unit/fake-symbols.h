@@ -6,7 +6,7 @@
 #include "symbols/symbols.h"
 
 struct fake_mapping {
-    uint32_t pid; /* 0: the kernel */
+    uint32_t pid; /* pid of the process; 0: the kernel */
     struct mapping mapping;
 };
 

@@ -33,7 +33,7 @@ void fake_fail_no_more(struct fake_sys *fake)
     fake->n_failures = 0;
 }
 
-/* Counts the call. Returns the failure that fake_fail() requested for it, or NULL. */
+/* Counts the call, and returns the failure that fake_fail() requested for it, or NULL. */
 static const struct fake_failure *ordered(struct fake_sys *fake, enum fake_call call,
                                           const struct perf_event_attr *attr, int cpu)
 {
@@ -49,7 +49,7 @@ static const struct fake_failure *ordered(struct fake_sys *fake, enum fake_call 
             continue;
         }
         if (failure->times && --failure->times == 0)
-            failure->call = N_FAKE_CALLS; /* used up: no call matches it any more */
+            failure->call = N_FAKE_CALLS; /* used up: it matches no further call */
         return failure;
     }
     return NULL;
@@ -252,8 +252,8 @@ static size_t layout(const struct fake_sys *fake, const struct fake_event *event
     for (size_t i = 0; format & PERF_FORMAT_GROUP && i < fake->n_events; i++) {
         const struct fake_event *member = fake->events[i];
         /*
-         * Reading a sibling returns the sibling alone. Reading a leader returns the leader first, since it was opened
-         * first.
+         * Reading a sibling returns the sibling alone. Reading a leader returns the whole group. The leader comes
+         * first, since it was opened first.
          */
         if (!member || (member != event && member->leader != event))
             continue;
@@ -428,7 +428,7 @@ static bool group_counts(const struct fake_event *leader)
 
 /*
  * Returns for how many of `ns` nanoseconds the group is on its PMU's counters. All groups that need counters share them
- * evenly; those of cgroups that do not run need none.
+ * evenly; groups of cgroups that do not run need none.
  */
 static uint64_t running_time(const struct fake_sys *fake, const struct fake_event *leader, uint64_t ns)
 {

@@ -32,11 +32,11 @@ struct fake_pmu {
     struct cpuset cpus; /* the CPUs on which its events can be opened */
     bool core;          /* counts the generic hardware and cache events, and raw events */
     bool software;      /* needs no hardware counters */
-    bool arm;           /* validate_event() of drivers/perf/arm_pmu.c skips a disabled event without enable_on_exec */
+    bool arm;           /* a disabled event without enable_on_exec needs no counter, as in drivers/perf/arm_pmu.c */
     /*
-     * Programmable counters per CPU. If a group needs more, opening the member that exceeds them fails with EINVAL. If
-     * several groups together need more, they share the time evenly. With 0, all groups starve. A test may change it at
-     * any time.
+     * Programmable counters per CPU. If a group needs more counters, opening the member that exceeds their number fails
+     * with EINVAL. If several groups together need more, the groups share the time evenly. With 0 counters, all groups
+     * starve. A test may change the number at any time.
      */
     uint32_t counters;
 };
@@ -50,12 +50,12 @@ struct fake_rate {
 /* Of the matching calls, `after` succeed and the next `times` fail (0: all further ones). */
 struct fake_failure {
     enum fake_call call;
-    int error; /* an errno; 0 makes FAKE_READ return 0 bytes, as for a pinned group in the error state */
+    int error; /* errno of the failure; 0 makes FAKE_READ return 0 bytes, as for a pinned group in the error state */
     unsigned after, times;
-    bool on_event; /* only events with this type and config */
+    bool on_event; /* the failure applies only to events with this type and config */
     uint32_t type;
     uint64_t config;
-    bool on_cpu; /* only on this CPU */
+    bool on_cpu; /* the failure applies only to events on this CPU */
     int cpu;
 };
 
@@ -73,7 +73,7 @@ struct fake_sys {
     struct fake_event **events; /* indexed by descriptor - FAKE_FD_FIRST; numbers are never reused */
     size_t n_events;
     unsigned n_open;              /* open descriptors; a test that ends with 0 leaks none */
-    unsigned n_mapped;            /* mapped pages, likewise */
+    unsigned n_mapped;            /* mapped pages; a test that ends with 0 leaks none */
     unsigned calls[N_FAKE_CALLS]; /* calls so far, failed ones included */
     struct fake_rate rates[16];
     size_t n_rates;
@@ -110,7 +110,10 @@ void fake_file(struct fake_sys *fake, const char *path, const char *format, ...)
 const char *fake_path(const struct fake_sys *fake, const char *path);
 /* Declares the machine's CPUs and sets them online. */
 void fake_cpus(struct fake_sys *fake, const char *list);
-/* Adds a PMU to sysfs and the kernel. `file` is "cpus", "cpumask" or NULL. `cpus` must be a subset of the machine's. */
+/*
+ * Adds a PMU to sysfs and the kernel. `file` is "cpus", "cpumask" or NULL. `cpus` must be a subset of the machine's
+ * CPUs.
+ */
 struct fake_pmu *fake_add_pmu(struct fake_sys *fake, const char *name, uint32_t type, const char *file,
                               const char *cpus);
 /* Writes a file of a PMU; `path` is like "events/NAME". */
@@ -122,20 +125,20 @@ void fake_advance(struct fake_sys *fake, uint64_t ns);
 /* Simulates an exec of the task, which enables its events with enable_on_exec. */
 void fake_exec(struct fake_sys *fake);
 /*
- * Runs the cgroup with the descriptor `fd`, which may be any number from 0, on a CPU for `ns` nanoseconds. Only its
- * events on this CPU count. The clock does not move, since several CPUs may run at the same time.
+ * Runs the cgroup with the descriptor `fd`, which may be any number from 0, on a CPU for `ns` nanoseconds. Only events
+ * of this cgroup on this CPU count. The clock does not move, since several CPUs may run at the same time.
  */
 void fake_cgroup_run(struct fake_sys *fake, int fd, unsigned cpu, uint64_t ns);
 /* Removes a cgroup, as rmdir(2) does. Further opens fail with ENOENT; open events can still be read. */
 void fake_cgroup_remove(struct fake_sys *fake, int fd);
-/* Sets the rate of an event from now on. The default is one per nanosecond. */
+/* Sets the rate of an event from now on. The default rate is one per nanosecond. */
 void fake_rate(struct fake_sys *fake, struct fake_rate rate);
 void fake_fail(struct fake_sys *fake, struct fake_failure failure);
 void fake_fail_no_more(struct fake_sys *fake);
 /*
- * Takes a CPU offline or online. When it goes offline, sysfs reports it, its events stop for good, and its groups are
- * dissolved: a read of a leader returns one member (kernel/events/core.c, perf_event_exit_cpu_context()). When it
- * returns, it has no events.
+ * Takes a CPU offline or online. When a CPU goes offline, sysfs reports it, its events stop for good, and its groups
+ * are dissolved: a read of a leader returns one member (kernel/events/core.c, perf_event_exit_cpu_context()). When the
+ * CPU returns, it has no events.
  */
 void fake_set_online(struct fake_sys *fake, unsigned cpu, bool online);
 /*

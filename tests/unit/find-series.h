@@ -5,14 +5,14 @@
 
 #include "collectors/snapshot.h"
 
-/* Returns the series with that name, or NULL. The test fails if there are two. */
+/* Returns the series with that name, or NULL. The test fails if two series have the name. */
 const struct series *find_series(const struct snapshot *snapshot, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Returns the value of a series, or NOT_SHOWN if a scrape does not contain it. */
 uint64_t series_value(const struct snapshot *snapshot, const char *format, ...) PRINTF_LIKE(2, 3);
 #define NOT_SHOWN UINT64_MAX
 
-/* Names of the collector cpu's series. The first argument is "cycles", "group_enabled_seconds" or the like. */
+/* A series of the collector cpu, as a format whose first argument is "cycles", "group_enabled_seconds" or the like. */
 #define CPU_SERIES "perf_cpu_%s_total{cpu=\"%d\",pmu=\"%s\",group=\"%s\"}"
 
 /* Returns the row of this PMU and group; the test fails if there is none. */

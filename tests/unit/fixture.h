@@ -30,10 +30,10 @@ struct fixture_case {
 /* Calls `check` for each case of the table. A table without cases fails the test. */
 void fixture_cases(const char *table, void (*check)(const struct fixture_case *test));
 
-/* A function like config_load(). If `errors` is NULL, it stops at the first error. */
+/* A function like config_load(). If `errors` is NULL, the function stops at the first error. */
 typedef int (*fixture_load)(const char *path, struct error_list *errors, struct error *error);
 
-/* Asserts that `load` reports exactly the expected errors for the input, and without a list the first of them only. */
+/* Asserts that `load` reports exactly the expected errors with an error list, and one of them without a list. */
 void fixture_refused(const struct fixture_case *test, fixture_load load);
 
 #endif

@@ -31,7 +31,7 @@ static inline int ask_opener(struct sys *sys, const char *path, int flags)
     return fd == -ENOENT ? sys_own_open_file(sys, path, flags) : fd;
 }
 
-/* `kallsyms` and `modules` are the texts that the opener reads; NULL: the file does not exist. */
+/* `kallsyms` and `modules` are the texts that the opener reads; with NULL, the file does not exist. */
 static inline void hide_kernel(struct fake_sys *fake, const char *kallsyms, const char *modules)
 {
     const struct {

@@ -9,13 +9,13 @@
 #include "opener/opener-server.h"
 
 #define KPROBE 6
-/* Opening an event with a config below this succeeds; any other config is the errno of the failure. */
+/* An event with a config below this can be opened. Opening any other event fails with its config as errno. */
 #define FIRST_ERROR 1000
 /* Opening an event with this config blocks until a byte is written to `gate`. */
 #define SLOW 900
-/* Limits of open events: on a CPU, of the BPF program on it, of a thread on it, and of all threads there. */
+/* Limits of open events on a CPU: for all events, for the BPF program, for one thread, and for all threads. */
 enum { RIG_CPU_LIMIT = 64, RIG_BPF_LIMIT = 16, RIG_THREAD_LIMIT = 20, RIG_THREADS_LIMIT = 30 };
-/* How long the opener waits for children that open users' files. It is long enough for any busy machine. */
+/* How long the opener waits for children that open users' files, which is long enough for any busy machine. */
 #define PATIENT_NS (600 * NSEC_PER_SEC)
 
 /* The client and the server of the current test. */

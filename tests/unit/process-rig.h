@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of the processes of this machine, for tests of what it knows about them. */
+/*
+ * A table of processes (symbols/processes.h) to which a test adds processes and mappings, and functions that look them
+ * up.
+ */
 #ifndef TESTS_UNIT_PROCESS_RIG_H
 #define TESTS_UNIT_PROCESS_RIG_H
 

@@ -40,7 +40,7 @@ static void write_mark(void *state, const struct writer_mark *mark, struct buffe
         buffer_append_text(out, "rescanned\n");
 }
 
-/* Describes the events at the end, as a format may do. Their CPUs may be offline by then. */
+/* Checks that the events are still valid at the end of the stream, when their CPUs may be offline. */
 static void write_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     const struct writer_source *source = state;

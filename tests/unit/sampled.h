@@ -14,7 +14,7 @@ struct sampled {
     sd_event *event;
     struct machine *machine;
     struct config_sampler config;
-    enum trust admits; /* 0: any client */
+    enum trust admits; /* the lowest trust that may sample; 0: every client may */
     struct sampler *sampler;
     struct child symboliser;
 };
@@ -23,8 +23,9 @@ int sampled_begin(void **state);
 int sampled_end(void **state);
 
 /*
- * These print "begin N", "sample TIME CPU PID", "dropped N", "pause TIME", "resume TIME", "rescanned", "end REASON
- * RECORDS DROPPED" and "malformed N". A stream of writer_settled only ends once all symbols are resolved.
+ * Writers of one line for each record or notice: "begin N", "sample TIME CPU PID", "dropped N", "pause TIME", "resume
+ * TIME", "rescanned", "end REASON RECORDS DROPPED" and "malformed N". A stream of writer_settled only ends once all
+ * symbols are resolved.
  */
 extern const struct writer writer_lines, writer_settled;
 
@@ -39,7 +40,7 @@ struct symbols {
     bool all_ended;
 };
 
-/* Calls that the stubs received from the sampler, and how they respond. */
+/* Calls that the stubs received from the sampler, and settings for how the stubs respond. */
 extern struct seen {
     unsigned unsettled; /* settle() reports that all symbols are resolved after this many calls */
     unsigned n_scans;
@@ -78,7 +79,7 @@ void reader_on_ready(void *userdata);
 /* Reads what is available; returns whether the text contains `word` at least n times. */
 bool reader_has(struct reader *reader, const char *word, unsigned n);
 bool reader_ended(struct reader *reader);
-/* Returns the text so far. It is valid until more is read. */
+/* Returns the text so far. The text is valid until more is read. */
 const char *reader_text_of(struct reader *reader);
 void reader_stop(struct reader *reader);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs an HTTP server of a simulated service in its own event loop, with clients over real sockets. A test fails if
- * either reports an error or keeps it waiting for more than a minute.
+ * Runs an HTTP server of a simulated service in its own event loop, with clients over real sockets. A test fails if the
+ * server or a client reports an error, or keeps the test waiting for more than a minute.
  */
 #ifndef TESTS_UNIT_SERVED_H
 #define TESTS_UNIT_SERVED_H
@@ -35,7 +35,9 @@ int served_setup(void **state);
 int served_teardown(void **state);
 #define SERVED_TEST(name) TEST_WITH(name, served_setup, served_teardown)
 
-/* Runs one turn of the event loop. Returns false a minute after the first call, at which `*deadline_ns` is 0. */
+/*
+ * Runs one turn of the event loop. `*deadline_ns` must be 0 at the first call. Returns false a minute after that call.
+ */
 bool served_turn(const struct served *served, uint64_t *deadline_ns);
 /* Runs so many turns that the server has seen everything that clients have done. */
 void served_spin(const struct served *served, unsigned turns);
@@ -61,8 +63,9 @@ void served_send(int fd, const char *request, const char *headers);
 int served_ask(const struct served *served, const char *request, const char *headers);
 
 /*
- * Runs the server until it has sent one response, and appends that to `in`. `head`: the request was HEAD, so there is
- * no body. Returns the offset of the body, or 0 if the connection was closed before the response was complete.
+ * Runs the server until it has sent one response, and appends that to `in`. `head` is true for a HEAD request, whose
+ * response has no body. Returns the offset of the body, or 0 if the connection was closed before the response was
+ * complete.
  */
 size_t served_receive(struct served *served, int fd, bool head, struct buffer *in);
 /* Returns the response as a string, "" if there was none. The caller frees it. */
@@ -73,17 +76,19 @@ char *served_answer(struct served *served, size_t n, const char *request, const 
 void served_expect(struct served *served, int fd, const char *part);
 /* Sends a request to the n-th address on a new connection and asserts that the response contains `part`. */
 void served_expect_answer(struct served *served, size_t n, const char *request, const char *headers, const char *part);
-/* Asserts that the server closes the connection. Appends what it sent before that to `in`, which may be NULL. */
+/*
+ * Asserts that the server closes the connection. Appends what the server sent before that to `in`, which may be NULL.
+ */
 void served_expect_end(struct served *served, int fd, struct buffer *in);
 /* Returns the status of a response, or 0 if the text is not a response. */
 unsigned served_status(const char *response);
 
-/* Return how often `part` occurs in a response, or assert that it does or does not. */
+/* count_of() returns how often `part` occurs in a response; the others assert that it does or does not occur. */
 unsigned count_of(const char *text, const char *part);
 void assert_has(const char *text, const char *part);
 void assert_has_not(const char *text, const char *part);
 
-/* A request, and the status and the parts of the expected response, in any order: "this ... and that". */
+/* A request, and the expected response: its status, and parts of its text in any order, with " ... " between them. */
 struct served_case {
     const char *in, *headers;
     unsigned out_status;

@@ -26,7 +26,7 @@ static const struct {
     {"[fe80::1%4294967295]:80", "http://[fe80::1%254294967295]:80/", AF_INET6, false},
     {"unix:/run/x.sock", "unix:/run/x.sock", AF_UNIX, false},
     {"unix:" SUN_PATH_90 "/2345678901234567", "unix:" SUN_PATH_90 "/2345678901234567", AF_UNIX,
-     false}, /* 107 bytes, the maximum */
+     false}, /* a path of 107 bytes, the maximum */
 };
 
 TEST(test_good)

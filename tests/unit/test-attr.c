@@ -225,7 +225,7 @@ TEST(test_probe)
     assert_int_equal(attr.kernel.config2, 4);
 }
 
-/* If the id of a tracepoint may not be read, the error names the remedy. */
+/* If this process may not read the id of a tracepoint, the error names the remedy. */
 TEST(test_tracepoint_forbidden)
 {
     _cleanup_(event_done) struct event event = parsed_event("sched:sched_switch");
@@ -244,7 +244,7 @@ TEST(test_tracepoint_forbidden)
     assert_int_equal(r, -EACCES);
 }
 
-/* config3 is passed on if the kernel headers define it, and refused otherwise. It is never ignored. */
+/* config3 is passed on if the kernel headers define it, and refused otherwise, but never ignored. */
 TEST(test_config3)
 {
     const struct fixture *fixture = *state;

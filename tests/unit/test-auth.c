@@ -29,8 +29,8 @@
 #define CHEAP "$2y$04$" SALT SECRET /* "secret" */
 
 /*
- * Replaces libcrypt's crypt_rn(), through which every check goes. It counts the calls and their work, 2^cost each, and
- * blocks the calling thread while `held` is set.
+ * Replaces libcrypt's crypt_rn(), which checks every password. The replacement counts the calls and their work, 2^cost
+ * each, and blocks the calling thread while `held` is set.
  */
 static atomic_uint work, n_checks;
 static atomic_bool held;
@@ -114,7 +114,10 @@ TEST(test_credentials)
     }
 }
 
-/* Parses a credential whose name has `user` + 2 bytes and whose password has `password`; both are multiples of 3. */
+/*
+ * Parses a credential with a name of `user` + 2 bytes and a password of `password` bytes. `user` and `password` are
+ * multiples of 3.
+ */
 static int parse_long(size_t user, size_t password)
 {
     _cleanup_(buffer_done) struct buffer value = {0};
@@ -152,7 +155,10 @@ TEST(test_credential_length)
 #define BAD_COST "the bcrypt hash is damaged: its cost "
 #define BAD_CHARACTER "the bcrypt hash is damaged: it has a character that bcrypt never"
 
-/* `out` is how the error message begins, which must not quote the hash; NULL: the hash is accepted, by libcrypt too. */
+/*
+ * `out` is the beginning of the error message, which must not quote the hash. With NULL, perfcountd and libcrypt accept
+ * the hash.
+ */
 static const struct {
     const char *in, *out;
 } hashes[] = {
@@ -214,7 +220,7 @@ static const struct {
     {"$2y$10$" SALT "qflPDzB6gcMhKa1rZqKiun2YGL5sa2u", "secret", 10, true},
     {"$2y$04$" SALT "yx2n0Zzopyr9QuYTMCfOJJOj526QVoC", "p\303\244ssw\303\266rd", 4, true},
     {"$2y$04$" SALT "byCG3zY1GIXMyxfivm.ClDiInHzxjiq", "", 4, true},
-    /* bcrypt ignores all bytes after the 72nd. */
+    /* bcrypt ignores all bytes of a password after the 72nd. */
     {"$2y$04$" SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe", A72, 4, true},
     {"$2y$04$" SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe", A72 "b", 4, true},
     {"$2y$04$" SALT SECRET, "Secret", 4, false},
@@ -276,7 +282,7 @@ static struct fingerprint numbered(const struct password_cache *cache, unsigned 
     return print(cache, "alice", "$2y$", password);
 }
 
-/* Fingerprints differ if any of the texts differs, even if the texts joined together are the same. */
+/* Fingerprints differ if a name, a hash or a password differs, even if the three texts joined together are the same. */
 TEST(test_fingerprints)
 {
     static const char *const triples[][3] = {
@@ -314,7 +320,7 @@ static enum password_result find(struct password_cache *cache, unsigned i)
     return password_cache_find(cache, &fingerprint);
 }
 
-/* Wrong passwords do not evict right ones, and an entry in use is not evicted. */
+/* Wrong passwords do not evict right ones from the cache, and an entry in use is not evicted. */
 TEST(test_remembers)
 {
     struct password_cache cache;
@@ -350,7 +356,7 @@ static const struct {
     const char *in_headers[4][2];
     enum trust out;
 } trusts[] = {
-    /* Clients that are not browsers. */
+    /* Requests from clients that are not browsers. */
     {&elsewhere, false, {{"Host", "board"}}, TRUST_EVERYBODY},
     {&elsewhere, true, {{"Host", "anything.example"}}, TRUST_OPERATOR},
     {&loopback, false, {{"Host", "127.0.0.1:10298"}}, TRUST_LOCAL},
@@ -367,7 +373,7 @@ static const struct {
     {&stranger, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
     {&member, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
     {&loopback, true, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_OPERATOR},
-    /* Browsers, without proof that a page of this daemon has caused the request. */
+    /* Requests from browsers, without proof that a page of this daemon has caused them. */
     {&elsewhere, false, {{"Host", "board"}, {AGENT}}, TRUST_PAGE},
     {&loopback, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
     {&member, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
@@ -386,9 +392,12 @@ static const struct {
     /* DNS rebinding: a foreign name resolves to this machine, so the browser takes the page for one of this daemon. */
     {&loopback, false, {{"Host", "evil.example"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, TRUST_PAGE},
     {&loopback, false, {{"Host", "printer:10298"}, {AGENT}, {PROOF}}, TRUST_PAGE},
-    /* With a password any name is accepted, since the owner of a rebound name has none. */
+    /*
+     * A client with a correct password may use any host name, since an attacker who rebinds a name does not know the
+     * password.
+     */
     {&elsewhere, true, {{"Host", "board.lan"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, TRUST_OPERATOR},
-    /* Pages of this daemon, and URLs that the user typed. */
+    /* Requests from pages of this daemon, and for URLs that the user typed. */
     {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "none"}}, TRUST_LOCAL},
     {&loopback, false, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, TRUST_LOCAL},
     {&loopback, false, {{"Host", "127.0.0.1"}, {AGENT}, {"Origin", "http://127.0.0.1"}, {PROOF}}, TRUST_LOCAL},
@@ -459,7 +468,7 @@ static void put(const char *path, const char *text)
 #define OF_USERS "basic_auth_users:\n"
 #define HASH(cost) "$2y$" cost "$" SALT "ABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
 
-/* `in` causes no other warning than `which`, whose text begins with `sentence`. */
+/* The web configuration `in` causes the warning `which`, whose text begins with `sentence`, and no other warning. */
 static const struct {
     const char *in;
     enum security_warning which;
@@ -506,7 +515,7 @@ struct fixture {
     char web_config[32]; /* the path of the web configuration file */
 };
 
-/* The users in most tests. Both passwords are "secret". */
+/* The users in most tests, both with the password "secret". */
 #define USERS(hash) "basic_auth_users: {alice: \"" hash "\", bob: \"" CHEAP "\"}\n"
 
 /* Writes the web configuration and has the server load it. */
@@ -541,7 +550,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Sends a request with `credential`, "NAME:PASSWORD", or without it if it is NULL. */
+/* Sends a request with `credential`, "NAME:PASSWORD", or without credentials if it is NULL. */
 static void say(int fd, const char *request, const char *credential, const char *headers)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -580,8 +589,8 @@ static const struct {
 } answers[] = {
     {"GET /metrics", "alice:wrong", "", 401, "WWW-Authenticate: Basic realm=\"perfcountd\", charset=\"UTF-8\"\r\n"},
     /*
-     * The daemon's page reports a wrong password itself, so it gets a challenge that browsers ignore. Without a
-     * password the browser needs a real challenge, to send the one that it has stored.
+     * The daemon's page reports a wrong password itself, so it gets a challenge that browsers ignore. A request without
+     * a password gets a real challenge, after which the browser sends the password that it has stored.
      */
     {"GET /metrics", "alice:wrong", "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: X-Basic realm="},
     {"GET /metrics", NULL, "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: Basic realm="},
@@ -614,7 +623,10 @@ TEST_WITH(test_answers, setup, teardown)
     }
 }
 
-/* Right and wrong passwords on one persistent connection, first checked and then found in the cache. */
+/*
+ * Right and wrong passwords on one persistent connection. Each password is checked the first time, and found in the
+ * cache after that.
+ */
 TEST_WITH(test_keep_alive, setup, teardown)
 {
     struct fixture *f = *state;
@@ -702,7 +714,7 @@ TEST_WITH(test_whole_queue, setup, teardown)
     assert_int_equal(receive_busy(f, fds, ARRAY_SIZE(fds)), CHECKS_PER_ADDRESS_MAX);
 }
 
-/* Requests that send the same new password at once all succeed. */
+/* Several requests that send the same new password at the same time all succeed. */
 TEST_WITH(test_same_at_once, setup, teardown)
 {
     struct fixture *f = *state;
@@ -723,7 +735,7 @@ TEST_WITH(test_same_at_once, setup, teardown)
     }
 }
 
-/* Checks for clients that disconnected leave the queue. */
+/* When a client disconnects, its password check is removed from the queue. */
 TEST_WITH(test_leavers_make_room, setup, teardown)
 {
     struct fixture *f = *state;
@@ -762,7 +774,7 @@ TEST_WITH(test_rate_limit, setup, teardown)
     struct fixture *f = *state;
 
     apply(f, USERS(CHEAP) "rate_limit: {interval: 1h, burst: 3}\n");
-    /* A request that is suspended for its check counts only once. */
+    /* A request that is suspended while its password is checked counts only once towards the rate limit. */
     expect(f, "GET /metrics", "alice:secret", 200);
     expect(f, "GET /metrics", NULL, 401);
     expect(f, "GET /-/healthy", "alice:secret", 200);

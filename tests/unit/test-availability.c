@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which derived metrics are available on simulated machines, and why the others are not. */
+/* Which derived metrics are available on simulated machines, and why other metrics are not. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -34,21 +34,21 @@ static const struct {
     struct fake_sys *(*in_machine)(void);
     const char *in_config, *in_metric, *in_collector, *in_pmu;
     const char *out_why_absent;
-    const char *out_text; /* the groups that provide it, or a part of the message */
+    const char *out_text; /* the groups that provide the metric, or a part of the message */
 } cases[] = {
-    {"two events of one group", fake_machine_one_pmu, CPU("[{name: a, events: '{cycles,instructions}'}]"), "ipc", "cpu",
-     "cpu", "available", "a"},
-    {"in two groups", fake_machine_one_pmu,
+    {"both events are in one group", fake_machine_one_pmu, CPU("[{name: a, events: '{cycles,instructions}'}]"), "ipc",
+     "cpu", "cpu", "available", "a"},
+    {"two groups have both events", fake_machine_one_pmu,
      CPU("[{name: a, events: '{cycles,instructions}'}, {name: b, events: '{instructions,cycles,branches}'}]"), "ipc",
      "cpu", "cpu", "available", "a b"},
-    {"by Arm's names, on one kind of core", fake_machine_big_little,
+    {"Arm's names of the events, counted on the A76", fake_machine_big_little,
      CPU("[{name: a, events: '{armv8_cortex_a76/cpu_cycles/,armv8_cortex_a76/inst_retired/}'}]"), "ipc", "cpu",
      "armv8_cortex_a76", "available", "a"},
-    {"and not on the other", fake_machine_big_little,
+    {"Arm's names of the events, not counted on the A55", fake_machine_big_little,
      CPU("[{name: a, events: '{armv8_cortex_a76/cpu_cycles/,armv8_cortex_a76/inst_retired/}'}]"), "ipc", "cpu",
      "armv8_cortex_a55", "not_counted", "no group counts "},
-    {"apart", fake_machine_one_pmu, CPU("[{name: a, events: cycles}, {name: b, events: instructions}]"), "ipc", "cpu",
-     "cpu", "apart",
+    {"the events are in different groups", fake_machine_one_pmu,
+     CPU("[{name: a, events: cycles}, {name: b, events: instructions}]"), "ipc", "cpu", "cpu", "apart",
      "instructions is in the group \"b\", cycles is in the group \"a\", and only events of one group are counted at "
      "the same time: put them into one"},
     {"a group that is too large", fake_machine_two_counters,
@@ -56,31 +56,32 @@ static const struct {
      "instructions is in the group \"a-2\", cycles is in the group \"a\", a part that did not fit the counters of cpu"},
     {"no group has the other event", fake_machine_one_pmu, CPU("[{name: a, events: cycles}]"), "ipc", "cpu", "cpu",
      "not_counted", "no group counts instructions: add it to the group \"a\", or a group with \"preset: overview\""},
-    {"no group has an event", fake_machine_one_pmu, CPU("[]"), "branch_miss_ratio", "cpu", "cpu", "not_counted",
+    {"no group has any of the events", fake_machine_one_pmu, CPU("[]"), "branch_miss_ratio", "cpu", "cpu",
+     "not_counted",
      "no group counts branch-misses and branches together: add a group with them to collectors.cpu.groups, or a group "
      "with \"preset: overview\""},
-    {"modifiers", fake_machine_one_pmu, CPU("[{name: a, events: cycles:u}]"), "ipc_user", "cpu", "cpu", "not_counted",
-     "no group counts instructions:u: add it to the group \"a\""},
-    {"the PMU does not list it", fake_machine_big_little, CPU("[{name: a, events: cycles}]"), "load_spec_ratio", "cpu",
-     "armv8_cortex_a55", "no_event",
+    {"no group has the event with this modifier", fake_machine_one_pmu, CPU("[{name: a, events: cycles:u}]"),
+     "ipc_user", "cpu", "cpu", "not_counted", "no group counts instructions:u: add it to the group \"a\""},
+    {"the PMU does not list the event", fake_machine_big_little, CPU("[{name: a, events: cycles}]"), "load_spec_ratio",
+     "cpu", "armv8_cortex_a55", "no_event",
      "the PMU armv8_cortex_a55 does not list ld_spec and inst_spec: it cannot have this metric"},
-    {"it could not be opened", refusing_machine, CPU("[{name: a, events: 'branches,branch-misses'}]"),
+    {"an event could not be opened", refusing_machine, CPU("[{name: a, events: 'branches,branch-misses'}]"),
      "branch_miss_ratio", "cpu", "cpu", "unavailable",
      "branch-misses of the group \"a\" is not counted: no such event on this PMU (ENOENT): "},
-    {"it never gets a counter", fake_machine_one_pmu, CPU("[{name: a, events: '{cycles,instructions}'}]"), "ipc", "cpu",
-     "cpu", "starved", "the group \"a\" is starved, "},
-    {"one kind of core has it", fake_machine_big_little, CPU("[{name: a, events: 'cycles,stall_backend'}]"),
+    {"the group never gets a counter", fake_machine_one_pmu, CPU("[{name: a, events: '{cycles,instructions}'}]"), "ipc",
+     "cpu", "cpu", "starved", "the group \"a\" is starved, "},
+    {"only one kind of core has the event", fake_machine_big_little, CPU("[{name: a, events: 'cycles,stall_backend'}]"),
      "backend_stall_ratio", "cpu", "armv8_cortex_a76", "available", "a"},
     {"no PMU", fake_machine_no_pmu, CPU("[{name: a, events: cs}]"), "ipc", "cpu", "cpu", "no_pmu",
      "this machine offers no hardware PMU: "},
-    {"a software event needs none", fake_machine_no_pmu, CPU("[{name: a, events: cs}]"), "running_ratio", "cpu", "cpu",
-     "available", "a"},
+    {"a metric of software events needs no PMU", fake_machine_no_pmu, CPU("[{name: a, events: cs}]"), "running_ratio",
+     "cpu", "cpu", "available", "a"},
     {"a collector that is disabled", fake_machine_one_pmu, CPU("[]"), "ipc", "cgroup", "", "disabled",
      "set collectors.cgroup.enabled to true"},
     {"a collector that fails", fake_machine_one_pmu, "{}", "ipc", "cgroup", "", "failed",
      "the collector fails: cannot read "},
-    {"no cgroup", machine_without_cgroups, "collectors: {cgroup: {engine: perf, include: ['/no-such']}}", "ipc",
-     "cgroup", "", "no_cgroup", "no cgroup is counted: "},
+    {"no cgroup is counted", machine_without_cgroups, "collectors: {cgroup: {engine: perf, include: ['/no-such']}}",
+     "ipc", "cgroup", "", "no_cgroup", "no cgroup is counted: "},
     {"no such PMU", captured_raspberry_pi, PMU("[]"), "package_watts", "pmu", "", "no_pmu",
      "this machine has no PMU that counts it: power*"},
     {"none of the PMUs that several formulas need", fake_machine_no_pmu, PMU("[]"), "memory_read_bytes_per_second",
@@ -118,7 +119,7 @@ static void look(void *userdata, const struct availability *availability)
                                  availability->groups[i]);
 }
 
-/* Each metric has exactly one answer for each collector and PMU. */
+/* Each metric is reported exactly once for each collector and PMU, as available or with the reason why it is not. */
 TEST(test_cases)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -139,7 +140,7 @@ TEST(test_cases)
     }
 }
 
-/* The document and its summary contain the same number of answers. */
+/* The document and its summary report the same number of available and absent metrics. */
 TEST(test_json)
 {
     struct rig rig;

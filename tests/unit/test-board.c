@@ -72,7 +72,7 @@ static void hide_pmus(struct fake_sys *fake)
 
 static void write_file(struct fake_sys *fake, const char *path, const char *text, size_t size)
 {
-    fake_file(fake, path, "%s", ""); /* makes the directories */
+    fake_file(fake, path, "%s", ""); /* also makes the parent directories */
     FILE *file = fopen(fake_path(fake, path), "w");
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, size, file), size);
@@ -116,7 +116,7 @@ static uint64_t board_series(struct rig *rig, const char *model, const char *soc
                         model, soc, name.release, pmus);
 }
 
-/* The series is the same after a reload. */
+/* The series stays the same after a reload. */
 TEST(test_board_series)
 {
     struct fake_sys *fake = fake_machine_big_little();
@@ -132,7 +132,9 @@ TEST(test_board_series)
     rig_done(&rig);
 }
 
-/* A name that is not available yet is read later. Until then there is no series with wrong labels. */
+/*
+ * A name that is not available yet is read later, and until then there is no series, rather than one with wrong labels.
+ */
 TEST(test_board_later)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -147,13 +149,16 @@ TEST(test_board_later)
     rig_done(&rig);
 }
 
-/* A virtual machine that shows none of these files still has the series. */
+/* A virtual machine without files that name the board still has the series. */
 RIG_TEST(test_board_unknown, fake_machine_no_pmu, "{}")
 {
     assert_int_equal(board_series(*state, "", "", ""), 1);
 }
 
-/* If sysfs lists no PMU but hardware events can be opened, `pmus` is the label `pmu` of their series. */
+/*
+ * If sysfs lists no PMU but hardware events can be opened, the label `pmus` has the same value as the label `pmu` of
+ * their series.
+ */
 TEST(test_board_without_sysfs)
 {
     struct fake_sys *fake = fake_machine_two_counters();

@@ -51,8 +51,8 @@ static void close_counts(struct bpf_counts *counts)
 }
 
 /*
- * Attributes the growth of the slot of chain[0] on a CPU to the cgroups of `chain`: the times of the only group,
- * "core", and `value` for each of its events.
+ * Lets the slot of chain[0] grow on a CPU, and attributes the growth to all cgroups of `chain`. The only group, "core",
+ * grows by the times `enabled` and `running`, and each of its events by `value`.
  */
 static void attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, uint64_t enabled, uint64_t running,
                       uint64_t value)
@@ -72,7 +72,7 @@ static unsigned choose(unsigned n)
     return (unsigned)rand() % n;
 }
 
-/* Reads the groups on all CPUs, which finds groups that cannot be read. */
+/* Reads the groups on all CPUs, and notes those that cannot be read. */
 static void read_groups(void)
 {
     CPUSET_FOREACH (cpu, &rig.rig.machine->online) {
@@ -116,7 +116,7 @@ static int teardown_chain(void **state)
     return 0;
 }
 
-/* Time in which /a itself starved is extrapolated from its own next count, not from that of its child. */
+/* The starved time of /a itself is extrapolated from its own next count, not from its child's count. */
 TEST_WITH(test_waits_beside, setup_chain, teardown_chain)
 {
     attribute(chain + 1, 1, 0, 30, 0, 0);
@@ -182,7 +182,7 @@ TEST_WITH(test_parent, setup_chain, teardown_chain)
     attribute(chain + 1, 1, 0, 10, 0, 0);
     bpf_counts_end(chain[1], NULL);
     assert_int_equal(core_of("/a")->state, ROW_STARVED);
-    /* A cgroup that is resumed under the same name has no starved time from before. */
+    /* A cgroup that is resumed under the same name does not inherit the starved time of the removed one. */
     resume_counts(chain[1], "/a");
     attribute(chain + 1, 1, 0, 10, 10, 2);
     bpf_counts_update(chain[1]);
@@ -223,7 +223,7 @@ TEST_WITH(test_totals_never_fall, setup_chain, teardown_chain)
 
 #define MANY_LINES 512
 
-/* The properties of rows and series, except ids, descriptors and times, as sorted lines of text. */
+/* Sorted lines of text that describe all properties of rows and series except ids, descriptors and times. */
 struct lines {
     char *texts[MANY_LINES];
     size_t n;

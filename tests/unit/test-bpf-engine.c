@@ -29,7 +29,7 @@ static struct {
     struct bpf_calls real;
     int start, set_cpu, attach, assign, withdraw, flush; /* the error of each call, or 0 */
     unsigned n_assigned, n_flushes;
-    uint32_t slots; /* the argument of the last start() */
+    uint32_t slots; /* the number of slots in the last start() */
     bool attached;  /* the argument of the last attach() */
 } calls;
 
@@ -213,7 +213,7 @@ TEST(test_removed)
     run(1, 10);
     sim_drop(1);
     assert_int_equal(value("/c0001"), 110);
-    run(1, 1000); /* like a task that exits late */
+    run(1, 1000); /* as a task does that exits after its cgroup was removed */
     assert_counted(110);
     assert_int_equal(value("/"), 1110);
     sim_make(1);
@@ -223,7 +223,7 @@ TEST(test_removed)
     sim_done();
 }
 
-/* A slot is not reused until it is certain that nothing counts for it any more. */
+/* A slot is not reused while the BPF program may still count for it. */
 TEST(test_slot_is_held)
 {
     int *const errors[] = {&calls.withdraw, &calls.flush};
@@ -245,7 +245,9 @@ TEST(test_slot_is_held)
     }
 }
 
-/* Cgroups that have a slot continue to count. The others get one once a program with more slots is started. */
+/*
+ * Cgroups that have a slot continue to count. The other cgroups get a slot once a program with more slots is started.
+ */
 TEST(test_growth)
 {
     begin("max_cgroups: 400");
@@ -289,7 +291,7 @@ TEST(test_detached)
     run(1, 5);
     sim_drop(1);
     for (unsigned i = 0; i < 2; i++)
-        read_all(); /* the first reading frees the slot */
+        read_all(); /* the first of these readings frees the slot */
     assert_false(calls.attached);
     run(1, 1000);
     sim_make(2);
@@ -301,8 +303,8 @@ TEST(test_detached)
 }
 
 /*
- * The end of a pause does not attach the program if no cgroup is watched. A cgroup that is created during a pause
- * counts from its end on.
+ * The end of a pause does not attach the program if no cgroup is watched. A cgroup that is created during a pause is
+ * counted from the end of the pause.
  */
 TEST(test_detached_and_paused)
 {
@@ -389,8 +391,8 @@ TEST(test_attach_fails)
 }
 
 /*
- * If a cgroup cannot be counted for another reason than a lack of slots, that reason is shown, and it is retried. A CPU
- * that goes offline meanwhile keeps its totals.
+ * If a cgroup cannot be counted for another reason than a lack of slots, the reason is shown, and the cgroup is
+ * retried. If the engine cannot set a CPU that was offline, the totals of that CPU remain.
  */
 TEST(test_late)
 {
@@ -493,7 +495,7 @@ static bool is_lost(void *owner)
     return true;
 }
 
-/* Without the opener the BPF program is gone as well, so its records are out of date. */
+/* When the opener has exited, the BPF program is gone as well, so its records are out of date. */
 TEST(test_opener_lost)
 {
     struct error error = {0};
@@ -528,7 +530,10 @@ static void assert_unknown_created(struct rig *rig, const char *expected)
     assert_true(line && strncmp(strchr(line, ' ') + 1, expected, strlen(expected)) == 0);
 }
 
-/* A different engine starts at 0 with a new creation time. The same engine continues its totals. */
+/*
+ * After a change of the engine, the unknown time starts at 0 with a new creation time. If the engine stays the same,
+ * its totals continue.
+ */
 TEST(test_engine_changes)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -559,8 +564,8 @@ static int attach_without_opener(void *owner, bool attached)
 }
 
 /*
- * Once the engine is lost, no values of cgroups are shown, and the failures say why. A reload does not bring the old
- * values back.
+ * Once the engine is lost, no values of cgroups are shown, and the failures say why. A reload does not bring back the
+ * values of the lost engine.
  */
 TEST(test_engine_lost)
 {

@@ -13,8 +13,8 @@
 #include "tests/unit/test.h"
 
 /*
- * All CPUs use the same words. An event that one kind of core lacks has no source there; an event that no CPU
- * has gets no word.
+ * All CPUs use the same layout of words. An event that one kind of core lacks has no source on CPUs of that kind. An
+ * event that no CPU has gets no word.
  */
 TEST(test_two_pmus)
 {
@@ -61,8 +61,8 @@ TEST(test_too_many)
 }
 
 /*
- * The engine shares a group of the collector cpu if that contains the same events with the same modifiers. `out`
- * is the source of each event, see sharing_rig_describe().
+ * The engine shares a group of the collector cpu if that contains the same events with the same modifiers. `out` is the
+ * source of each event, as sharing_rig_describe() writes it.
  */
 static const struct {
     const char *in_cpu, *in_cgroup, *out;
@@ -84,7 +84,10 @@ static const struct {
     {"[{name: a, events: '{cycles:e,instructions}'}]", "[{name: b, events: '{cycles,instructions}'}]", "R0+ R0", 2},
     {"[{name: a, events: 'cpu/event=0x3c/'}]", "[{name: b, events: 'cpu/event=0x3c,umask=1/'}]", "R0+", 1},
     {"[{name: a, events: 'cpu/event=0x3c/'}]", "[{name: b, events: 'cpu/event=0x3c,name=c/'}]", "R0+", 0},
-    /* A clock is the running time of its group. In a group of clocks only, the first one is read. */
+    /*
+     * A clock is not read; its value is the running time of its group. In a group of clocks only, the first clock is
+     * read.
+     */
     {"[{name: a, events: cycles}]", "[{name: b, events: 'cpu-clock,cycles,task-clock'}]", "T0 R0+ T0", 0},
     {"[]", "[{name: b, events: 'cpu-clock,cycles,task-clock'}]", "T0 R0+ T0", 3},
     {"[{name: a, events: 'task-clock,cpu-clock'}]", "[{name: b, events: 'task-clock,cpu-clock'}]", "R0+ T0", 2},
@@ -97,7 +100,7 @@ static const struct {
     /* Two groups of the engine share one group of the collector cpu. */
     {"[{name: a, events: '{cycles,instructions,branches}'}]",
      "[{name: b, events: '{cycles,branches}'}, {name: c, events: '{instructions,cycles}'}]", "R0+ R0 R1+ R1", 0},
-    /* Both collectors split five events on four counters into two groups, and each group is lent. */
+    /* With four counters, both collectors split five events into two groups, and the engine shares each of them. */
     {"[{name: a, events: 'cycles,instructions,branches,branch-misses,cache-misses'}]",
      "[{name: b, events: 'cycles,instructions,branches,branch-misses,cache-misses'}]", "R0+ R0 R0 R0 R1+", 0},
 };
@@ -225,11 +228,11 @@ static const struct {
     {BOTH("groups: [{name: other, events: branches}]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * (5 + 1), false},
     {BOTH("enabled: false", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
     {BOTH("cpus: '0-1', groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
-    /* The collector cpu counts the same events in a different group. */
+    /* The collector cpu now counts the same events in a different group. */
     {BOTH("groups: [{name: more, events: '{cycles,instructions,cache-misses}'}, {name: f, events: faults}]",
           CGROUP_CORE ", " CGROUP_SOFTWARE),
      4 * 4, false},
-    /* The groups of the engine change. */
+    /* The groups of the engine have changed. */
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE), 4 * 5, true},
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_SOFTWARE ", " CGROUP_CORE), 4 * 5, true},
     {BOTH("groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", {name: software, events: '{faults,migrations}'}"),
@@ -259,8 +262,8 @@ TEST(test_lent_reload)
 }
 
 /*
- * Nothing counts during a pause, although both collectors disable and enable the same groups. Nor do groups that are
- * opened during the pause.
+ * Nothing counts during a pause, although both collectors disable and enable the same groups. Groups that are opened
+ * during the pause do not count before its end.
  */
 TEST(test_lent_pause)
 {
@@ -287,7 +290,7 @@ TEST(test_lent_pause)
     rig_done(&both.rig);
 }
 
-/* A group that could not be opened for lack of descriptors is opened by the retry, and then lent. */
+/* A group that could not be opened for lack of descriptors is opened by the retry, and then shared. */
 TEST(test_retry)
 {
     for (unsigned after = 0; after < 4 * (5 + 4); after += 3) {

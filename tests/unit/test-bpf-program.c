@@ -121,7 +121,7 @@ static void reopen(void)
 
 static char *made; /* the path of the test's cgroup while it exists */
 
-/* Removes the cgroup. It is also the teardown for cmocka, for tests that fail. */
+/* Removes the cgroup. This function is also the teardown, for tests that fail. */
 static int teardown(void **state)
 {
     int r = made ? rmdir(made) : 0;
@@ -146,7 +146,7 @@ static void make_cgroup(void)
     made = strdup(rig.cgroup);
     rig.cgroup_fd = open(rig.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(rig.cgroup_fd >= 0);
-    assert_int_equal(fchmod(rig.cgroup_fd, 0755), 0); /* unprivileged daemons of other tests read it */
+    assert_int_equal(fchmod(rig.cgroup_fd, 0755), 0); /* unprivileged daemons of other tests read the directory */
 }
 
 static size_t map_size(void)
@@ -163,7 +163,7 @@ static void start_bpf(void)
     struct error error = {0};
     int r = rig.bpf.start(rig.loader, &rig.shape, &rig.maps, &error);
 
-    if (r == -EACCES || r == -EINVAL) /* the verifier rejects the program; a lack of privileges is -EPERM */
+    if (r == -EACCES || r == -EINVAL) /* the verifier has rejected the program; a lack of privileges gives -EPERM */
         fail_msg("%s", error.message);
     if (r < 0) {
         bpf_loader_free(rig.loader);
@@ -221,7 +221,7 @@ static void end(void)
     assert_int_equal(teardown(NULL), 0);
 }
 
-/* A test that runs between begin() and end(). */
+/* Defines a test that runs between begin() and end(). */
 #define TEST_OF_BPF(name)                                                                                              \
     static void run_##name(void);                                                                                      \
     TEST_WITH(name, NULL, teardown)                                                                                    \
@@ -237,7 +237,7 @@ static void attach(bool attached)
     assert_int_equal(rig.bpf.attach(rig.loader, attached), 0);
 }
 
-/* Return a word's sum over all slots of a CPU, and over all CPUs of a slot. */
+/* sum_cpu() returns the sum of a word over all slots on a CPU, sum_slot() its sum over all CPUs for a slot. */
 static uint64_t sum_cpu(unsigned cpu, unsigned word)
 {
     uint64_t sum = 0;
@@ -305,7 +305,7 @@ SAME(program_fd, bpf_program__fd);
 #define SHAPE .cpus = 2, .slots = 256, .events = 2, .groups = 1
 
 struct outcome {
-    int result; /* 1: in_prepare() failed */
+    int result; /* of load_process_run(); 1: in_prepare() failed */
     struct error error;
 };
 
@@ -344,8 +344,8 @@ static bool without_descriptors(void)
 }
 
 /*
- * Leaves room for the descriptors of the loading child, which closes those that it inherits, but not for those that it
- * sends to its parent.
+ * Leaves four free descriptors in this process. The child that loads the program has enough, since it closes those that
+ * it inherits, but its parent cannot receive all that the child sends.
  */
 static bool without_room(void)
 {
@@ -372,21 +372,29 @@ static const struct {
     int out;                 /* 0: any error */
     const char *out_message; /* the beginning of the message */
 } cases[] = {
-    {"as it is", as_it_is, {SHAPE}, 0, ""},
-    {"no rights", without_rights, {SHAPE}, -EPERM, "perfcountd may not load its BPF program: it needs "},
+    {"nothing is missing", as_it_is, {SHAPE}, 0, ""},
+    {"no privileges", without_rights, {SHAPE}, -EPERM, "perfcountd may not load its BPF program: it needs "},
     {"no libbpf", without_library, {SHAPE}, -ENOSYS, "libbpf, which loads BPF programs, cannot be "},
-    {"no descriptors",
+    {"too few descriptors in the child",
      without_descriptors,
      {SHAPE},
      -EMFILE,
      "the limit of open files leaves no room for a BPF program"},
-    {"no room", without_room, {SHAPE}, -EMFILE, "the limit of open files leaves no room for a BPF program"},
-    {"events", as_it_is, {2, 256, 25, 1}, -E2BIG, "the BPF program counts at most 24 events in 8 groups"},
-    {"groups", as_it_is, {2, 256, 2, 9}, -E2BIG, "the BPF program counts at most 24 events in 8 groups"},
+    {"too few descriptors in the parent",
+     without_room,
+     {SHAPE},
+     -EMFILE,
+     "the limit of open files leaves no room for a BPF program"},
+    {"too many events", as_it_is, {2, 256, 25, 1}, -E2BIG, "the BPF program counts at most 24 events in 8 groups"},
+    {"too many groups", as_it_is, {2, 256, 2, 9}, -E2BIG, "the BPF program counts at most 24 events in 8 groups"},
     {"no event", as_it_is, {2, 256, 0, 1}, -E2BIG, "none of the events of collectors.cgroup.groups can be opened"},
     {"no CPU", as_it_is, {0, 256, 2, 1}, -E2BIG, "the BPF program cannot count 256 slots on 0 CPUs"},
-    {"slots", as_it_is, {2, 0x80000000, 2, 1}, -E2BIG, "the BPF program cannot count 2147483648 slots on 2 CPUs"},
-    {"memory", as_it_is, {2, 0x7fffffff, 24, 8}, 0, "the kernel "},
+    {"too many slots",
+     as_it_is,
+     {2, 0x80000000, 2, 1},
+     -E2BIG,
+     "the BPF program cannot count 2147483648 slots on 2 CPUs"},
+    {"too little memory", as_it_is, {2, 0x7fffffff, 24, 8}, 0, "the kernel "},
 };
 
 static void run_case(size_t i, int pipe)
@@ -507,7 +515,7 @@ TEST_OF_BPF(test_none)
 {
     static const struct bpf_event events[2] = {{.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_NONE}};
     run_with(events);
-    attach(false); /* the records must not change any more */
+    attach(false); /* the switches are compared with records that do not change any more */
     const struct bpf_record *records = map_records();
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
         expect_record(&records[cpu], 1 | 3 << 2);
@@ -537,13 +545,13 @@ static void run_on(unsigned cpu)
 }
 
 /*
- * The switch that began the CPU's first interval is in no slot. If a second one is missing, it came after the flush,
- * and the caller tries again.
+ * Returns whether all context switches of a CPU but one are in its slots. The switch that began the first interval of
+ * the CPU is in no slot. If a second switch is missing, it came after the flush, and the caller tries again.
  */
 static bool has_all_switches(const struct bpf_record *records, unsigned cpu)
 {
     run_on(cpu);
-    usleep(100); /* switches to another task and back */
+    usleep(100); /* makes the CPU switch to another task and back */
     assert_int_equal(rig.bpf.flush(rig.loader), 0);
     uint64_t sum = sum_cpu(cpu, 1);
     return sum > 0 && records[cpu].switches - sum <= 1;
@@ -565,8 +573,8 @@ TEST_OF_BPF(test_switches)
 }
 
 /*
- * A cgroup without a slot counts for its nearest ancestor with one, until it gets its own. The program's cache must
- * notice.
+ * A cgroup without a slot counts for its nearest ancestor with one, until it gets a slot of its own; from then on, the
+ * program must not use the ancestor's slot that it has cached.
  */
 TEST_OF_BPF(test_nearest)
 {
@@ -594,7 +602,10 @@ TEST_OF_BPF(test_nearest)
     assert_int_equal(rmdir(nested[0]), 0);
 }
 
-/* Some machines hide switches from the program. What it cannot attribute is in the slot BPF_SLOT_UNKNOWN. */
+/*
+ * Asserts that the slot has from `n` to `n` + `more` page faults. Some machines hide context switches from the program;
+ * page faults that it cannot attribute are in the slot BPF_SLOT_UNKNOWN, and may be missing.
+ */
 static void expect_faults(uint32_t slot, uint64_t n, uint64_t more)
 {
     assert_int_equal(rig.bpf.flush(rig.loader), 0);
@@ -654,8 +665,8 @@ TEST_OF_BPF(test_sums)
 }
 
 /*
- * A second BPF program replaces the first when it is attached, with the slots that cgroups had last. Until then the
- * first one counts, and from then on its slots do not change.
+ * A second BPF program replaces the first when it is attached, with the slots that cgroups had last. The first program
+ * counts until the second is attached, and after that its slots do not change.
  */
 TEST_OF_BPF(test_replaced)
 {
@@ -833,7 +844,10 @@ static bool map_is_there(uint32_t id)
     return true;
 }
 
-/* The program holds its maps, so it is gone if they are. The kernel frees them with a delay. */
+/*
+ * After the process is killed, the kernel frees the program and its maps, with a delay. The program holds its maps, so
+ * if the maps are gone, the program is gone as well.
+ */
 TEST_WITH(test_killed, NULL, teardown)
 {
     begin();
@@ -853,8 +867,9 @@ TEST_WITH(test_killed, NULL, teardown)
 }
 
 /*
- * Tasks that are moved to another cgroup, also while the program misses switches: only time that nobody can attribute
- * may be counted as unknown. The test attaches the program itself, so that it can hide switches from it.
+ * Tests of tasks that are moved to another cgroup, also while the program does not see context switches. Only time that
+ * cannot be attributed may be counted as unknown. The tests attach the program themselves, so that they can hide
+ * context switches from it.
  */
 
 #define OTHER (SLOT + 1)
@@ -870,8 +885,8 @@ static struct {
     char other[300]; /* a second cgroup, which has the slot OTHER */
     pid_t worker;
     int start[2];         /* a pipe; a byte in it starts the worker */
-    volatile char *spins; /* 1: the worker spins; 0: it waits again; 2: it ends */
-    double spun_ms;       /* the worker's CPU time in start_worker() */
+    volatile char *spins; /* what the worker does; 1: it spins, 0: it waits for its start, 2: it exits */
+    double spun_ms;       /* the worker's CPU time when start_worker() was called */
     uint64_t before[SLOTS];
 } moves;
 
@@ -968,7 +983,7 @@ static void move_worker(const char *cgroup)
 static _Noreturn void worker_run(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    close(moves.on_switch); /* otherwise the program stays attached */
+    close(moves.on_switch); /* otherwise this process would keep the program attached */
     run_on(moves.cpu);
     (void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
     for (;;) {
@@ -1036,7 +1051,10 @@ static void let_spin(void)
     eventually(worker_ms() >= begun + SPIN_MS, "the worker to spend CPU time");
 }
 
-/* All of the worker's CPU time must be in its two cgroups or unknown. Other tasks may have run on its CPU meanwhile. */
+/*
+ * Asserts that all of the worker's CPU time was counted for its two cgroups or as unknown. Other tasks may have run on
+ * its CPU in the meantime.
+ */
 static void expect_spun(double spun)
 {
     look();
@@ -1047,9 +1065,9 @@ static void expect_spun(double spun)
 }
 
 /*
- * What the moved worker counts belongs to its old cgroup until the next switch on its CPU: the BPF program knows that
- * no other task ran in between. If it missed the switch to the worker, the record still has the idle task, and a move
- * tells nothing about the interval.
+ * After the worker is moved, its CPU counts for the old cgroup until the next context switch, since the BPF program
+ * knows that no other task ran in between. In the second round the program does not see the switch to the worker, so
+ * the record still names the idle task, and the move does not tell which task ran in the interval.
  */
 TEST_WITH(test_moved, NULL, teardown)
 {
@@ -1088,7 +1106,7 @@ TEST_WITH(test_by_offsets, NULL, teardown)
 {
     int status;
 
-    if (!has_types()) /* this is already that process */
+    if (!has_types()) /* this process was started by this test, without BTF */
         return;
     sys_init(&rig.sys);
     make_cgroup();

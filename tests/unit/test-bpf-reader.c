@@ -31,8 +31,8 @@ static struct simulated {
     struct simulated_store stores[STORES_MAX]; /* stores that the reader does not see yet */
     size_t n_stores;
     uint64_t now[CPUS][WORDS], valid;
-    int error, refused;              /* the error of now(), and the descriptor that mmap() refuses */
-    void (*meanwhile)(unsigned cpu); /* now() calls it after it has read the counters */
+    int error, refused;              /* the errno of now(), and the descriptor that cannot be mapped */
+    void (*meanwhile)(unsigned cpu); /* called by now() after it has read the counters */
     unsigned calls;
     uint64_t random;
     uint64_t taken[SLOTS][WORDS], truth[SLOTS][WORDS];
@@ -104,7 +104,7 @@ static void enter(unsigned cpu, uint32_t slot, uint64_t valid)
     store(&r->check, &seen->check, check);
 }
 
-/* Lets `ns` pass on a CPU. The hardware group is on the PMU's counters for `ran` of them. */
+/* Lets `ns` nanoseconds pass on a CPU. The hardware group is on the PMU's counters for `ran` nanoseconds. */
 static void run(unsigned cpu, uint64_t ns, uint64_t ran)
 {
     uint64_t grown[WORDS] = {[CYCLES] = 3 * ran, [CLOCK] = ran,    [FAULTS] = ns / 10, [ENABLED] = ns,
@@ -118,7 +118,10 @@ static void run(unsigned cpu, uint64_t ns, uint64_t ran)
     }
 }
 
-/* The bpf_read_now of the tests. It makes all earlier stores visible, as the IPI of a real reading does. */
+/*
+ * Reads the counters of a CPU in the tests (bpf_read_now), and makes all earlier stores visible, as the IPI of a real
+ * reading does.
+ */
 static int now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
 {
     static const uint64_t given = ALL & ~(1U << CLOCK | 1U << SWITCHES);
@@ -195,7 +198,7 @@ TEST(test_running)
     /* The reader itself adds the clock, from the running time, and the switches, from the record. */
     assert_taken(BPF_SLOT_ROOT, 150, 50, 10, 0, 100, 50, 100, 100);
     assert_int_equal(bpf_reader_running(p.reader, 0), BPF_SLOT_ROOT);
-    /* The same growth is not taken twice. */
+    /* An increase of the counters is counted only once. */
     assert_int_equal(read_cpu(0), 1);
     assert_taken(BPF_SLOT_ROOT, 150, 50, 10, 0, 100, 50, 100, 100);
     run(0, 10, 10);
@@ -231,7 +234,7 @@ TEST(test_slots)
     enter(0, 2, ALL);
     run(0, 5, 5);
     assert_int_equal(read_cpu(0), 1);
-    assert_taken(2, 15, 5, 0, 1, 5, 5, 5, 5); /* the switch was not taken before the slot's time grew */
+    assert_taken(2, 15, 5, 0, 1, 5, 5, 5, 5); /* a switch is only taken once the slot's time has grown */
     end();
 }
 
@@ -254,7 +257,10 @@ static void go_on(unsigned cpu)
             memcpy(p.stores[i].to, &p.stores[i].value, sizeof(uint64_t));
 }
 
-/* In whatever order stores become visible, the reader never takes more than a slot had, and all of it in the end. */
+/*
+ * In whatever order stores become visible, the reader never takes more than a slot has counted, and takes all of it in
+ * the end.
+ */
 TEST(test_any_order)
 {
     unsigned consistent = 0;
@@ -280,10 +286,7 @@ TEST(test_any_order)
     end();
 }
 
-/*
- * Only the words in `visible` of an entry are seen at first. `first` is what that reading takes; the next takes the
- * rest.
- */
+/* The first reading sees only the words `visible` of an entry, and takes `first`; the next reading takes the rest. */
 TEST(test_half_visible)
 {
     static const struct {
@@ -296,7 +299,7 @@ TEST(test_half_visible)
         {1U << ENABLED | 1U << RUNNING, {[ENABLED] = 100, [RUNNING] = 40}},
         {1U << FAULTS | 1U << RUNNING_2, {0}},
         {1U << ENABLED | 1U << FAULTS | 1U << RUNNING_2, {[ENABLED] = 100}},
-        {1U << ENABLED_2 | 1U << RUNNING_2 | 1U << SWITCHES, {0}}, /* skipped: the first group's time stands still */
+        {1U << ENABLED_2 | 1U << RUNNING_2 | 1U << SWITCHES, {0}}, /* the first group's time has not grown */
         {1U << ENABLED | 1U << ENABLED_2 | 1U << RUNNING_2, {[ENABLED] = 100, [ENABLED_2] = 100, [RUNNING_2] = 100}},
     };
 
@@ -352,8 +355,8 @@ TEST(test_valid)
 }
 
 /*
- * bpf_reader_set_cpu() invalidates the record until the CPU writes a new one. What was taken before but never reached
- * the entry does not delay what follows.
+ * bpf_reader_set_cpu() invalidates the record until the CPU writes a new one. Growth that was taken from the counters
+ * but never written to the entry is not subtracted from later growth.
  */
 TEST(test_set_cpu)
 {
@@ -368,10 +371,10 @@ TEST(test_set_cpu)
     assert_int_equal(read_cpu(0), 0);
     assert_int_equal(p.taken[2][CYCLES], 300);
     assert_int_equal(bpf_reader_running(p.reader, 0), BPF_SLOT_NONE);
-    p.records[0].slot = BPF_SLOT_NONE; /* as at the start of an epoch */
+    p.records[0].slot = BPF_SLOT_NONE; /* as the program sets it at the start of an epoch */
     p.records[0].epoch++;
     enter(0, 2, ALL);
-    run(0, 100, 100); /* the amount that was taken but never reached the entry */
+    run(0, 100, 100); /* as much as was taken but never written to the entry */
     assert_int_equal(read_cpu(0), 1);
     assert_int_equal(p.taken[2][CYCLES], 600);
     assert_int_equal(bpf_reader_running(p.reader, 0), 2);
@@ -405,7 +408,7 @@ TEST(test_other_group)
     end();
 }
 
-/* The record names no slot or one out of range, or was never written. */
+/* Records that name no slot or a slot out of range, or that were never written. */
 TEST(test_nothing)
 {
     static const uint32_t slots[] = {BPF_SLOT_NONE, SLOTS};

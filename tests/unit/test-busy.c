@@ -25,16 +25,16 @@ static const struct {
     {{{5000, 3, 1}, {6000, 3.25, 1.5}}, 2, true, 250},
     {{{5000, 3, 0}, {6000, 4, 0}}, 2, true, 0},
     /*
-     * /proc/stat may report more idle time than has passed. The excess counts as idle time later, so an idle CPU stays
+     * /proc/stat may report more idle time than has passed. The excess idle time is counted later, so an idle CPU stays
      * idle.
      */
     {{{5000, 3, 0}, {6000, 4.5, 0}, {7000, 5, 0}}, 3, true, 0},
     {{{5000, 3, 0}, {6000, 3.5, 0}, {7000, 5, 0}}, 3, true, 500},
     /* Idle time includes I/O wait, which may decrease slightly. */
     {{{5000, 3, 0}, {6000, 2.9375, 0}}, 2, true, 1062},
-    /* Idle time restarted at 0. */
+    /* The idle time has restarted at 0. */
     {{{5000, 3, 0}, {6000, 0.5, 0}, {7000, 1, 0}}, 3, true, 500},
-    /* A CPU goes offline and returns. The time in between does not count. */
+    /* A CPU goes offline and returns; the time in between does not count. */
     {{{5000, 3, 0}, {6000, NAN, 0}}, 2, false, 0},
     {{{5000, 3, 0}, {6000, 3.5, 0}, {90000, NAN, 0}, {91000, 4, 0}}, 4, true, 500},
 };
@@ -66,8 +66,8 @@ static void write_stat(struct fake_sys *fake, unsigned idle, unsigned other)
 }
 
 /*
- * Lets a second pass. Returns the clock rate of a CPU, or NAN if it is unknown. `idle` and `other` are the new idle
- * times of the CPUs 0 and 1 in /proc/stat.
+ * Lets a second pass on the machine. Returns the clock rate of a CPU, or NAN if it is unknown. `idle` and `other` are
+ * the new idle times of the CPUs 0 and 1 in /proc/stat.
  */
 static double frequency_after(struct rig *rig, unsigned idle, unsigned other, int cpu)
 {
@@ -116,7 +116,7 @@ RIG_TEST(test_frequency, fake_machine_two_counters,
     assert_int_equal(series_value(rig_read(rig), BUSY), NOT_SHOWN);
     assert_true(isnan(frequency_after(rig, 1295, 1275, 0)));
     assert_int_equal(series_value(rig_read(rig), BUSY), 2 * NSEC_PER_SEC + 50 * MS);
-    /* Without cycles, only the history needs busy times. */
+    /* If cycles are not counted, busy times are still recorded for the history. */
 #define INSTRUCTIONS                                                                                                   \
     "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: instructions}]}}"
     rig_configure(rig, INSTRUCTIONS);

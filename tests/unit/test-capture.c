@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures of this machine's clocks: CPU hotplug, CPUs that are only tracked, memory limits, and single processes. */
+/*
+ * Captures of this machine's clock events, with CPU hotplug, CPUs that are only tracked, memory limits, and single
+ * processes.
+ */
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -48,7 +51,7 @@ TEST_WITH(test_hotplug, sampled_begin, sampled_end)
     sampler_cpus_changed(f->sampler, f->machine, NULL);
     assert_int_equal(count_perf_fds(), n);
     assert_int_equal(cpuset_add(&went_offline, (unsigned)gone), 0);
-    sampler_cpus_changed(f->sampler, f->machine, &went_offline); /* the CPU went offline and is back already */
+    sampler_cpus_changed(f->sampler, f->machine, &went_offline); /* the CPU went offline and has already returned */
     assert_int_equal(count_perf_fds(), n);
     unsigned before = count_words(reader_text_of(&a), "sample ");
     sampled_until(f, reader_has(&a, "sample ", before + 100));
@@ -100,7 +103,7 @@ TEST_WITH(test_one_cpu, sampled_begin, sampled_end)
 }
 
 static struct sys_calls real;
-static unsigned n_mappable; /* the number of rings that fit into the limit of locked memory */
+static unsigned n_mappable; /* number of rings that the limit of locked memory permits */
 static size_t mapped[2];    /* the sizes of these rings in bytes */
 
 static int map_few(struct sys *sys, int fd, size_t size, int protection, void **ret)
@@ -177,7 +180,7 @@ TEST_WITH(test_locked_memory, sampled_begin, sampled_end)
     assert_int_equal(mapped[0], (1 + f->config.ring_pages) * page_size);
 }
 
-/* A stream of one process has no samples of others and ends with the process. */
+/* A stream of one process has no samples of other processes, and ends with the process. */
 TEST_WITH(test_process, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -222,7 +225,7 @@ static uint64_t last_sample(const char *text)
 
 /*
  * A process ends while the ring holds more of its records than one turn of the event loop takes. The stream must still
- * have its last samples.
+ * have the last samples of the process.
  */
 TEST_WITH(test_process_ends_late, sampled_begin, sampled_end)
 {
@@ -262,7 +265,7 @@ static void add_exit(struct buffer *bytes, uint64_t time_ns)
     buffer_append(bytes, built.bytes, built.size);
 }
 
-/* A record whose time is not plausible does not hold up those behind it. */
+/* A record with an implausible time is dropped and does not delay the records after it. */
 TEST(test_future)
 {
     struct sys sys;

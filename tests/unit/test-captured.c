@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How configurations are applied on captured machines: a line for each group and PMU, and for each failure. */
+/*
+ * How configurations are applied on captured machines. The expected text has a line for each group and PMU, and one for
+ * each failure.
+ */
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "tests/unit/captured.h"
@@ -67,7 +70,7 @@ static void describe_failures(struct buffer *text, const struct registry *regist
     strings_free(sentences, n);
 }
 
-/* Describes the rows and failures of the configuration `collectors` on a machine. Frees the machine. */
+/* Describes the rows and failures of the configuration `collectors` on a machine. The function frees the machine. */
 static char *describe(struct fake_sys *fake, const char *collectors)
 {
     _cleanup_(buffer_done) struct buffer text = {0}, yaml = {0};

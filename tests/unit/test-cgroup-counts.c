@@ -43,7 +43,7 @@ static void configure(const char *config)
     config_free(before);
 }
 
-/* Reads all cgroups through the engine. There is only one. */
+/* Reads the counts of "/a" through the engine, as the only cgroup. */
 static struct collected collect(void)
 {
     struct cgroup_node node = {.userdata = counts};
@@ -119,8 +119,8 @@ static size_t row_descriptors(void)
 }
 
 /*
- * Values are summed over CPUs. Times only include those in which tasks of the cgroup ran. Without any, all values are
- * 0.
+ * Values are summed over CPUs. The times only include periods in which tasks of the cgroup ran. As long as no task has
+ * run, all values are 0.
  */
 TEST_WITH(test_sums, NULL, end)
 {
@@ -135,7 +135,7 @@ TEST_WITH(test_sums, NULL, end)
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_advance(rig.fake, 500);
     assert_int_equal(cgroup_counts_read(counts, rig.sys),
-                     cgroup_rig_uses(ENGINE_PERF) ? 8 : 4); /* perf: 2 groups on 4 CPUs; bpf: 4 CPUs */
+                     cgroup_rig_uses(ENGINE_PERF) ? 8 : 4); /* perf reads 2 groups on 4 CPUs, bpf reads 4 CPUs */
     assert_int_equal(core("cycles"), 0);
     fake_rate(rig.fake, (struct fake_rate){PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 3, 2});
     fake_cgroup_run(rig.fake, CGROUP, 0, 1000);
@@ -283,7 +283,7 @@ static const struct state_step {
     {{IDLE, IDLE}, ROW_COUNTING, 40},
     {{RAN, STARVED}, ROW_MULTIPLEXED, 50},
     {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN},
-    {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* CPU 0 has not counted since it starved, CPU 1 has */
+    {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* CPU 1 has counted again since it starved, CPU 0 has not */
     {{RAN, RAN}, ROW_MULTIPLEXED, 100},
     {{RAN, RAN}, ROW_COUNTING, 120},
 };
@@ -325,7 +325,7 @@ TEST_WITH(test_error_on_one_cpu, NULL, end)
 TEST_WITH(test_event_missing_on_one_cpu, NULL, end)
 {
     for (int missing_on = 0; missing_on < 4; missing_on += 3)
-        for (int left = 0; left < 2; left++) { /* whether that CPU has another hardware event */
+        for (int left = 0; left < 2; left++) { /* 1: the CPU that lacks the event counts another hardware event */
             struct fake_sys *fake = fake_machine_one_pmu();
             rig_refuse(fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, missing_on);
             begin(fake, left ? GROUPS("[{name: core, events: '{cycles,cs,instructions}'}]")
@@ -333,7 +333,8 @@ TEST_WITH(test_event_missing_on_one_cpu, NULL, end)
             run(0, 3, 10);
             assert_int_equal(core("cycles"), 30);
             /*
-             * Without one, its context switches are in a row of the PMU "software", apart from those of the other CPUs.
+             * If the CPU counts no hardware event, its context switches are in a row of the PMU "software", and those
+             * of the other CPUs in the row of the PMU "cpu".
              */
             uint64_t own = value("context_switches", "software", "core"), others = core("context_switches");
             assert_int_equal(own + (others == NOT_SHOWN ? 0 : others), 40);
@@ -422,8 +423,8 @@ TEST_WITH(test_cpus_come_later, NULL, end)
 }
 
 /*
- * A removed cgroup is read a last time and closed at once. Its rows stay, and when a cgroup of the same name is
- * created, their totals continue.
+ * A removed cgroup is read a last time and closed at once. The rows of a removed cgroup stay, and when a cgroup of the
+ * same name is created, their totals continue.
  */
 TEST_WITH(test_ends_and_resumes, NULL, end)
 {
@@ -439,8 +440,8 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
     assert_int_equal(core("cycles"), 100);
     assert_int_equal(collect().groups[ROW_COUNTING], 0);
     /*
-     * Resuming a cgroup that does not exist changes nothing. With bpf nothing is opened for the cgroup, so only the
-     * tree notices.
+     * Resuming a cgroup that does not exist changes nothing. The engine bpf opens nothing for a cgroup, so only the
+     * cgroup tree notices that it does not exist.
      */
     if (cgroup_rig_uses(ENGINE_PERF)) {
         assert_int_equal(resume(CGROUP), -ENODEV);
@@ -456,7 +457,7 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
 }
 
 /*
- * If its directory cannot be opened, a cgroup gets no new groups. Open groups that are still configured continue to
+ * A cgroup whose directory cannot be opened gets no new groups. Open groups that are still configured continue to
  * count.
  */
 TEST_WITH(test_no_directory, NULL, end)
@@ -480,7 +481,10 @@ TEST_WITH(test_no_directory, NULL, end)
     assert_int_equal(rig.fake->n_open, 0);
 }
 
-/* Events that no CPU counts have a row without a CPU. A group that counts some of its events is one counting group. */
+/*
+ * Events that no CPU counts have a row without a CPU. A group is counted as one in the state "counting", even if some
+ * of its events are not counted.
+ */
 TEST_WITH(test_counted_nowhere, NULL, end)
 {
     begin(fake_machine_one_pmu(),
@@ -502,7 +506,7 @@ TEST_WITH(test_counted_nowhere, NULL, end)
     }
 }
 
-/* A cgroup that is removed while it is opened gives ENODEV, also on a machine that lacks hardware events anyway. */
+/* Opening a cgroup that has just been removed fails with ENODEV, also on a machine without hardware events. */
 TEST_WITH(test_removed_while_opening, NULL, end)
 {
     NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */

@@ -94,7 +94,10 @@ TEST(test_ids)
     make(&machine, "/a.slice/web.service");
     make(&machine, "/b");
     uint64_t web = id_of(&machine, "/a.slice/web.service"), b = id_of(&machine, "/b");
-    /* Process 10 is in the first cgroup, so /proc names it. It has left the second, so all directories are searched. */
+    /*
+     * Process 10 is in web.service, so /proc names this cgroup. A sample in /b is from before the process moved, so all
+     * directories are searched for the id of /b.
+     */
     set_process(&machine, 10, "0::/a.slice/web.service\n");
     assert_string_equal(sample(&machine, web, 10), "/a.slice/web.service");
     assert_string_equal(sample(&machine, b, 10), "/b");
@@ -204,7 +207,7 @@ TEST(test_bound)
         }
     assert_string_equal(sample(&machine, UINT64_C(0xf0000000) + 10000, 0), path);
     assert_string_equal(sample(&machine, UINT64_C(0xf0000000), 0), "");
-    assert_string_equal(kept->path, "/kept"); /* a reference keeps the entry alive */
+    assert_string_equal(kept->path, "/kept"); /* a reference keeps the cgroup's entry alive */
     found_cgroup_unref(kept);
     end(&machine);
 }
@@ -235,11 +238,11 @@ TEST(test_wishes)
 {
     static const struct {
         struct cgroup_wish in;
-        const char *out; /* the paths, or the error */
+        const char *out; /* the paths that are found, or the error message */
     } cases[] = {
         {{.cgroup = "web.service"}, "/s.slice/web.service"},
         {{.cgroup = "/s.slice/w*"}, "/s.slice/web.service"},
-        {{.cgroup = "/lit*"}, "/lit*"}, /* but not /literal */
+        {{.cgroup = "/lit*"}, "/lit*"}, /* an existing path is not a pattern, so /literal is not found */
         {{.cgroup = "*.slice"}, "/s.slice"},
         {{.names[NAME_UNIT] = "web.service"}, "/s.slice/web.service"},
         {{.names[NAME_CONTAINER] = "w*"}, "/k/pod1/web,/k/pod2/web"},
@@ -285,7 +288,7 @@ static int count_id(void *userdata, uint64_t id)
     return 0;
 }
 
-/* A search that includes the past finds removed cgroups too, but none inside another one that is found. */
+/* A search that includes the past also finds removed cgroups, but not a cgroup inside another one that it finds. */
 TEST(test_removed)
 {
     struct machine machine = begin(V2);

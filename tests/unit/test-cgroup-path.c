@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names and labels of a cgroup that follow from its path, as systemd, docker, Kubernetes, podman, LXC, libvirt and
- * ctr create it.
+ * The names and labels of a cgroup that follow from its path, for paths made by systemd, docker, Kubernetes, podman,
+ * LXC, libvirt and ctr.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -38,7 +38,7 @@ static const struct {
     /* escape sequences */
     {"/system.slice/dev-disk-by\\x2duuid-1.swap", "dev-disk-by-uuid-1.swap", "system.slice", "", "", ""},
     {"/a\\x20b.slice/\\xc3\\xA4.service", "\xc3\xa4.service", "a b.slice", "", "", ""},
-    {"/\\x5cx2d.service", "\\x2d.service", "", "", "", ""}, /* decoded only once */
+    {"/\\x5cx2d.service", "\\x2d.service", "", "", "", ""}, /* the result is not decoded again */
     {"/\\x.service", "\\x.service", "", "", "", ""},
     {"/\\x2g\\x00\\y.service", "\\x2g\\x00\\y.service", "", "", "", ""},
     {"/a\\x2fb.service", "a/b.service", "", "", "", ""},
@@ -93,7 +93,7 @@ static const struct {
      ""},
     {"/machine/qemu-2-vm.libvirt-qemu/emulator", "", "", "vm", "libvirt", ""},
     {"/machine/c1.libvirt-lxc", "", "", "c1", "libvirt", ""},
-    /* the innermost container counts */
+    /* nested containers: the innermost one is named */
     {"/lxc.payload.a/docker/" ID, "", "", "", "docker", ID},
     {"/docker/" ID "/lxc.payload.a", "", "", "a", "lxc", ""},
     {"/lxc.payload.a/lxc.payload.b/c", "", "", "b", "lxc", ""},
@@ -239,7 +239,10 @@ static const struct {
     {"/\xc3(", "/" FFFD "(", "/" FFFD "(#c3", true},
     {"/" FFFD, "/" FFFD, "/" FFFD "#--", true},
     {"/" FFFD "#ff", "/" FFFD "#ff", "/" FFFD "#ff#--", true},
-    /* U+FFFD and its separate bytes look the same in a label, so the tail must tell them apart. */
+    /*
+     * In a label, U+FFFD looks like a replaced byte, so the tail after "#", which lists the replaced bytes, must tell
+     * them apart.
+     */
     {FFFD "a\xef"
           "a\xbf"
           "a\xbd",
@@ -264,8 +267,8 @@ TEST(test_labels)
 }
 
 /*
- * Tests all paths that consist of up to four of these pieces: the tail and what it replaces, invalid UTF-8, and control
- * characters and their bytes.
+ * Tests all paths that consist of up to four of these pieces: characters of the tail, U+FFFD, invalid UTF-8, and
+ * control characters as a whole and as separate bytes.
  */
 static const char *const pieces[] = {"",  "\xff", "\xef", "\xbf", "\xbd",     FFFD,  "#",
                                      "-", "f",    "\033", "\xc2", "\xc2\x9b", "\x9b"};

@@ -59,7 +59,7 @@ static const char *const tree[] = {"/system.slice/b.service",
                                    "/system.slice/a.service/y",
                                    "/system.slice/system-d.slice/d@1.service"};
 
-/* At most 256 cgroups, and no limit on descriptors; each cgroup takes 48. */
+/* The limits in most cases: 256 cgroups, any number of descriptors, 48 descriptors per cgroup. */
 #define NO_LIMIT 256, UINT64_MAX, 48
 
 static const struct {
@@ -76,16 +76,16 @@ static const struct {
      "/system.slice/system-d.slice/d@1.service",
      ""},
     {"no include", {0}, {0}, NO_LIMIT, "", ""},
-    {"the root", {"/"}, {0}, NO_LIMIT, "/", ""},
+    {"only the root", {"/"}, {0}, NO_LIMIT, "/", ""},
     {"no match", {"/none/*"}, {0}, NO_LIMIT, "", ""},
-    {"exclude wins",
+    {"an exclude pattern takes precedence",
      {"/system.slice/*", "/system.slice"},
      {"/**/a.*", "/system.slice"},
      NO_LIMIT,
      "/system.slice/b.service",
      ""},
     {"everything excluded", {"/**"}, {"/**"}, NO_LIMIT, "", ""},
-    {"shallow first, then by name",
+    {"cgroups are sorted by depth, then by name",
      {"/**"},
      {0},
      4,
@@ -94,7 +94,7 @@ static const struct {
      "/ /system.slice /user.slice /\xff.slice",
      "/system.slice/a.service /system.slice/b.service /system.slice/a.service/y /system.slice/c.service/x "
      "/system.slice/system-d.slice/d@1.service /user.slice/user-0.slice/s.scope"},
-    {"by name at the same depth",
+    {"cgroups of the same depth are sorted by name",
      {"/system.slice/*"},
      {0},
      1,
@@ -116,7 +116,7 @@ static const struct {
     {"no descriptors left", {"/*.slice"}, {0}, 256, 47, 48, "", "/system.slice /user.slice /\xff.slice"},
     {"max_cgroups is the lower limit", {"/*.slice"}, {0}, 1, 1000, 48, "/system.slice", "/user.slice /\xff.slice"},
     {"no descriptors needed", {"/*.slice"}, {0}, 2, 0, 0, "/system.slice /user.slice", "/\xff.slice"},
-    {"maximum 0", {"/*.slice"}, {0}, 0, UINT64_MAX, 48, "", "/system.slice /user.slice /\xff.slice"},
+    {"max_cgroups is 0", {"/*.slice"}, {0}, 0, UINT64_MAX, 48, "", "/system.slice /user.slice /\xff.slice"},
 };
 
 static size_t count(const char *const *patterns)
@@ -190,7 +190,7 @@ TEST(test_select)
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define SCOPE "/system.slice/docker-" ID ".scope"
 
-/* Whether the patterns want a cgroup with these names, and whether they could want it with other names. */
+/* `out`: the patterns select a cgroup with these names. `out_may`: they could select it with other names. */
 static const struct {
     const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX], *in_path, *in_container, *in_image;
     bool out, out_may;
@@ -248,8 +248,8 @@ TEST(test_names)
 #define POD "pod0a1b2c3d_1111_2222_3333_444455556666"
 
 /*
- * Cgroups in which runtimes put containers, and others near them; `out_below`: the built-in patterns may match inside
- * it.
+ * Cgroups of containers, and similar cgroups. `out`: the built-in patterns match the cgroup. `out_below`: they may
+ * match a cgroup inside it.
  */
 static const struct {
     const char *in;
@@ -346,7 +346,7 @@ TEST(test_want_below)
         {{"/**"}, {"/a/**"}, "/ab", true},
         {{"/**"}, {"/b", "/a/**"}, "/a", false},
         {{"/**"}, {"/**"}, "/", false},
-        {{"/**"}, {"/a"}, "/a", true}, /* excludes only /a itself */
+        {{"/**"}, {"/a"}, "/a", true}, /* the exclude pattern matches only /a itself */
         {{"/**"}, {"/a/*"}, "/a", true},
         {{"/**"}, {"/a/**.skip"}, "/a", true},
         {{"container=x"}, {0}, "/", true}, /* the container may be anywhere */
@@ -414,7 +414,8 @@ static void write_number(const char *directory, const char *name, uint64_t numbe
 }
 
 /*
- * Of 20 MB a fifth stays free, and cgroups get half of the remaining free memory. Those that are watched keep theirs.
+ * With a limit of 20 MB, a fifth stays free, and cgroups get half of the remaining free memory. The cgroups that are
+ * already watched keep their memory.
  */
 TEST(test_memory)
 {

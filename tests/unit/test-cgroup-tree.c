@@ -27,12 +27,12 @@
 static struct sim {
     char root[PATH_MAX];
     int root_fd;
-    bool cgroups, terse; /* terse: the log stays empty */
+    bool cgroups, terse; /* terse: the listener does not log */
     struct cgroup_tree *tree;
     char log[LOG_SIZE];
     size_t n_known, n_added, n_removed;
     uint64_t n_descriptors;    /* open descriptors before the test */
-    struct cgroup_rules rules; /* the wanted directories; without includes, all */
+    struct cgroup_rules rules; /* which directories are wanted; all if there are no include patterns */
 } sim;
 
 /* --- the listener, which asserts that its calls are consistent --- */
@@ -169,7 +169,7 @@ static void sim_open(void)
         fail_msg("%s", error.message);
 }
 
-/* Compares the log since the last call. */
+/* Compares the log since the last call with the expected text. */
 static void assert_log(const char *expected)
 {
     assert_string_equal(sim.log, expected);
@@ -214,7 +214,7 @@ static void empty_directory(int fd)
             empty_directory(openat(fd, item->d_name, O_RDONLY | O_DIRECTORY));
             assert_int_equal(unlinkat(fd, item->d_name, AT_REMOVEDIR), 0);
         } else {
-            unlinkat(fd, item->d_name, 0); /* fails for the files of a cgroup, which disappear with it */
+            unlinkat(fd, item->d_name, 0); /* fails for the control files of a cgroup, which rmdir(2) removes */
         }
     }
     closedir(directory);
@@ -228,7 +228,7 @@ static int setup(const char *parent, bool cgroups)
     if (!mkdtemp(sim.root))
         return -1;
     sim.root_fd = open(sim.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(fchmod(sim.root_fd, 0755), 0); /* unprivileged daemons of other tests read it */
+    assert_int_equal(fchmod(sim.root_fd, 0755), 0); /* unprivileged daemons of other tests read the directory */
     return 0;
 }
 
@@ -299,15 +299,17 @@ static const struct {
         const char *in, *out;
     } steps[4];
 } changes[] = {
-    {"created and removed",
+    {"directories that are created and removed",
      false,
      {{"+a", "+/a"},
       {"+a/b +a/b/c +a/b/c/d", "+/a/b +/a/b/c +/a/b/c/d"},
       {"-a/b/c/d", "-/a/b/c/d"},
       {"-a/b/c -a/b -a", "-/a/b/c -/a/b -/a"}}},
-    {"removed before the tree sees it", false, {{"+a -a +b +b/c -b/c", "+/b"}}},
-    {"removed before the events are read", false, {{"+a -a +a +a/b -a/b +a/b", "+/a +/a/b"}}},
-    {"renamed, also before the event of the old name is read",
+    {"directories that are removed before the tree reads them", false, {{"+a -a +b +b/c -b/c", "+/b"}}},
+    {"directories that are removed and created again before the events are read",
+     false,
+     {{"+a -a +a +a/b -a/b +a/b", "+/a +/a/b"}}},
+    {"directories that are renamed, also before the event of the old name is read",
      true,
      {{"+a +a/b", "+/a +/a/b"},
       {"a>c", "-/a/b -/a +/c +/c/b"},
@@ -339,7 +341,7 @@ TEST_ON_BOTH(test_back_under_the_same_name)
     sim_assert_log("+/a +/a/b");
     sim_do("-a/b -a +a +a/c");
     sim_dispatch();
-    if (str_starts(sim.log, "-/a/b -/a")) /* otherwise the file system has reused the inode */
+    if (str_starts(sim.log, "-/a/b -/a")) /* otherwise the new directory has the inode of the removed one */
         assert_string_equal(sim.log, "-/a/b -/a +/a +/a/c");
     else
         assert_false(sim.cgroups);
@@ -364,7 +366,7 @@ TEST_ON_BOTH(test_open)
     close(fd);
     sim_unmake("a");
     assert_int_equal(cgroup_tree_open(sim.tree, node), -ENOENT);
-    sim_do("+x +a"); /* x gets a's inode if the file system reuses inodes */
+    sim_do("+x +a"); /* x may get the inode of the removed a, so that the new a has another one */
     assert_int_equal(cgroup_tree_open(sim.tree, node), -ESTALE);
 }
 
@@ -377,7 +379,7 @@ TEST_ON_BOTH(test_names)
     memset(longest, 'x', NAME_MAX);
     sim_start();
     for (size_t i = 0; i < ARRAY_SIZE(names) - sim.cgroups;
-         i++) { /* cgroup_mkdir() refuses newlines, which the last name contains */
+         i++) { /* a cgroup's name cannot contain a newline (cgroup_mkdir()), so the last name is left out */
         sim_make(names[i]);
         snprintf(expected, sizeof(expected), "+/%s", names[i]);
         sim_assert_log(expected);
@@ -581,7 +583,7 @@ TEST_WITH(test_wanted, setup_directory, teardown)
     cgroup_tree_rescan(sim.tree);
     sim_assert_log("");
     assert_int_equal(cgroup_tree_watches(sim.tree), 2);
-    /* Now other cgroups are wanted. */
+    /* After a change of the rules, the tree also lists the cgroups that are wanted now. */
     sim.rules = (struct cgroup_rules){
         .include = (char *const *)all, .n_include = 1, .exclude = (char *const *)exclude, .n_exclude = 1};
     cgroup_tree_rescan(sim.tree);
@@ -592,7 +594,7 @@ TEST_WITH(test_wanted, setup_directory, teardown)
     sim.log[0] = '\0';
     sim_do("+system.slice/a.scope/c +user.slice/c");
     sim_assert_log("+/system.slice/a.scope/c");
-    /* The first rules again. */
+    /* The first rules are in effect again. */
     sim.rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
     cgroup_tree_rescan(sim.tree);
     assert_int_equal(sim.n_known, 4);
@@ -644,7 +646,8 @@ TEST_WITH(test_overflow, setup_directory, teardown)
 }
 
 /*
- * Enters a user namespace, which has its own limits, and sets one of them. This cannot be undone, so it takes a child.
+ * Enters a user namespace, which has its own limits, and sets one of them. A process cannot leave the namespace again,
+ * so tests call this function in a child process.
  */
 static bool enter_namespace(const char *limit, const char *value)
 {
@@ -734,7 +737,7 @@ TEST_IN_CHILD(few_watches)
     cgroup_tree_rescan(sim.tree);
     CHECK(sim.n_known == 4);
     CHECK(strstr(cgroup_tree_limitation(sim.tree), "fs.inotify.max_user_watches"));
-    /* Once there are free watches, the next rescan uses them. */
+    /* Once inotify watches are free again, the next rescan uses them. */
     sim_unmake("b/c");
     cgroup_tree_rescan(sim.tree);
     sim_unmake("a");

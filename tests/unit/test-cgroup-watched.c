@@ -14,7 +14,10 @@
 #include "tests/unit/test.h"
 #include "tests/unit/wrap-calls.h"
 
-/* Simulates a kernel before 6.2 when no descriptor is left to list the open ones. */
+/*
+ * Simulates that open descriptors cannot be counted. Before Linux 6.2 this takes a free descriptor, to read
+ * /proc/self/fd.
+ */
 int __wrap_fd_count_open(int directory, uint64_t *ret);
 
 int __wrap_fd_count_open(int directory, uint64_t *ret)
@@ -31,10 +34,10 @@ struct entry {
 static struct {
     struct entry entries[1024];
     bool changed;
-    bool asked[1024]; /* asked for and not forgotten since */
+    bool asked[1024]; /* looked up and not forgotten since */
 } resolver;
 
-/* Returns the number of a cgroup: 1 for "/c0001". Others share entry 0, which has no name. */
+/* Returns the number of a cgroup, which is 1 for "/c0001". Other cgroups have the number 0, whose entry has no name. */
 static size_t number_of(const char *path)
 {
     unsigned number = 0;
@@ -90,7 +93,10 @@ static void begin(const char *settings)
     begin_on(fake_machine_no_pmu(), settings);
 }
 
-/* Cgroups do not use descriptors that are reserved for others. The cgroups that fit are chosen before any is opened. */
+/*
+ * Cgroups do not use descriptors that are reserved for others. Which cgroups fit is decided before any cgroup is
+ * opened.
+ */
 TEST(test_share_of_descriptors)
 {
     NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
@@ -219,7 +225,9 @@ TEST(test_opened_at_once)
     sim_done();
 }
 
-/* With other patterns, an existing cgroup is now watched, and the one that was watched is not. */
+/*
+ * After a change of the patterns, a cgroup that already existed is watched, and the one that was watched before is not.
+ */
 TEST(test_other_patterns)
 {
     char *patterns[] = {(char *)"/d/*", (char *)"/c*"};
@@ -244,7 +252,10 @@ TEST(test_other_patterns)
     sim_done();
 }
 
-/* Returns the container's name in the cgroup's row, or NULL, and checks that one info series shows the same. */
+/*
+ * Returns the container's name in the cgroup's row, or NULL, and checks that exactly one info series shows the same
+ * name.
+ */
 static const char *shown_name(unsigned i)
 {
     char path[16];
@@ -296,7 +307,10 @@ static void assert_found(const char *path, const char *container)
     assert_string_equal(names.texts[NAME_CONTAINER] ? names.texts[NAME_CONTAINER] : "", container);
 }
 
-/* Samples in watched cgroups have their names, even after removal. Cgroups inside them have names of their own. */
+/*
+ * Samples in watched cgroups have the names of these cgroups, even after their removal. Cgroups inside watched cgroups
+ * have names of their own.
+ */
 TEST(test_found)
 {
     begin("max_cgroups: 4");
@@ -323,13 +337,13 @@ static const struct {
         const char *in, *out;
     } steps[8];
 } scenarios[] = {
-    {"a cgroup that was created again is not the oldest",
+    {"of the lingering cgroups, the one that was removed first is dropped",
      "max_cgroups: 2, linger: 1h",
      {{"+1 t1 -1 +2 t1 -2", "1l 2l"}, {"+1", "1w 2l"}, {"t1 -1 +3 t1 -3", "1l 3l"}, {"t3600", ""}}},
-    {"a name stays that becomes known late and is soon forgotten",
+    {"a lingering cgroup keeps a name that the resolver knew only for a moment",
      "max_cgroups: 4, linger: 1m",
      {{"+1 -1", "1l"}, {"1=brief", "1l=brief"}, {"1=", "1l=brief"}, {"t60", ""}}},
-    {"the next container with the same path is different",
+    {"a new container with the same path has its own name",
      "max_cgroups: 4, linger: 1m",
      {{"1=first +1 -1", "1l=first"}, {"1=second +1", "1w=second"}}},
     {"included by name: opened once the name is known, closed once it changes",
@@ -406,7 +420,7 @@ TEST(test_pause_is_left_out)
         assert_int_equal(sim.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 4);
         assert_int_equal(sim.rig.snapshot.n_rows, 0);
         sim_make(2);
-        sim_make(3); /* there is room for two others */
+        sim_make(3); /* the pause container does not count towards max_cgroups */
         assert_int_equal(sim.set.n_wanted, 2);
         assert_int_equal(sim.set.n_dropped, 0);
         assert_int_equal(cgroup_set_configure(&sim.set, &sim.rig.env), 0);
@@ -446,7 +460,7 @@ TEST(test_vacant)
         assert_int_equal(mkdir(paths[i], 0755), 0);
         write_events(paths[i], "populated 0\nfrozen 0\n");
     }
-    cgroup_tree_rescan(sim.set.tree); /* as at the start of the daemon */
+    cgroup_tree_rescan(sim.set.tree); /* as when the daemon starts */
     assert_int_equal(cgroup_set_select(&sim.set, &sim.rig.env), 0);
     assert_int_equal(sim.set.n_wanted, 1);
     assert_string_equal(sim.set.counts[0]->path, "/c0002.slice");
@@ -502,7 +516,10 @@ static size_t count_asked(void)
     return n;
 }
 
-/* A hundred pods come and go. Only the latest linger, as many as are allowed, and a watched cgroup stays watched. */
+/*
+ * A hundred pods come and go: only the most recent ones linger, up to max_cgroups, and a cgroup that exists all the
+ * time stays watched.
+ */
 TEST(test_churn)
 {
     static char containers[100][32];
@@ -531,7 +548,7 @@ TEST(test_churn)
 
 /* --- parents and children --- */
 
-/* On this machine each call takes a while, in which all enabled events count. */
+/* A machine on which each system call takes `call_ns`, during which all enabled events count. */
 static uint64_t call_ns;
 static struct sys_calls swift;
 
@@ -627,7 +644,9 @@ TEST(test_parents_have_all)
     call_ns = 1;
     read_all();
     assert_parent_has_all();
-    /* While nothing counts, a reading shows in which order the groups stopped. */
+    /*
+     * The reading itself takes no time here, so its counts depend on the order in which the groups stopped and started.
+     */
     for (int i = 0; i < 4; i++) {
         pause_all(i % 2 == 0);
         call_ns = 0;
@@ -640,11 +659,11 @@ TEST(test_parents_have_all)
         read_all();
         assert_parent_has_all();
     }
-    /* The final reading of a removed cgroup comes after the readings of the others. */
+    /* A removed cgroup is read a last time, after the other cgroups were read. */
     assert_int_equal(rmdir(most), 0);
     sim_dispatch();
     assert_parent_has_all();
-    /* All cgroups are removed and created again under the same names. */
+    /* The remaining cgroups are removed, and all are created again under the same names. */
     assert_int_equal(rmdir(inside), 0);
     sim_drop(1);
     assert_parent_has_all();

@@ -26,38 +26,40 @@ static const struct {
     enum hierarchy_kind out_kind;
     bool out_namespaced;
 } found[] = {
-    {"v2 alone", ROOT_MOUNT V2, "/sys/fs/cgroup", HIERARCHY_V2, false},
+    {"only v2", ROOT_MOUNT V2, "/sys/fs/cgroup", HIERARCHY_V2, false},
     {"hybrid, perf_event in v2", ROOT_MOUNT V1_CPU V1_SYSTEMD UNIFIED, "/sys/fs/cgroup/unified", HIERARCHY_V2, false},
     {"hybrid, perf_event in v1", UNIFIED V1_CPU V1_PERF, "/sys/fs/cgroup/perf_event", HIERARCHY_V1, false},
-    {"v1 first, v2 later", V1_PERF V2, "/sys/fs/cgroup/perf_event", HIERARCHY_V1, false},
+    {"v1 is listed before v2", V1_PERF V2, "/sys/fs/cgroup/perf_event", HIERARCHY_V1, false},
     {"v1 with other controllers", "1 0 0:1 / /c rw - cgroup cgroup rw,cpu,perf_event,freezer\n", "/c", HIERARCHY_V1,
      false},
-    {"a controller of a longer name", "1 0 0:1 / /c rw - cgroup cgroup rw,xperf_event,perf_events\n" V2,
+    {"controllers whose names contain perf_event", "1 0 0:1 / /c rw - cgroup cgroup rw,xperf_event,perf_events\n" V2,
      "/sys/fs/cgroup", HIERARCHY_V2, false},
-    {"a named hierarchy is no controller", "1 0 0:1 / /c rw - cgroup cgroup rw,name=perf_event\n" V2, "/sys/fs/cgroup",
+    {"a v1 hierarchy that is only named perf_event", "1 0 0:1 / /c rw - cgroup cgroup rw,name=perf_event\n" V2,
+     "/sys/fs/cgroup", HIERARCHY_V2, false},
+    {"the mount source is called perf_event", "1 0 0:1 / /c rw - cgroup perf_event rw,cpu\n" V2, "/sys/fs/cgroup",
      HIERARCHY_V2, false},
-    {"a source of that name", "1 0 0:1 / /c rw - cgroup perf_event rw,cpu\n" V2, "/sys/fs/cgroup", HIERARCHY_V2, false},
     {"escapes", "1 0 0:1 / /a\\040b\\134c\\011d\\012e\\0 rw - cgroup2 none rw\n", "/a b\\c\td\ne\\0", HIERARCHY_V2,
      false},
     {"optional fields", "1 0 0:1 / /c rw shared:7 master:3 propagate_from:2 unbindable - cgroup2 none rw\n", "/c",
      HIERARCHY_V2, false},
-    {"no source", "1 0 0:1 / /c rw -  cgroup2 rw\n" V2, "/sys/fs/cgroup", HIERARCHY_V2, false},
-    {"an empty source", "1 0 0:1 / /c rw - cgroup2  rw\n", "/c", HIERARCHY_V2, false},
-    {"the first of two", "1 0 0:1 / /one rw - cgroup2 none rw\n2 0 0:1 / /two rw - cgroup2 none rw\n", "/one",
-     HIERARCHY_V2, false},
-    {"the whole before a part", "1 0 0:1 /x.slice /one rw - cgroup2 none rw\n2 0 0:1 / /two rw - cgroup2 none rw\n",
-     "/two", HIERARCHY_V2, false},
-    {"a part of v1 before the whole of v2", V2 "1 0 0:1 /docker/1 /c rw - cgroup cgroup rw,perf_event\n", "/c",
+    {"a field after the hyphen is missing", "1 0 0:1 / /c rw -  cgroup2 rw\n" V2, "/sys/fs/cgroup", HIERARCHY_V2,
+     false},
+    {"the mount source is empty", "1 0 0:1 / /c rw - cgroup2  rw\n", "/c", HIERARCHY_V2, false},
+    {"the first of two equal mounts is used",
+     "1 0 0:1 / /one rw - cgroup2 none rw\n2 0 0:1 / /two rw - cgroup2 none rw\n", "/one", HIERARCHY_V2, false},
+    {"a mount of the whole hierarchy is preferred to one of a part",
+     "1 0 0:1 /x.slice /one rw - cgroup2 none rw\n2 0 0:1 / /two rw - cgroup2 none rw\n", "/two", HIERARCHY_V2, false},
+    {"a part of v1 is preferred to the whole of v2", V2 "1 0 0:1 /docker/1 /c rw - cgroup cgroup rw,perf_event\n", "/c",
      HIERARCHY_V1, true},
     {"a mount from outside of the namespace", "1 0 0:1 /../../.. /sys/fs/cgroup ro - cgroup2 none rw\n",
      "/sys/fs/cgroup", HIERARCHY_V2, true},
-    {"one from outside before the namespace's own", V2 "1 0 0:1 /../.. /host ro - cgroup2 none rw\n", "/host",
-     HIERARCHY_V2, true},
-    {"a name that begins with dots", "1 0 0:1 /..x /c rw - cgroup2 none rw\n" V2, "/sys/fs/cgroup", HIERARCHY_V2,
-     false},
+    {"a mount from outside of the namespace is preferred to one from inside",
+     V2 "1 0 0:1 /../.. /host ro - cgroup2 none rw\n", "/host", HIERARCHY_V2, true},
+    {"the mounted directory's name begins with dots", "1 0 0:1 /..x /c rw - cgroup2 none rw\n" V2, "/sys/fs/cgroup",
+     HIERARCHY_V2, false},
     {"read-only", "1 0 0:1 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup ro\n", "/sys/fs/cgroup", HIERARCHY_V2, false},
     {"no line break at the end", "1 0 0:1 / /c rw - cgroup2 none rw", "/c", HIERARCHY_V2, false},
-    {"lines cut short", "1\n\n2 0 0:1\n3 0 0:1 / /x rw\n4 0 0:1 / /x rw -\n5 0 0:1 / /x rw - cgroup2\n" V2,
+    {"truncated lines", "1\n\n2 0 0:1\n3 0 0:1 / /x rw\n4 0 0:1 / /x rw -\n5 0 0:1 / /x rw - cgroup2\n" V2,
      "/sys/fs/cgroup", HIERARCHY_V2, false},
 };
 
@@ -109,7 +111,7 @@ TEST(test_find)
     } cases[] = {
         {"cgroup:[4026531835]", V2, NULL, false},
         {"cgroup:[4026532541]", V2, NULL, true},
-        {"cgroup:[4026532541]", HOST_V2, NULL, false}, /* the host's root was mounted */
+        {"cgroup:[4026532541]", HOST_V2, NULL, false}, /* the host's root is mounted in the container */
         {"cgroup:[4026532541]", HOST_V2, "cgroup.type", true},
         {"cgroup:[4026532541]", HOST_V1, NULL, true},
         {"cgroup:[4026532541]", HOST_V1, "release_agent", false},
@@ -200,7 +202,7 @@ static uint64_t inode_of(const struct place *place, const char *name)
     return status.st_ino;
 }
 
-/* The number and the sum of the inodes that were seen. */
+/* Number of cgroups that a listing has reported, and sum of their inodes. */
 struct seen {
     size_t n;
     uint64_t inodes;

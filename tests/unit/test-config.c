@@ -56,7 +56,7 @@ static void check_accepted(const struct fixture_case *test)
     _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2));
     if (!json_equal(json, expected))
         fail_msg("%s gives\n%s\nand not the default with\n%s", test->name, text, test->expected);
-    /* The configuration that the daemon shows can be loaded again and is equal to the first. */
+    /* The configuration that the daemon shows can be loaded again, with the same result. */
     _cleanup_(config_freep) struct config *shown = parse(text);
     _cleanup_(json_decrefp) json_t *again = config_json(shown);
     assert_true(json_equal(again, json));
@@ -114,7 +114,7 @@ static void format_groups(const struct config_groups *groups, bool enabled, stru
     buffer_append_char(text, '\0');
 }
 
-/* The keys and groups in which the events of a flag end up. */
+/* The configuration keys and groups that the events of a command-line flag set. */
 TEST(test_set_events)
 {
     static const struct {
@@ -199,7 +199,7 @@ TEST(test_format_error)
 static const struct {
     const char *in;
     enum trust out_operates, out_admits;
-    const char *out_warning; /* with its position; NULL: no warning */
+    const char *out_warning; /* the warning, which begins with its position; NULL: none */
 } trusts[] = {
     {"", TRUST_OPERATOR, TRUST_OPERATOR, NULL},
     {"web: {local_operators: true}", TRUST_LOCAL, TRUST_LOCAL, NULL},
@@ -299,7 +299,7 @@ TEST_WITH(test_odd_files, make_directory, remove_directory)
 TEST_WITH(test_web_config_file, make_directory, remove_directory)
 {
     static const struct {
-        const char *in, *out; /* `out` is appended to the directory; NULL: no file */
+        const char *in, *out; /* the expected path is `out` in the directory; NULL: no file */
     } cases[] = {{"web.yml", "/web.yml"}, {"../web.yml", "/../web.yml"}, {"\"\"", NULL}};
     char path[64], expected[128];
 

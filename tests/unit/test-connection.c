@@ -44,7 +44,7 @@ static const struct {
     {"fe80::1", "10.0.0.1", false, false},
     {"10.0.0.1", "10.0.0.2", false, false},
     {"10.0.0.1", "::ffff:10.0.0.1", false, true},
-    {"2001:db8::1", "2001:db8::ffff:2", false, true}, /* in the same IPv6 network */
+    {"2001:db8::1", "2001:db8::ffff:2", false, true}, /* both addresses are in the same IPv6 network */
     {"2001:db8:0:1::1", "2001:db8:0:2::1", false, false},
 };
 
@@ -115,7 +115,7 @@ struct fixture {
     sd_event *event;
     struct connections all;
     struct connection *items[MOST];
-    int others[MOST]; /* the clients' ends of the socket pairs */
+    int others[MOST]; /* sockets of the clients */
     size_t n;
 };
 
@@ -145,8 +145,8 @@ static void teardown(struct fixture *f)
 }
 
 /*
- * Makes a peer. 's': a stranger, 'l': local, 'u': on a unix socket. Each has its own address; all peers 'c' are local
- * and share one.
+ * Makes a peer. 's': a stranger, 'l': local, 'u': on a unix socket. Each peer has its own address, except that all
+ * peers 'c' are local and share one.
  */
 static struct peer peer_from(char who, size_t number)
 {
@@ -212,7 +212,7 @@ static void fill(struct fixture *f, const char *in)
 static const struct {
     const char *in;
     char newcomer;
-    int out; /* the index of the connection that is closed */
+    int out; /* index of the connection that is closed, or ROOM or REFUSED */
 } rooms[] = {
     {"", 's', ROOM},
     {"lr lr lr lr lr lr lr", 'l', ROOM},
@@ -226,7 +226,7 @@ static const struct {
     {"lk! lk! lk! lk! lk! lk! lk! lk!", 'l', REFUSED},
     {"lk! lk! lk! lk! lk! lk! lr lk!", 'l', 6},
     {"lk! lk! lk! lk! uk lk! lr lk!", 'u', 6},
-    /* Connections of strangers are closed before local ones. */
+    /* Connections from other hosts are closed before local ones. */
     {"lk lr sr sr sr sr sr sr", 'l', 2},
     {"lk lr sr sk sr sr sr sr", 'u', 3},
     {"lk lr sa sa sa sa sa sa", 'l', 0},
@@ -285,7 +285,7 @@ TEST(test_idle_time)
         fill(&f, idle[i].in);
         uint64_t end = f.now + idle[i].out_seconds * NSEC_PER_SEC;
         assert_int_equal(f.items[0]->deadline_ns, end);
-        /* This also applies to existing connections. */
+        /* Existing connections get the new timeout when credentials become required, or are no longer required. */
         connections_set_asking(&f.all, !idle[i].in_asking);
         connections_set_asking(&f.all, idle[i].in_asking);
         assert_int_equal(f.items[0]->deadline_ns, end);

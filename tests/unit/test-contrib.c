@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every metric that the rules, alerts and dashboards of contrib/ name exists: in the collectors of captured machines
- * with the built-in configuration and the PMUs that dashboards show, or on a machine that counts everything.
+ * Every metric that the rules, alerts and dashboards of contrib/ name is exposed on one of the simulated machines
+ * below, or derived metrics are computed from it.
  */
 #include <stdio.h>
 
@@ -51,7 +51,10 @@ static struct fake_sys *intel_client(void)
     return fake;
 }
 
-/* The second machine counts everything that compat.yml names. Its errors are deliberate: they give metrics as well. */
+/*
+ * The second machine counts all events that compat.yml names. Its configuration names a CPU and an event that do not
+ * exist, since failures are metrics as well.
+ */
 static const struct {
     struct fake_sys *(*machine)(void);
     const char *configuration;
@@ -113,8 +116,8 @@ static bool is_metric(const char *name, size_t size)
 }
 
 /*
- * The events with a unit in formulas, with the unit that the driver writes (test-pmu.c names the drivers). The metric
- * gets the same name as on a machine that has the PMU.
+ * The events with a unit in formulas, with the unit that the driver writes (test-pmu.c names the drivers). With the
+ * unit, the metric has the same name as on a machine that has the PMU.
  */
 static const struct {
     const char *event, *unit;
@@ -208,8 +211,8 @@ static unsigned check_line(const char *file, bool derived, const char *line)
 }
 
 /*
- * The minimum number of names in each file, and whether it may name metrics that only the formulas of derived metrics
- * use.
+ * The files: the minimum number of metrics that each one names, and whether it may name metrics that only formulas of
+ * derived metrics use.
  */
 static const struct {
     const char *in;
@@ -232,7 +235,7 @@ TEST(test_files)
     }
 }
 
-/* The check rejects unknown names. */
+/* check_line() rejects unknown names. */
 TEST(test_lines)
 {
     static const char derived[] = "perf_pmu_energy_pkg_joules_total";

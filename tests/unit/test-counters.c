@@ -77,7 +77,7 @@ TEST(test_document)
     fake_service_done(&fake);
 }
 
-/* A collector that has failed shows no values from before. An event that could not be opened keeps its reason. */
+/* While a collector fails, its counters have no values. An event that could not be opened still has its reason. */
 TEST(test_failed)
 {
     struct fake_service fake;
@@ -103,7 +103,9 @@ TEST(test_failed)
     fake_service_done(&fake);
 }
 
-/* A filtered document only takes memory for its own size, so that a daemon with little memory can still serve it. */
+/*
+ * A filtered document does not take as much memory as the whole one, so that a daemon with little memory can serve it.
+ */
 static void check_room(const struct snapshot *snapshot, const struct filter *filter)
 {
     _cleanup_(buffer_done) struct buffer part = {0}, all = {0};
@@ -135,7 +137,7 @@ TEST(test_odd_names)
 
 /* Four CPUs have 13 counters: 8 of cpu/core, 2 of the cgroup, 2 starved and 1 unavailable on CPU 0. */
 static const struct {
-    const char *in[8]; /* pairs of name and value */
+    const char *in[8]; /* the filter, as pairs of name and value */
     size_t out;
 } filters[] = {
     {{NULL}, 13},
@@ -169,7 +171,7 @@ static const struct {
     {{"cgroup", "*", "cpu", "0"}, 0},
 };
 
-/* The cgroup is a container, so its two counters have names. Counters of CPUs have none. */
+/* The cgroup is a container, so its two counters have names; counters of CPUs have none. */
 static const struct {
     const char *in[8];
     size_t out;

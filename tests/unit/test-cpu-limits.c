@@ -113,7 +113,7 @@ TEST(test_orange_pi_5)
     assert_int_equal(series_value(snapshot, LIMIT, 7), UINT64_C(2256000000));
     assert_int_equal(series_value(snapshot, COOLING, "cooling_device0", "cpufreq-cpu0"), 0);
     assert_int_equal(series_value(snapshot, COOLING, "cooling_device1", "cpufreq-cpu4"), 5000);
-    /* The board cools down. The files of a policy whose CPUs are all offline cannot be read. */
+    /* The board has cooled down. The files of a policy whose CPUs are all offline cannot be read. */
     fake_advance(fake, NSEC_PER_SEC);
     fake_file(fake, POLICY "4/scaling_max_freq", "2256000\n");
     fake_file(fake, THERMAL "cooling_device1/cur_state", "9\n");
@@ -169,7 +169,7 @@ static int count_and_open(struct sys *sys, const char *path, int flags)
     return before.open_file(sys, path, flags);
 }
 
-/* A reading does not open files of /sys again. */
+/* The files of /sys stay open, so a reading does not open them again. */
 TEST(test_files_stay_open)
 {
     struct fake_sys *fake = fake_machine_big_little();
@@ -187,7 +187,7 @@ TEST(test_files_stay_open)
     rig_done(&rig);
 }
 
-/* A machine without a PMU counts no cycles, so it reads none of these files. */
+/* A machine without a PMU counts no cycles, so the files of its clock-rate limits are not read. */
 TEST(test_no_pmu)
 {
     struct fake_sys *fake = fake_machine_no_pmu();

@@ -242,8 +242,8 @@ TEST(test_values)
 }
 
 /*
- * The share of time in which a group was counted, and in which a CPU was busy. The clock of a CPU always runs, so it
- * gives no utilization.
+ * The share of time in which a group was counted, and the share in which a CPU was busy. A CPU's clock event counts
+ * even when the CPU is idle, so it does not give the latter.
  */
 TEST(test_times)
 {

@@ -300,7 +300,7 @@ TEST_WITH(test_overflow, setup, teardown)
     }
     write_file(LOGS "/b");
     unmake(LOGS "/a");
-    /* One call does not read all pending events. */
+    /* One call reads only a limited number of the pending events. */
     while (directory_watches_dispatch(&sim.watches))
         ;
     assert_logs(DIRECTORY_LISTED, "b");

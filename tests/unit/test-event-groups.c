@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of events in a configuration: positions and signatures, checks against a machine, and visits of all events. */
+/*
+ * Groups of events in a configuration: positions and signatures, checks against a machine, and a callback for each
+ * event.
+ */
 #include <stdio.h>
 
 #include "config/config.h"
@@ -93,11 +96,11 @@ TEST(test_signatures)
 /* An event that cannot exist on any machine is an error in the file; an event that only this machine lacks is not. */
 static const struct {
     const char *in;
-    const char *out; /* a part of the error; NULL: no error */
+    const char *out; /* a part of the error message; NULL: no error */
     unsigned out_line, out_column;
 } checks[] = {
     {CPU("'{cycles,instructions}'"), NULL, 0, 0},
-    {CPU("l2d_cache_refill"), NULL, 0, 0}, /* a name that sysfs lists */
+    {CPU("l2d_cache_refill"), NULL, 0, 0}, /* sysfs lists this name */
     {CPU("no_such_pmu/event=1/"), NULL, 0, 0},
     {CPU("armv8_cortex_a55/no_such_event/"), NULL, 0, 0},
     {CPU("'no_such:tracepoint'"), NULL, 0, 0},
@@ -145,7 +148,7 @@ TEST(test_check_events)
 
 struct visits {
     char text[512];
-    int refusal; /* the result of the callback for "cpu-clock" */
+    int refusal; /* result of the callback for the event "cpu-clock" */
 };
 
 static int note_event(void *userdata, const struct event *event, bool samples)
@@ -158,7 +161,7 @@ static int note_event(void *userdata, const struct event *event, bool samples)
     return str_equal(event->text, "cpu-clock") ? visits->refusal : 0;
 }
 
-/* The visits include the events of all collectors, and the events that the sampler may open. */
+/* The callback is called for the events of all collectors, and for the events that the sampler may open. */
 TEST(test_each_event)
 {
 #define ONLY_CPU "pmu: {groups: []}, cgroup: {groups: []}}"

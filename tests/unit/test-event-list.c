@@ -10,7 +10,7 @@
 static const char *const tracepoints[] = {"fib:fib_table_lookup", "fib6:fib6_table_lookup", "sched:sched_switch",
                                           "sched:sched_wakeup", "syscalls:sys_enter_openat"};
 
-/* tracefs does not sort its list. */
+/* The list of tracepoints in tracefs is not sorted. */
 static void put_tracepoints(struct fake_sys *fake)
 {
     fake_file(fake, "/sys/kernel/tracing/available_events",
@@ -27,7 +27,7 @@ static char *text_of(struct fake_sys *fake)
 
     assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
     assert_int_equal(offered_events_new(&fake->sys, machine, &events), 0);
-    /* The list does not need the machine any more. */
+    /* The list is written after the machine was freed. */
     machine_free(machine);
     assert_int_equal(fake->n_open, 0);
     offered_events_write(events, &content);

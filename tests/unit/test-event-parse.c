@@ -174,7 +174,7 @@ TEST(test_groups)
     }
 }
 
-/* The terms "period" and "freq" of the sampled event set its rate. They are not terms of its PMU. */
+/* The terms "period" and "freq" of the sampled event set its rate, and are not terms of its PMU. */
 TEST(test_rates)
 {
     static const struct {
@@ -214,12 +214,12 @@ TEST(test_rates)
     }
 }
 
-/* A clock that is sampled takes the modifiers u and k; a clock that is only counted in its group does not. */
+/* A sampled clock event accepts the modifiers u and k; a clock event that is only counted in the group does not. */
 TEST(test_sampled_clocks)
 {
     static const struct {
         const char *in;
-        unsigned out_modifiers; /* of the first event */
+        unsigned out_modifiers; /* modifiers of the first event */
         size_t out_offset;
         const char *out_message; /* NULL: no error */
     } cases[] = {
@@ -404,7 +404,7 @@ TEST(test_one_event)
 static const struct {
     const char *in, *out;
 } events[] = {
-    /* test__events of 6.1 */
+    /* test__events of Linux 6.1 */
     {"syscalls:sys_enter_openat", "syscalls_sys_enter_openat 2:0x26c"},
     {"syscalls:*", PATTERN},
     {"r1a", "r1a 4:0x1a"},
@@ -471,7 +471,7 @@ static const struct {
     {"cycles:k", "cycles_kernel 0:0x0 -uh"},
     {"instructions:uep", "instructions_user 0:0x1 -kh p1 e"},
     {"{cycles,cache-misses,branch-misses}:e", "cycles 0:0x0 e, cache_misses 0:0x3 e, branch_misses 0:0x5 e"},
-    /* test__events_pmu of 6.1 */
+    /* test__events_pmu of Linux 6.1 */
     {"cpu/config=10,config1,config2=3,period=1000/u", PERIOD},
     {"cpu/config=1,name=krava/u,cpu/config=2/u", "krava 4:0x1 -kh, config_2_user 4:0x2 -kh"},
     {"cpu/config=1,call-graph=fp,time,period=100000/,cpu/config=2,call-graph=no,time=0,period=2000/",
@@ -487,7 +487,7 @@ static const struct {
     {"cpu_core/r1a/", "r1a 4:0x1a"},
     {"cpu_core/config=10,config1,config2=3,period=1000/u", PERIOD},
     {"cpu_core/LLC-loads/", "llc_loads 3:0x400000002"},
-    /* some that 6.12 adds */
+    /* some that Linux 6.12 adds */
     {"{faults:k,branches}:u,cycles:k",
      "page_faults_user_kernel 1:0x2 -h, branches_user 0:0x4 -kh | cycles_kernel 0:0x0 -uh"},
     {"cycles/name=name/", "name 0:0x0"},
@@ -601,7 +601,7 @@ static void check_event(struct fake_sys *const fakes[2], struct machine *const m
     bool hybrid = strstr(in, "cpu_core/");
 
     if (sizeof(void *) < 8 && strstr(in, "mem:")) {
-        leave_out("addresses of 64 bits, for breakpoints");
+        leave_out("64-bit addresses, for breakpoints");
         return;
     }
     _cleanup_(freep) char *text = describe(&fakes[hybrid]->sys, machines[hybrid], in, sampled);

@@ -31,7 +31,10 @@ static void assert_sentences(const struct failures *failures, const char *const 
     strings_free(sentences, n);
 }
 
-/* A failure in cgroups is one sentence, however many cgroups there are, and separate from failures on CPUs. */
+/*
+ * A failure in cgroups is reported in one sentence, however many cgroups there are, and separately from failures on
+ * CPUs.
+ */
 TEST(test_cgroups)
 {
     static const char *const alone[] = {"cgroups, on cpu 0-1: cycles, instructions: there is no PMU"};
@@ -88,7 +91,8 @@ TEST(test_elsewhere)
 }
 
 /*
- * A missing PMU is reported in one sentence, with each event once and all CPUs. Other reasons have their own sentences.
+ * A missing PMU is reported in one sentence, with each event once and all CPUs. Failures for other reasons are reported
+ * in sentences of their own.
  */
 TEST(test_no_pmu)
 {

@@ -12,22 +12,29 @@ static const struct {
     const char *name;
     uint64_t in_limit;
     const char *in_config;
-    struct fd_budget_terms in;                                   /* except for `limit` and `config` */
+    struct fd_budget_terms in;                                   /* the test sets `limit` and `config` */
     unsigned out_daemon, out_clients, out_sampler, out_counters; /* all 0: the limit is too low */
 } cases[] = {
     {"the minimum", 25, "{}", {SERVES}, 23, 2, 0, 0},
-    {"one too few", 24, "{}", {SERVES}, 0, 0, 0, 0},
-    {"far too few", 4, "{}", {SERVES}, 0, 0, 0, 0},
-    {"28", 28, "{}", {SERVES}, 23, 2, 0, 3},
+    {"one less than the minimum", 24, "{}", {SERVES}, 0, 0, 0, 0},
+    {"much less than the minimum", 4, "{}", {SERVES}, 0, 0, 0, 0},
+    {"three more than the minimum", 28, "{}", {SERVES}, 23, 2, 0, 3},
     {"with an opener", 28, "{}", {SERVES, .has_opener = true}, 25, 2, 0, 1},
-    {"as a service", 64, "{}", {SERVES, .has_opener = true, .has_watchdog = true, .has_journal = true}, 27, 16, 0, 21},
-    {"no collectors cgroup and self", 64, ALONE, {SERVES}, 15, 16, 0, 33},
+    {"with an opener, a watchdog and the journal",
+     64,
+     "{}",
+     {SERVES, .has_opener = true, .has_watchdog = true, .has_journal = true},
+     27,
+     16,
+     0,
+     21},
+    {"without the collectors cgroup and self", 64, ALONE, {SERVES}, 15, 16, 0, 33},
     {"three addresses", 64, "{web: {listen: [\":1\", \":2\", \":3\"]}}", {SERVES}, 31, 16, 0, 17},
     {"two sockets from systemd", 64, "{}", {.inherited = 5, .serves = true, .handed_over = 2}, 29, 16, 0, 19},
     {"40 inherited descriptors", 64, "{}", {.inherited = 40, .serves = true}, 60, 2, 0, 2},
-    {"few connections", 1024, TEN_CLIENTS, {SERVES}, 23, 10, 0, 991},
-    {"a quarter for clients", 1024, "{}", {SERVES}, 23, 256, 0, 745},
-    {"all clients", 65536, "{}", {SERVES}, 23, 512, 0, 65001},
+    {"web.limits.connections is 10", 1024, TEN_CLIENTS, {SERVES}, 23, 10, 0, 991},
+    {"clients get a quarter of the limit", 1024, "{}", {SERVES}, 23, 256, 0, 745},
+    {"as many descriptors as clients can use", 65536, "{}", {SERVES}, 23, 512, 0, 65001},
     {"too few descriptors for the sampler", 96, SAMPLED, {SERVES, .cpus = 2}, 23, 24, 0, 49},
     {"a sampler with few descriptors", 100, SAMPLED, {SERVES, .cpus = 2}, 23, 25, 26, 26},
     {"a sampler with all that it can use", 65536, SAMPLED, {SERVES, .cpus = 8}, 23, 512, 55, 64946},
@@ -83,7 +90,7 @@ TEST(test_divides)
     }
 }
 
-/* At every limit, clients are served before counters, and the shares add up to the limit. */
+/* Whatever the limit, clients get their share before the counters, and the shares add up to the limit. */
 TEST(test_every_limit)
 {
     _cleanup_(config_freep) struct config *config = NULL;

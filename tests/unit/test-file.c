@@ -91,7 +91,7 @@ TEST_WITH(test_no_file, setup, teardown)
     free(text);
 }
 
-/* A process that closes all descriptors but some */
+/* A process that closes all descriptors except some */
 
 static bool is_null(int fd)
 {
@@ -148,7 +148,7 @@ TEST(test_join)
     assert_false(is_readable(fd));
     assert_int_equal(write(second[1], "x", 1), 1);
     assert_true(is_readable(fd));
-    assert_true(is_readable(fd)); /* it stays readable until somebody reads */
+    assert_true(is_readable(fd)); /* it stays readable until the byte is read */
     assert_int_equal(read(second[0], &(char){0}, 1), 1);
     assert_false(is_readable(fd));
     close(fd);

@@ -162,7 +162,7 @@ TEST_WITH(test_mapped, setup, teardown)
         {PROT_READ | PROT_EXEC, 0755, false, 0},
         {PROT_READ | PROT_EXEC, 0711, false, 0},
         {PROT_READ | PROT_EXEC, 0644, false, 0},
-        {PROT_READ | PROT_EXEC, 0755, true, 0}, /* as when an update has replaced the file */
+        {PROT_READ | PROT_EXEC, 0755, true, 0}, /* the file is deleted, as after an update that replaced it */
         {PROT_READ | PROT_EXEC, 0600, false, -EBADRQC},
         {PROT_READ | PROT_EXEC, 0640, true, -EBADRQC},
         {PROT_READ, 0755, false, -EBADRQC},
@@ -235,7 +235,7 @@ TEST(test_shared_memory)
     }
 }
 
-/* A finder with the rights of the daemon may open a path, for a process that has ended. */
+/* For a process that has exited, a finder with the daemon's privileges may open the file by its path. */
 TEST_WITH(test_path, setup, teardown)
 {
     struct fixture *fixture = *state;
@@ -252,7 +252,7 @@ TEST_WITH(test_path, setup, teardown)
     assert_string_equal(text, "program");
     request->inode++;
     assert_int_equal(find(request, true, text), -ESTALE);
-    request->inode = 0; /* 0: only the reader compares the build id */
+    request->inode = 0; /* the inode is unknown, so the reader of the file compares the build id instead */
     assert_int_equal(find(request, true, text), 0);
     set_path(fixture, "/dev/zero");
     assert_int_equal(find(request, true, text), -EINVAL);
@@ -290,7 +290,7 @@ TEST_WITH(test_jit_map, setup, teardown)
     char linked[96];
     snprintf(linked, sizeof(linked), "%s.linked", fixture->map);
     assert_int_equal(link(fixture->map, linked), 0);
-    assert_int_equal(find_own_map(), -EPERM); /* anybody may have linked any file to that name */
+    assert_int_equal(find_own_map(), -EPERM); /* anybody may have created a link of that name to any file */
     assert_int_equal(unlink(fixture->map), 0);
     assert_int_equal(symlink(linked, fixture->map), 0);
     assert_int_equal(find_own_map(), -EPERM);
@@ -299,7 +299,7 @@ TEST_WITH(test_jit_map, setup, teardown)
     assert_int_equal(mkdir(fixture->map, 0700), 0);
     assert_int_equal(find_own_map(), -EPERM);
     assert_int_equal(rmdir(fixture->map), 0);
-    /* A FIFO must not even be opened, since that can have an effect. */
+    /* A FIFO must not even be opened, since opening it can have an effect on other processes. */
     char events[256];
     assert_int_equal(mkfifo(fixture->map, 0644), 0);
     _cleanup_(closep) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -331,7 +331,10 @@ TEST_WITH(test_owner, setup, teardown)
 
 /* --- the finder as a process --- */
 
-/* A malformed packet ends the finder. A request that already has its file, or whose file is not found, is passed on. */
+/*
+ * A malformed packet ends the finder. A request is passed on to the next process if it already carries its file, or if
+ * the file is not found.
+ */
 TEST_WITH(test_serve, setup, teardown)
 {
     struct fixture *fixture = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each rule, with a simulated hour in which it finds something, and with hours in which nothing is wrong. */
+/* Each rule is tested with a simulated hour in which it finds something, and with hours in which nothing is wrong. */
 #include "collectors/findings.h"
 
 #include <math.h>
@@ -152,7 +152,7 @@ static void limit_big(struct board *board, uint64_t hz, unsigned causes)
     board->snapshot.clock_limits.causes = causes;
 }
 
-/* The functions are called before each frame `i`. */
+/* Each of these functions simulates something that happens during an hour, and is called before each frame `i`. */
 
 static void be_quiet(struct board *board, size_t i)
 {
@@ -227,7 +227,7 @@ static void slow_down_unused(struct board *board, size_t i)
 
 static void slow_down_at_once(struct board *board, size_t i)
 {
-    board->targets[DB].pace.ipc = i >= 30 ? 0.4 : 1; /* until then 300 s are known, half of what the rule needs */
+    board->targets[DB].pace.ipc = i >= 30 ? 0.4 : 1; /* the drop is after 300 s; the rule needs 600 s before it */
 }
 
 static void be_uneven(struct board *board, size_t i)
@@ -467,13 +467,13 @@ TEST(test_change)
         {"5555551111", true, 6, 10, 5, 1},
         {"5555559999", true, 6, 10, 5, 9},
         {"55555511", false, 0, 0, 0, 0},          /* the new level is too short */
-        {"5555511555", false, 0, 0, 0, 0},        /* the new level is too short and has ended */
+        {"5555511555", false, 0, 0, 0, 0},        /* the new level is too short, and has ended */
         {"5555111", false, 0, 0, 0, 0},           /* the old level is too short */
-        {"55555515151515", false, 0, 0, 0, 0},    /* returns to the old level in between */
+        {"55555515151515", false, 0, 0, 0, 0},    /* the values return to the old level in between */
         {"5555551-1-1-", true, 6, 11, 5, 1},      /* unknown values do not end a level */
-        {"-5-5-5-5-5-1-1-1", true, 11, 16, 5, 1}, /* unknown values do not count */
-        {"5-5-5-5-1-1-1", false, 0, 0, 0, 0},     /* nor do they in the old level */
-        {"1951951951111", false, 0, 0, 0, 0},     /* within the spread of the old level */
+        {"-5-5-5-5-5-1-1-1", true, 11, 16, 5, 1}, /* unknown values do not make a level longer */
+        {"5-5-5-5-1-1-1", false, 0, 0, 0, 0},     /* unknown values do not make the old level longer either */
+        {"1951951951111", false, 0, 0, 0, 0},     /* the new values are within the spread of the old level */
         {"5555551115555", true, 6, 9, 5, 1},
         {"55555511155559995", true, 13, 16, 5, 9}, /* the last of two changes is found */
         {"555555444", false, 0, 0, 0, 0},          /* a change of less than a quarter */

@@ -43,7 +43,7 @@ static bool next_frame(const char **text, struct drawn *ret)
     return true;
 }
 
-/* A comment is the note if it does not end with a number, since then it is a stack. */
+/* A line that begins with "#" is the note of the graph, unless it ends with a number: then it is a stack. */
 TEST(test_note)
 {
     static const char text[] = "# a;b 1\n# they end\nc 2\n";
@@ -144,7 +144,7 @@ TEST(test_hostile)
     for (rest = text; next_frame(&rest, &drawn); n++)
         assert_null(strchr(drawn.title, '>'));
     assert_int_equal(n, 1 + 2 * ARRAY_SIZE(names));
-    /* All markup comes from the writer. */
+    /* The document has no markup except what the writer makes. */
     char *script = strstr(text, "<script>");
     assert_non_null(script);
     assert_ptr_equal(strstr(text, "<script"), script);
@@ -181,7 +181,7 @@ TEST(test_large)
     flame_done(&flame);
 }
 
-/* A frame that is too narrow to be visible is left out together with its callees. Its caller stays. */
+/* A frame that is too narrow to be visible is left out together with its callees, but its caller stays. */
 TEST(test_narrow)
 {
     struct flame flame;

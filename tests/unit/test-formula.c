@@ -47,7 +47,7 @@ static const struct {
     {"1.2.3 * a", 0, "this is no number"},
     {"11111111111111111111111111111111", 0, "the number is too long"},
     {"a * B", 4, "expected a number, a name or \"(\""},
-    {"(((((((((a)))))))))", 8, "the parentheses are too deep"},
+    {"(((((((((a)))))))))", 8, "the parentheses are nested too deeply"},
     {"a234567890123456789012345678901234567890123456789", 0, "the name is too long"},
     {"a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p+q", 32, "the formula has too many names"},
     {"1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1", 65, "the formula is too long"},

@@ -89,7 +89,9 @@ TEST(test_cache)
     }
 }
 
-/* Every listed name is parsed as the same event, and the list is complete. */
+/*
+ * Every name in the list of cache events is parsed as the event that the list gives for it, and the list is complete.
+ */
 TEST(test_cache_names)
 {
     char name[64] = "";

@@ -44,7 +44,7 @@ static const struct {
     {"/a**/b", "/a/b", true},
     {"/a**/b", "/ab", false}, /* the slash may only be missing together with a whole component */
     {"/x/**b", "/xb", false},
-    {"**/a", "a", false}, /* paths start with a slash */
+    {"**/a", "a", false}, /* every path begins with a slash */
     /* one character */
     {"/?", "/a", true},
     {"/?", "/", false},
@@ -130,7 +130,7 @@ static const struct {
     {"/a/**/b", "/a/x/y", true, false},
     {"/a/**.skip", "/a/x", true, false},
     {"/*/**", "/a", true, true},
-    {"/**/*", "/", true, false}, /* it does match all below, but this is not detected */
+    {"/**/*", "/", true, false}, /* the pattern matches all paths below, but this is not detected */
     {"/a\\*b/c", "/a*b", true, false},
     {"/a\\*b/c", "/axb", false, false},
     {"/[a-c]/x", "/d", false, false},

@@ -37,7 +37,7 @@ RIG_TEST(test_no_pmu, fake_machine_no_pmu,
     fake_advance(rig->fake, 10);
     const struct snapshot *snapshot = rig_read(rig);
     assert_int_equal(registry_failures(rig->registry)->n, 3);
-    assert_int_equal(registry_retry_span(rig->registry), REASON_LASTS); /* will not be retried */
+    assert_int_equal(registry_retry_span(rig->registry), REASON_LASTS); /* there is nothing to retry */
     assert_int_equal(failures_sentences(registry_failures(rig->registry), &sentences, &n), 0);
     assert_int_equal(n, 2);
     assert_true(str_starts(sentences[0], "cpu 0-1 cycles, instructions: this machine offers no hardware PMU: "));
@@ -144,7 +144,10 @@ RIG_TEST(test_strict_left_out, fake_machine_one_pmu,
     assert_non_null(strstr(failures->items[1].message, "left out with its strict group"));
 }
 
-/* While a group starves, its counters are left out and its times are shown. The next reading includes the gap. */
+/*
+ * While a group starves, its counters are left out and its times are shown. The next count is extrapolated over the
+ * time in which the group starved.
+ */
 RIG_TEST(test_starved, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;
@@ -166,8 +169,8 @@ RIG_TEST(test_starved, fake_machine_one_pmu, CORE)
 }
 
 /*
- * A pinned group that finds no counter reads as 0 bytes. It is enabled again after a second, then at growing intervals.
- * Its values are unknown until it has run.
+ * A pinned group that finds no counter reads as 0 bytes. Such a group is enabled again after a second, then at growing
+ * intervals, and its values are unknown until it has run.
  */
 RIG_TEST(test_error_state, fake_machine_no_pmu, CPU_GROUPS("[{name: soft, events: cs}]"))
 {
@@ -190,7 +193,7 @@ RIG_TEST(test_error_state, fake_machine_no_pmu, CPU_GROUPS("[{name: soft, events
         assert_non_null(strstr(snapshot->rows[0]->cause, "pinned"));
         fake_advance(rig->fake, NSEC_PER_SEC);
     }
-    /* four times on each of two CPUs */
+    /* the group is enabled four times on each of two CPUs */
     assert_int_equal(rig->fake->calls[FAKE_IOCTL], before + 8);
     fake_fail_no_more(rig->fake);
     assert_int_equal(rig_read(rig)->rows[0]->state, ROW_COUNTING);
@@ -201,8 +204,8 @@ RIG_TEST(test_error_state, fake_machine_no_pmu, CPU_GROUPS("[{name: soft, events
 /* --- retried events --- */
 
 /*
- * An event that another profiler occupied is counted after a reload, as its remedy says. The rest of the group is not
- * reopened.
+ * An event that another profiler occupied is counted after a reload, as its remedy says. The other events of the group
+ * are not reopened.
  */
 TEST(test_reload_tries_again)
 {
@@ -252,7 +255,7 @@ TEST(test_retry)
     rig_done(&rig);
 }
 
-/* After a kernel module is loaded, its event is counted. The other event of the group was counted before. */
+/* When a PMU appears, for example with a kernel module, its event in a group is counted. */
 RIG_TEST(test_pmu_comes_later, fake_machine_one_pmu,
          CPU_GROUPS("[{name: mixed, events: 'cs,late/event=1,name=ticks/'}]"))
 {
@@ -272,11 +275,11 @@ RIG_TEST(test_pmu_comes_later, fake_machine_one_pmu,
 enum change { NOTHING, LEAVES, RETURNS, BLINKS };
 
 struct step {
-    enum change change;  /* what happens to CPU 3 first */
+    enum change change;  /* what first happens to CPU 3 */
     uint64_t unread_ns;  /* the time that passes after the change */
     const char *rescan;  /* the CPUs that were offline according to the kernel's messages; NULL: no rescan */
     uint64_t ns;         /* the time that passes before the reading */
-    uint64_t out_cycles; /* of CPU 3; its enabled time must be the same */
+    uint64_t out_cycles; /* cycles of CPU 3, which are equal to its enabled time */
     unsigned out_n_open;
     bool out_absent, out_stale;
 };
@@ -285,17 +288,18 @@ static const struct {
     const char *name;
     struct step steps[3];
 } scenarios[] = {
-    {"leaves and returns",
+    {"CPU 3 goes offline and returns",
      {{NOTHING, 0, NULL, 100, 100, 8, false, false},
       {LEAVES, 0, "3", 1000, NOT_SHOWN, 6, true, false},
       {RETURNS, 0, "", 10, 110, 8, false, false}}},
     /* The CPU is back before the rescan: the messages report that it was offline, and its groups are dead. */
-    {"blinks", {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {BLINKS, 0, "3", 10, 110, 8, false, false}}},
-    /* Lost messages may have been about any CPU. A group whose CPU was never offline includes everything up to now. */
-    {"messages lost",
+    {"CPU 3 goes offline and returns before the rescan",
+     {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {BLINKS, 0, "3", 10, 110, 8, false, false}}},
+    /* Lost messages may have been about any CPU. A group whose CPU was never offline has counted all the time. */
+    {"messages were lost",
      {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {NOTHING, 1000, "0-3", 10, 1110, 8, false, false}}},
     /* A suspend sends no messages, so the reading must notice it. */
-    {"suspend",
+    {"a suspend",
      {{NOTHING, 0, NULL, 100, 100, 8, false, false},
       {BLINKS, 0, NULL, 0, NOT_SHOWN, 8, false, true},
       {NOTHING, 0, "", 10, 110, 8, false, false}}},
@@ -372,7 +376,8 @@ static const struct {
 };
 
 /*
- * When a CPU returns, the kernel refuses to open its groups. Retries must open them, since no further message follows.
+ * When a CPU returns, the kernel refuses to open its groups. The retry must open the groups, since the kernel sends no
+ * further message.
  */
 TEST(test_cpu_returns_and_is_refused)
 {

@@ -109,8 +109,8 @@ TEST(test_too_many)
 }
 
 /*
- * The first event that can be opened is the leader. With `whole`, one failure closes the group, and no further event is
- * tried.
+ * The first event that can be opened is the leader. If `whole` is true, the first failure closes the group, and no
+ * further event is tried.
  */
 TEST(test_many)
 {
@@ -171,7 +171,10 @@ TEST(test_capacity)
     }
 }
 
-/* A subgroup has some members in its own order, and may have clocks that are not members. It keeps the group open. */
+/*
+ * A subgroup has some members of the group in any order, and may also have clocks. The group stays open as long as the
+ * subgroup exists.
+ */
 TEST(test_part)
 {
     const struct attr attrs[] = {HARDWARE(0), HARDWARE(1), SOFTWARE(3)};

@@ -24,7 +24,7 @@ static void fill_noise(struct buffer *content, size_t size)
     }
 }
 
-/* Fills in text like a page of metrics: series with constant labels and random values. */
+/* Fills the buffer with text that resembles /metrics: series with constant labels and random values. */
 static void fill_page(struct buffer *content, size_t size)
 {
     uint64_t random = 1;

@@ -61,7 +61,7 @@ static void forget(struct recorded *recorded)
     readings_done(&recorded->readings);
 }
 
-/* Takes a query like "name=value&...". Returns the document, or NULL and the error. */
+/* Returns the document for a query like "name=value&...", or NULL and the error. */
 static json_t *ask(const struct recorded *recorded, const char *query, struct error *error)
 {
     _cleanup_(history_question_done) struct history_question question = {0};
@@ -132,7 +132,7 @@ TEST(test_document)
         {"cgroup=/b&totals=cgroup", "totals/0/pmu", "missing"},
         {"cgroup=/b&totals=pmu", "totals/1/pmu", "\"big\""},
         {"", "others", "[]"},
-        {"step=1s", "rows", "[]"}, /* the fine history is empty, since it was never read */
+        {"step=1s", "rows", "[]"}, /* steps of 1 s come from the fine history, which has no frames here */
     };
     struct recorded *recorded = test_malloc(sizeof(*recorded));
 
@@ -150,11 +150,11 @@ TEST(test_refused)
     } cases[] = {
         {"since=yesterday", "parameter \"since\": expected seconds"},
         {"since=2023-11-14", "parameter \"since\": expected seconds"},
-        {"since=2023-11-14T23:13:40", "parameter \"since\": expected seconds"}, /* the time zone is missing */
+        {"since=2023-11-14T23:13:40", "parameter \"since\": expected seconds"}, /* a time without a time zone */
         {"since=-1", "parameter \"since\": expected seconds"},
         {"until=99999999999999999999", "parameter \"until\": expected seconds"},
         {"since=2100-01-01T00:00:00Z", "parameter \"since\": 2100-01-01T00:00:00Z is in the future"},
-        {"since=-1s&until=-1m", "parameter \"until\": -1m is before since"},
+        {"since=-1s&until=-1m", "parameter \"until\": -1m is before \"since\""},
         {"step=1ms", "parameter \"step\": 1ms is less than a second"},
         {"step=x", "parameter \"step\": expected a duration"},
         {"derived=ipc,ipx", "parameter \"derived\": there is no derived metric \"ipx\""},
@@ -181,7 +181,7 @@ TEST(test_too_many_steps)
     struct error error = {0};
 
     record(recorded);
-    read_once(recorded, 10000000, INTERVAL_S); /* as if the clock had been set */
+    read_once(recorded, 10000000, INTERVAL_S); /* 10,000,000 intervals later, as if the clock had been set */
     assert_null(ask(recorded, "step=10s", &error));
     assert_true(str_starts(error.message, "parameter \"step\": this is too much at once"));
     forget(recorded);

@@ -29,7 +29,7 @@ struct slot {
     bool exists;
     /* State at the last reading. */
     bool existed, was_absent, was_unknown, was_known[EVENTS_MAX];
-    /* Growth since then. */
+    /* Growth since the last reading. */
     uint64_t grown[EVENTS_MAX], enabled_ns, running_ns;
     bool started_before; /* a new row whose totals include counts from before it existed */
 };
@@ -105,7 +105,7 @@ static int compare_rows(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lists the rows. A removed row stays in the list at random, as while removals are delayed. */
+/* Lists the rows. At random, a removed row stays in the list, as while removals are delayed. */
 static void list_rows(struct simulated *machine)
 {
     struct snapshot *snapshot = &machine->snapshot;
@@ -221,7 +221,9 @@ static void begin_interval(struct simulated *machine)
 
 /* --- comparing the history with the log --- */
 
-/* The sum of the cgroups that a frame leaves out, for one group and either its even or its uneven rows. */
+/*
+ * The sum of the rows of cgroups for which a frame has no space, for one group and either its even or its uneven rows.
+ */
 struct left_out {
     size_t n;
     struct truth sum;
@@ -249,9 +251,9 @@ static bool same_texts(const struct history_row *line, const struct row *row)
     return same;
 }
 
-/* The lines of a table by slot, and the sums of the cgroups that did not fit. */
+/* The lines of a table: those of each slot of the machine, and those that sum the cgroups that did not fit. */
 struct lines {
-    const struct history_line *of[2][SLOTS_MAX]; /* for even and for uneven rows */
+    const struct history_line *of[2][SLOTS_MAX]; /* indexed by `uneven` and by slot */
     const struct history_line *others[N_OTHERS];
 };
 
@@ -285,7 +287,7 @@ static enum history_state state_at(const struct history_line *line, size_t step)
     return line ? line->cells[step].state : HISTORY_ABSENT;
 }
 
-/* How often a test saw each state of a row, and how many rows were left out. */
+/* Number of rows that a test has compared in each state, and number of rows that frames left out. */
 static size_t seen[HISTORY_UNKNOWN + 1], seen_left_out;
 
 static void check_cell(const struct history_line *line, size_t step, const struct truth *truth)
@@ -368,7 +370,7 @@ static void check_frame(const struct simulated *machine, const struct true_frame
 
 static const struct history_range always = {.until_ns = UINT64_MAX};
 
-/* Adds up all frames of a line, as a single step does. */
+/* Returns the sum of all frames of a line, which a single step over these frames must have. */
 static struct truth sum_line(const struct history_line *line, size_t n_steps)
 {
     struct truth sum = {.known = true};
@@ -393,7 +395,7 @@ static struct truth sum_line(const struct history_line *line, size_t n_steps)
     return sum.known ? sum : (struct truth){0};
 }
 
-/* A single step over all frames must have the sums of the frames. */
+/* Asserts that a single step over all frames has the sums of the frames. */
 static void check_sums(const struct history *history, const struct history_table *frames)
 {
     const struct history_range range = {0, UINT64_MAX, UINT64_MAX};
@@ -483,7 +485,7 @@ static void run_slot(struct simulated *machine, struct slot *slot, uint64_t dura
         slot->started_before = false;
 }
 
-/* Simulates an interval. Returns by how much the clock was set in it. */
+/* Simulates an interval. Returns by how much the clock was set during the interval. */
 static int64_t sim(struct simulated *machine)
 {
     struct snapshot *snapshot = &machine->snapshot;
@@ -638,22 +640,22 @@ static const struct {
     const char *out; /* for each step its end, its number of frames, and the growth ("-": absent, "?": unknown) */
 } steps_cases[] = {
     {"each frame", 0, 4, 0, "1:1:1 2:1:2 3:1:3 4:1:4"},
-    {"after since, until until", 1, 3, 0, "2:1:2 3:1:3"},
-    {"even steps", 0, 4, 2, "2:2:3 4:2:7"},
-    {"a last step that is shorter", 0, 5, 2, "2:2:3 4:2:7 5:1:5"},
-    {"steps between frames", 0.5, 3.5, 1, "1.5:1:1 2.5:1:2 3.5:1:3"},
+    {"frames that end after `since`, up to `until`", 1, 3, 0, "2:1:2 3:1:3"},
+    {"steps of two frames", 0, 4, 2, "2:2:3 4:2:7"},
+    {"the last step is shorter", 0, 5, 2, "2:2:3 4:2:7 5:1:5"},
+    {"steps that begin and end within frames", 0.5, 3.5, 1, "1.5:1:1 2.5:1:2 3.5:1:3"},
     {"steps that are shorter than frames", 1, 2.5, 0.5, "1.5:0:- 2:1:2 2.5:0:-"},
     {"before the first frame", -2, 1, 1, "-1:0:- 0:0:- 1:1:1"},
     {"starved in frame 6", 4, 8, 0, "5:1:5 6:1:? 7:1:? 8:1:8"},
-    {"starved in a part of a step", 4, 8, 4, "8:4:?"},
+    {"starved in a frame of the step", 4, 8, 4, "8:4:?"},
     {"offline in frames 10 and 11", 8, 12, 0, "9:1:9 10:1:- 11:1:- 12:1:12"},
-    {"offline in a part of a step", 8, 12, 2, "10:2:9 12:2:12"},
+    {"steps that contain an offline frame", 8, 12, 2, "10:2:9 12:2:12"},
     {"a gap", 12, 20, 0, "13:1:13 16:0:- 17:1:14 18:1:15 19:1:16 20:1:17"},
-    {"a gap in even steps", 12, 20, 2, "14:1:13 16:0:- 18:2:29 20:2:33"},
-    {"behind the last frame", 20, 22, 1, "21:0: 22:0:"},
-    {"until before since", 3, 2, 0, ""},
-    {"until before since, in steps", 3, 2, 1, ""},
-    {"nothing", 3, 3, 0, ""},
+    {"a gap in steps of two frames", 12, 20, 2, "14:1:13 16:0:- 18:2:29 20:2:33"},
+    {"steps after the last frame", 20, 22, 1, "21:0: 22:0:"},
+    {"`until` is before `since`", 3, 2, 0, ""},
+    {"`until` is before `since`, with a step", 3, 2, 1, ""},
+    {"`until` equals `since`", 3, 3, 0, ""},
     {"all in one step", 0, 9, 100, "9:9:?"},
 };
 
@@ -742,7 +744,7 @@ TEST_WITH(test_busy_and_limited, begin_sim, end_sim)
     assert_int_equal(table.n_steps, 4);
     for (size_t i = 0; i < 4; i++) {
         const struct history_cell *cell = &table.lines[0].cells[i];
-        assert_int_equal(cell->has_busy, i == 0 || i == 3); /* busy time needs two readings that know it */
+        assert_int_equal(cell->has_busy, i == 0 || i == 3); /* readings of the other frames lack busy times */
         assert_int_equal(cell->busy_ns, cell->has_busy ? 3 * SECOND : 0);
         assert_int_equal(cell->limited_ns, i == 3 ? 2 * SECOND : 0);
         assert_int_equal(table.steps[i].limited_by, i == 3 ? CLOCK_COOLING : 0);
@@ -819,7 +821,7 @@ TEST_WITH(test_when_a_frame_is_due, begin_sim, end_sim)
     assert_true(history_is_due(sim->history, snapshot->monotonic_ns + INTERVAL * SECOND));
     history_span(sim->history, &begin, &end);
     assert_true(begin == 0 && end == 0);
-    /* A second reading at the same time adds no frame. Its counts are part of the next frame. */
+    /* A second reading at the same time adds no frame; its counts are part of the next frame. */
     sim->machine.slots[0].counters[0].value += 100;
     assert_int_equal(history_record(sim->history, snapshot), 0);
     pass(sim);
@@ -1003,7 +1005,7 @@ struct crowd {
 
 static const char *const bpf_events[] = {"cycles", "instructions", "cache_misses"};
 
-/* Replaces all cgroups by `n` new ones; `generation` makes their names unique. */
+/* Replaces all cgroups by `n` new ones, with names that `generation` makes unique. */
 static void replace_crowd(struct crowd *crowd, size_t n, unsigned generation)
 {
     for (size_t i = 0; i < n; i++) {
@@ -1099,7 +1101,7 @@ TEST(test_memory_with_4096_cgroups_that_are_replaced)
         assert_true(memory[i] == 0x5a && memory[GUARD + SIZE + i] == 0x5a);
 }
 
-/* Some time after many short-lived cgroups, there is space for the names of new ones. */
+/* Some time after many short-lived cgroups have ended, there is space for the names of new cgroups. */
 TEST(test_names_find_room_again)
 {
     enum { SIZE = 64 * 1024, FEW = 20 };

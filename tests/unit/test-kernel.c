@@ -92,7 +92,7 @@ static const struct {
     {0, true, 0xffffffffa33fffff, KERNEL_VIEW_UNKNOWN},
     {0, true, 0xffffffffc0a21010, 0xffffffff85000010},
     {0, true, 0xffffffffc0a00010, 0xffffffff850f8010},
-    {0, true, 0xffffffffc0a22010, 0xffffffff850fa010}, /* within two modules: the inner one is used */
+    {0, true, 0xffffffffc0a22010, 0xffffffff850fa010}, /* two modules contain this address; the inner one is used */
     {0, true, 0xfffffe0000001000, KERNEL_VIEW_UNKNOWN},
     {0, true, 0xffff888100000000, KERNEL_VIEW_UNKNOWN},
     {0, true, 0x401000, KERNEL_VIEW_UNKNOWN_32},

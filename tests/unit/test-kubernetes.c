@@ -130,11 +130,11 @@ TEST_WITH(test_found, setup_kubelet, teardown)
         assert_found(paths[i], "kube-system/coredns-5d78c9869d-x2l8p/coredns");
     assert_found(PLAIN "/" OTHER, "//");
     assert_found("/system.slice/ssh.service", "//");
-    /* A container can create cgroups with any name; these must not be mistaken for containers. */
+    /* A container can create cgroups with any name; such cgroups must not be mistaken for containers. */
     assert_found(PLAIN "/" OTHER "/docker/" ID, "//");
     assert_found("/docker/" OTHER "/kubelet/kubepods/pod1/" ID, "//");
     assert_found("/lxc.payload.web" PLAIN "/" ID, "//");
-    /* So can an unprivileged user. */
+    /* Cgroups that an unprivileged user creates must not be mistaken for containers, either. */
     assert_found("/user.slice/user-1000.slice/user@1000.service/docker-" ID ".scope", "//");
     assert_unnamed("/user.slice/user-1000.slice/user@1000.service/docker-" OTHER ".scope", "");
 }
@@ -229,7 +229,7 @@ TEST_WITH(test_cut_link, setup_links, teardown)
     }
 }
 
-/* The pause container and the pod's own cgroup have no log link. The pod's log directory names the pod instead. */
+/* The pause container and the pod's own cgroup have no log link; the pod's log directory names the pod instead. */
 TEST_WITH(test_pods, setup, teardown)
 {
     sim_open();
@@ -245,7 +245,7 @@ TEST_WITH(test_pods, setup, teardown)
     assert_found(SYSTEMD "/cri-containerd-" ID ".scope", "kube-system/coredns/");
     assert_found("/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" STATIC ".slice/cri-" ID,
                  "kube-system/etcd-node1/");
-    /* A container can create cgroups with any name; these must not be mistaken for pods. */
+    /* A container can create cgroups with any name; such cgroups must not be mistaken for pods. */
     assert_found("/docker/" ID PLAIN, "//");
     assert_found("/system.slice/docker-" ID ".scope/x" SYSTEMD, "//");
     assert_found(PLAIN "/" ID "/pod" STATIC, "kube-system/coredns/");
@@ -264,7 +264,7 @@ TEST_WITH(test_refused, setup_kubelet, teardown)
     assert_int_equal(chmod(path, 0777), 0);
     assert_true(sim_dispatch());
     assert_found(PLAIN "/" ID, "//");
-    assert_unnamed(PLAIN "/" ID, "users other than root may write to /var/log/containers");
+    assert_unnamed(PLAIN "/" ID, "users other than root can write to /var/log/containers");
     assert_int_equal(chmod(path, 0755), 0);
     assert_true(sim_dispatch());
     assert_found(PLAIN "/" ID, "kube-system/coredns-5d78c9869d-x2l8p/coredns");

@@ -79,7 +79,7 @@ static const struct {
     {closed, -EBADF, "is not a socket"},
 };
 
-/* If an address is in use, the message contains the command that finds the process that holds it. */
+/* If an address is in use, the message contains a command that shows which process listens on it. */
 TEST(test_busy)
 {
     char directory[] = "/tmp/test-socket-XXXXXX", local[64], any[64], path[64], of_port[128], of_path[128];
@@ -113,11 +113,11 @@ TEST(test_busy)
 
 static const struct {
     int (*in[4])(void);
-    bool in_other_pid; /* LISTEN_PID is that of another process */
+    bool in_other_pid; /* LISTEN_PID is the pid of another process */
     int out;
     size_t out_n;
     const char *in_names; /* LISTEN_FDNAMES; NULL: unset, as by systemd before 227 */
-    int out_stored;       /* the stored descriptor; 0: none */
+    int out_stored;       /* the descriptor from systemd's file descriptor store; 0: none */
 } handed[] = {
     {{NULL}, false, 0, 0, NULL, 0},
     {{listening_anywhere}, false, 0, 1, NULL, 0},
@@ -230,7 +230,7 @@ SERVED_TEST(test_listeners)
 
 #define USER "basic_auth_users: {alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}\n"
 
-/* The log says from where an address is reachable, and whether a password is required. */
+/* The log tells which clients can reach an address, and whether a password is required. */
 SERVED_TEST(test_described)
 {
     static const struct {

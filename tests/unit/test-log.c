@@ -39,7 +39,7 @@ TEST(test_quota)
     assert_int_equal(take(&quota, now_ns + 180 * NSEC_PER_SEC, 10, &left_out), 2);
     assert_int_equal(left_out, 0);
     assert_int_equal(quota.left_out, 8);
-    /* After a long silence the full burst is available again. */
+    /* After a long time without lines, the full burst is available again. */
     assert_int_equal(take(&quota, now_ns + 86400 * NSEC_PER_SEC, 500, &left_out), 100);
 }
 
@@ -134,13 +134,13 @@ static void have_troubles(void)
     for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
         trouble_set(&of_cpus, TROUBLE_CPUS_UNREAD, results[i], "no CPUs %zu", i);
         assert_int_equal(of_cpus.now[TROUBLE_CPUS_UNREAD], results[i] < 0);
-        assert_false(troubles_need_retry(&of_cpus)); /* retried by the next read of the CPUs, not by the retry timer */
+        assert_false(troubles_need_retry(&of_cpus)); /* the next read of the CPUs retries, not the timer */
         trouble_set(&of_retry, TROUBLE_RETRY_FAILED, results[i], "no retry %zu", i);
         assert_int_equal(troubles_need_retry(&of_retry), results[i] < 0);
     }
 }
 
-/* A trouble is logged when it begins, and again when it recurs. */
+/* A lasting problem is logged when it begins, and again when it recurs, but not in between. */
 TEST(test_troubles)
 {
     log_configure(LOG_LEVEL_INFO, LOG_FORMAT_JSON);

@@ -29,7 +29,7 @@ static struct fake_sys *partly_covered(void)
     return fake;
 }
 
-/* The least that a machine can report. */
+/* A machine that reports as little as possible. */
 static struct fake_sys *bare(void)
 {
     struct fake_sys *fake = fake_sys_new();

@@ -13,7 +13,7 @@
 #define V2 "/sys/fs/cgroup"
 #define V1 "/sys/fs/cgroup/memory"
 #define NONE UINT64_MAX
-#define SKIPPED 77 /* exit status of a child that skips */
+#define SKIPPED 77 /* exit status of a child that skips its test */
 
 static char root[] = "/tmp/perfcountd-memory.XXXXXX";
 

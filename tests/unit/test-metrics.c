@@ -84,7 +84,7 @@ TEST(test_what_is_left_out)
     assert_string_equal(none, "");
 }
 
-/* If a collector fails, only its lasting series are shown. */
+/* While a collector fails, only those of its series that are marked as lasting are shown. */
 TEST(test_failed)
 {
     _cleanup_(metrics_done) struct metrics metrics = {.failed = 1 << 1};

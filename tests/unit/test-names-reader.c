@@ -57,7 +57,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Sends a request for ID. The file stays the caller's. */
+/* Sends a request for the container ID. The caller still has to close the file. */
 static void ask(uint64_t ticket, uint32_t place, int file)
 {
     const struct state_request request = {.place = place, .ticket = ticket, .id = ID};
@@ -93,7 +93,7 @@ static void receive_last(uint64_t ticket, int error)
     assert_string_equal(record.header.id, "");
 }
 
-/* Returns a file without a name. */
+/* Returns a memory file with this content. */
 static int make_file(const char *content, size_t size)
 {
     int fd = memfd_create("test", MFD_CLOEXEC);
@@ -222,7 +222,7 @@ TEST(test_sizes)
     set_text(&in.names, NAME_RUNTIME, "podman");
     _cleanup_(buffer_done) struct buffer packet = write_record(&in);
     for (size_t size = 0; size < packet.size; size++) {
-        _cleanup_(freep) char *copy = malloc(size ? size : 1); /* of exactly this size, for AddressSanitizer */
+        _cleanup_(freep) char *copy = malloc(size ? size : 1); /* exactly this size, for AddressSanitizer */
         memcpy(copy, packet.data, size);
         assert_int_equal(names_packet_parse(copy, size, &out), -EBADMSG);
     }
@@ -306,8 +306,8 @@ int __wrap_state_document_read(const struct state_request *request, const char *
                                void *userdata);
 
 /*
- * Replaces the parser in the child. With TICKET_OF_TIMERS it fails if a wall-clock timer runs, as such a timer would
- * expire on a busy machine. Then it shortens the CPU time limit and exceeds it.
+ * Replaces the parser in the child. With TICKET_OF_TIMERS, the parser fails if a wall-clock timer runs, as such a timer
+ * would expire on a busy machine. If none runs, the parser shortens the CPU time limit and exceeds it.
  */
 int __wrap_state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
                                void *userdata)
@@ -387,9 +387,9 @@ static bool is_read(uint32_t user)
 }
 
 /*
- * Reading this file blocks, as a file on a user's own file system can: it belongs to an empty trace buffer of this
- * test. There are more such users than stragglers are allowed. Once the killed children have ended, other files of
- * these users are read. tests/e2e/hang-names.sh covers children that SIGKILL does not end.
+ * Reading this file blocks, as reading a file of a user's FUSE file system can: it belongs to an empty trace buffer
+ * that this test created. More users than STRAGGLERS_MAX have such a file. Once the killed children have ended, other
+ * files of these users are read. tests/e2e/hang-names.sh covers children that SIGKILL does not end.
  */
 TEST_WITH(test_file_hangs, setup, teardown)
 {
@@ -451,7 +451,9 @@ static long filters_in(const char *status)
     return line ? strtol(line + strlen(key), NULL, 10) : -1;
 }
 
-/* The process has no privileges, and `filters` seccomp filters more than this process. */
+/*
+ * Asserts that the process has no privileges, and has `filters` seccomp filters in addition to those of this process.
+ */
 static void assert_jailed(pid_t pid, long filters)
 {
     _cleanup_(freep) char *status = read_status(pid), *own = read_status(getpid());
@@ -499,7 +501,7 @@ TEST_WITH(test_process_of_file_ends, setup, teardown)
     pid_t pid = find_process_of_file(rig.reader.child.pid);
     assert_true(pid > 0);
     if (geteuid() == 0) {
-        assert_int_equal(count_descriptors(rig.reader.child.pid, "/"), 0); /* the reader holds no file */
+        assert_int_equal(count_descriptors(rig.reader.child.pid, "/"), 0); /* the reader itself has no file open */
         assert_int_equal(count_descriptors(rig.reader.child.pid, "socket:"), 4);
         assert_int_equal(count_descriptors(pid, ""), 1);
     } else {

@@ -19,7 +19,7 @@
      PERF_SAMPLE_PERIOD)
 #define READ_FORMAT                                                                                                    \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-#define TIME UINT64_C(2000000007) /* 1700000001.000000007 in Unix time */
+#define TIME UINT64_C(2000000007) /* of CLOCK_MONOTONIC; in Unix time it is 1700000001.000000007 */
 
 static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
 
@@ -32,7 +32,7 @@ struct stream {
     void *state;
 };
 
-/* Begins a stream with these bits in addition to the usual ones; its first lines are in `out`. */
+/* Begins a stream with SAMPLE and these additional bits, and writes its first lines to `out`. */
 static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_format)
 {
     *stream = (struct stream){
@@ -49,7 +49,7 @@ static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_for
         .events = stream->events,
         .n_events = 2,
         .n_ids = 2,
-        .n_cpus = 1, /* two threads, one id each */
+        .n_cpus = 1, /* each event is opened on two threads, with an id each */
         .layout = record_layout_of(&stream->attr),
         .read = sample_type & PERF_SAMPLE_READ,
         .kernel = &stream->kernel,
@@ -130,8 +130,8 @@ static void start_sample(struct built *built, uint16_t misc, uint64_t ip)
 
 /*
  * Context markers tell the address space of the addresses that follow; they are not addresses themselves. The first
- * address is that of the sample, the others are return addresses. If kernel addresses are hidden, kernel functions are
- * shown by name and offset, without any number from which an address could be derived.
+ * address of a callchain is that of the sample, the others are return addresses. If kernel addresses are hidden, kernel
+ * functions are shown by name and offset, without any number from which an address could be derived.
  */
 static const struct {
     uint16_t in_misc;
@@ -309,7 +309,7 @@ struct field {
     {                                                                                                                  \
         8, 100                                                                                                         \
     }
-#define WHO "\"pid\":901,\"tid\":902" /* as put_trailer() writes them */
+#define WHO "\"pid\":901,\"tid\":902" /* the values that put_trailer() writes */
 #define SWITCH_OUT PERF_RECORD_MISC_SWITCH_OUT
 #define NEXT WHO ",\"out\":true,\"next_pid\":20,\"next_tid\":21"
 #define PREVIOUS WHO ",\"out\":false,\"previous_pid\":20,\"previous_tid\":21"
@@ -332,7 +332,7 @@ static const struct {
     uint32_t in_type;
     struct field in[17];
     const char *out, *out_type;
-    const char *in_text; /* follows the fields */
+    const char *in_text; /* the record's text, which follows its fields */
     uint16_t in_misc;
     bool in_hidden; /* kernel addresses are hidden */
 } records[] = {

@@ -147,7 +147,7 @@ TEST(test_size)
         const char *in;
         int out;
         uint64_t out_bytes;
-        const char *out_text; /* the same size as text; NULL: equal to `in` */
+        const char *out_text; /* the size as number_format_size() writes it; NULL: equal to `in` */
     } cases[] = {
         {"2MiB", 0, 2 << 20, NULL},
         {"1.5KiB", 0, 1536, "1536B"},

@@ -26,7 +26,7 @@ static struct rig {
     struct record_options options;
     struct rings rings;
     const char *symbols; /* content of /proc/kallsyms; NULL: cannot be opened */
-    size_t padding;      /* bytes of other symbols before these */
+    size_t padding;      /* number of bytes of other symbols before `symbols` */
     unsigned n_started, n_stopped;
     uint64_t threshold_ns;
 } rig;
@@ -133,7 +133,7 @@ static struct written write_sample(const uint64_t *chain, size_t n_chain, const 
     return written;
 }
 
-#define RAW_SIZE 28 /* the wait, and the kernel's padding */
+#define RAW_SIZE 28 /* size of the raw data: the duration of the wait, and the kernel's padding */
 
 static const uint64_t usual[] = {
     PERF_CONTEXT_KERNEL, 0xffffffff81008888, 0xffffffff81002abc, 0xffffffff81003abc, PERF_CONTEXT_USER, 0x1000, 0x2000};
@@ -178,7 +178,7 @@ TEST(test_sample)
     assert_int_equal(rig.n_stopped, 1);
 }
 
-/* If the functions of the interrupt cannot be identified, the whole callchain is kept. */
+/* If the kernel functions at the top of a callchain cannot be identified, the whole callchain is kept. */
 TEST(test_chains)
 {
     static const struct {
@@ -263,7 +263,7 @@ TEST(test_other_records)
     struct written written = write_sample(usual, ARRAY_SIZE(usual), &wait, 20);
     const struct record lost = {.type = PERF_RECORD_LOST};
 
-    assert_null(translate(off_cpu, &written)); /* the raw data is too short */
+    assert_null(translate(off_cpu, &written)); /* the raw data is too short to contain the duration */
     assert_ptr_equal(off_cpu_translate(off_cpu, &lost), &lost);
     off_cpu_free(off_cpu);
 }

@@ -18,9 +18,9 @@
 
 static struct {
     uint64_t words[WORDS];
-    uint64_t end; /* end of the memory in use */
+    uint64_t end; /* address after the last word in use */
     uint64_t cgroups[4];
-    struct peeked_task tasks[3]; /* of this process and of two CPUs */
+    struct peeked_task tasks[3]; /* the current tasks: this process, and those of two CPUs */
     uint64_t root;
 } kernel;
 
@@ -110,8 +110,8 @@ static void idle_otherwise(void)
 }
 
 /*
- * The address that bpf_get_current_task() returns on 32-bit ARM with the usual split of 3 GB for user space. The second
- * function uses a split of 1 GB.
+ * The address that bpf_get_current_task() returns on 32-bit ARM with the usual split of 3 GB for user space.
+ * of_32_bits_below() uses a kernel with 1 GB for user space.
  */
 static void of_32_bits(void)
 {
@@ -146,7 +146,7 @@ static void two_ways(void)
         put(kernel.cgroups[i] + KN + 8, kernel.words[(kernel.cgroups[i] + KN - BASE) / 8]);
 }
 
-/* The cgroup id is also found at another offset, but only in this task's cgroup. */
+/* In the cgroup of one task only, the cgroup id is also found at another offset. */
 static void by_chance(void)
 {
     put(kernel.cgroups[2] + KN + 8, kernel.words[(kernel.cgroups[2] + KN - BASE) / 8]);
@@ -180,17 +180,17 @@ TEST(test_search)
         {"an unchanged kernel", as_it_is, NULL},
         {"this process is in the root cgroup", alone_in_root, NULL},
         {"only this process and the idle task", idle_otherwise, NULL},
-        {"the id appears twice by chance", by_chance, NULL},
+        {"the cgroup id is also found at another offset", by_chance, NULL},
         {"a task that has exited", ended, NULL},
-        {"neighbouring task_structs", neighbours, NULL},
-        {"32 bits", of_32_bits, "needs a 64-bit kernel (arm64, amd64)"},
-        {"32 bits with another memory split", of_32_bits_below, "needs a 64-bit kernel (arm64, amd64)"},
-        {"one cgroup", one_cgroup, "needs tasks of two cgroups; it saw only those of one"},
-        {"all tasks in the root cgroup", only_root,
+        {"each task_struct is followed by another one", neighbours, NULL},
+        {"a 32-bit kernel", of_32_bits, "needs a 64-bit kernel (arm64, amd64)"},
+        {"a 32-bit kernel with 1 GB for user space", of_32_bits_below, "needs a 64-bit kernel (arm64, amd64)"},
+        {"all tasks are in one cgroup", one_cgroup, "needs tasks of two cgroups; it saw only those of one"},
+        {"all tasks are in the root cgroup", only_root,
          "needs a task that runs in a cgroup below the root: run perfcountd as a service"},
         {"two offsets lead to the cgroup", two_ways, "found 2 ways from a task to its cgroup"},
         {"two offsets lead to the parent", two_parents, "found 2 ways from a cgroup to its parent"},
-        {"no parent", no_parent, "found 0 ways from a cgroup to its parent"},
+        {"no offset leads to the parent", no_parent, "found 0 ways from a cgroup to its parent"},
     };
     const struct peek peek = {NULL, 2, simulated_task, simulated_words};
 

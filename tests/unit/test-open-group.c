@@ -30,7 +30,7 @@ static const struct history histories[] = {
       {200, 100, 50, 0, SCALE_STARVED, 50, 50},
       {300, 100, 50, 0, SCALE_STARVED, 50, 50},
       {400, 200, 150, 0, SCALE_MULTIPLEXED, 350, 150}}},
-    {"never ran", 2, {{100, 0, 0, 0, SCALE_STARVED, 0, 0}, {200, 0, 0, 0, SCALE_STARVED, 0, 0}}},
+    {"the group never ran", 2, {{100, 0, 0, 0, SCALE_STARVED, 0, 0}, {200, 0, 0, 0, SCALE_STARVED, 0, 0}}},
     {"no time has passed: enabled and running are zero",
      3,
      {{0, 0, 0, 0, SCALE_COUNTING, 0, 0}, {50, 50, 5, 0, SCALE_COUNTING, 5, 5}, {50, 50, 5, 0, SCALE_COUNTING, 5, 5}}},

@@ -63,7 +63,7 @@ TEST_WITH_OPENER(test_files)
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(sys_open_file(&rig.daemon, "/does/not/exist", 0), -ENOENT);
-    /* The opener refuses a request for such a file, too. */
+    /* The opener, too, refuses a request for a file that no rule permits. */
     _cleanup_(buffer_done) struct buffer packet = {0};
     assert_int_equal(opener_request_write_file("/etc/shadow", &packet), 0);
     assert_int_equal(fd_socket_send(rig.client.socket, packet.data, packet.size, &none), 0);
@@ -124,7 +124,7 @@ TEST_WITH_OPENER(test_late)
     assert_int_equal(pipe2(rig.gate, O_CLOEXEC), 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(opener_rig_open(SLOW), -ETIMEDOUT);
-        /* Were each request to wait like the first one, the loop would take more than a minute. */
+        /* If each request waited as long as the first one, the loop would take more than a minute. */
         alarm(60);
         for (int k = 0; k < 100; k++)
             assert_int_equal(opener_rig_open(1), -ETIMEDOUT);
@@ -149,7 +149,7 @@ TEST_WITH_OPENER(test_late)
 TEST_WITH_OPENER(test_unrequested_reply)
 {
     assert_int_equal(opener_client_take_late_reply(&rig.client), 0);
-    /* The server replies to this packet, but the client has made no request. */
+    /* The server replies to this packet, although the client is not waiting for a reply. */
     assert_int_equal(fd_socket_send(rig.client.socket, "?", 1, &(struct fd_list){0}), 0);
     struct pollfd answer = {.fd = rig.client.socket, .events = POLLIN};
     assert_int_equal(poll(&answer, 1, 60000), 1);

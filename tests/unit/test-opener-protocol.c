@@ -110,7 +110,10 @@ TEST(test_round_trip)
     assert_string_equal(opener_request_text(&request, 1), "/bin/true");
 }
 
-/* The daemon's own process, as 0 or by pid, or a cgroup, whose descriptor is sent along with the packet. */
+/*
+ * The opener permits CPUs, the daemon's own process, given as 0 or by its pid, and cgroups, whose descriptor is sent
+ * along with the packet.
+ */
 TEST(test_targets)
 {
     static const struct {
@@ -220,7 +223,7 @@ static const struct {
     {                                                                                                                  \
         .type = (number), .size = sizeof(struct perf_event_attr), __VA_ARGS__                                          \
     }
-#define LOW(r) (sizeof(void *) == 8 ? (r) : -EBADRQC) /* on 32 bits, the end of user space varies */
+#define LOW(r) (sizeof(void *) == 8 ? (r) : -EBADRQC) /* on 32-bit machines, the end of user space varies */
 #define ALL(result) (result), (result), (result)
     {OF(UPROBE, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
     {OF(UPROBE, .config = 1, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
@@ -294,7 +297,7 @@ static void make_off_cpu(struct packet *packet)
     packet->events[0].attr.config = PERF_COUNT_SW_BPF_OUTPUT;
 }
 
-/* Each case is tried with an opener that permits sampling and with one that does not. */
+/* Each case is tried with rules that permit sampling and with rules that do not. */
 #define SAMPLE_SPOILS(X)                                                                                               \
     X(sampling, (void)p, 0)                                                                                            \
     X(of_a_stranger, p->group.pid = 1, 0)                                                                              \
@@ -332,7 +335,10 @@ TEST(test_sampling)
     SAMPLE_SPOILS(TRY_SAMPLING)
 }
 
-/* Fields of the attr that are valid only in samples of whole CPUs, and only with hindsight. */
+/*
+ * Fields of struct perf_event_attr that the opener permits only for sampling events on whole CPUs, and only with
+ * hindsight.
+ */
 #define HINDSIGHT_SPOILS(X)                                                                                            \
     X(overwritten, p->events[0].attr.write_backward = 1, 0)                                                            \
     X(overwritten_of_a_stranger, (p->group.pid = 1, p->events[0].attr.write_backward = 1), -EBADRQC)                   \
@@ -547,7 +553,7 @@ TEST(test_bpf)
     X(START, p->n_fds = 1, -EBADMSG)                                                                                   \
     X(START, p->packet.shape.slots = 1, -EBADMSG)                                                                      \
     X(SET_CPU, (void)p, 0)                                                                                             \
-    X(SET_CPU, p->packet.id = UINT64_MAX, 0) /* the loader has no such program */                                      \
+    X(SET_CPU, p->packet.id = UINT64_MAX, 0) /* the id is valid, although the loader has no program with this id */    \
     X(SET_CPU, p->packet.number = CPUS, -EBADRQC)                                                                      \
     X(SET_CPU, p->n_fds = 1, -EBADMSG)                                                                                 \
     X(SET_CPU, p->n_fds = 3, -EBADMSG)                                                                                 \

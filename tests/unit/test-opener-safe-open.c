@@ -97,8 +97,8 @@ static int teardown(void **state)
 #define ANYBODY UINT32_MAX
 
 /*
- * With ANYBODY, a file of any owner is opened unless a stranger could have put it there. Otherwise it must belong to
- * `user`.
+ * If `user` is ANYBODY, a file of any owner is opened unless a stranger could have put it there. If `user` is a uid,
+ * the file must belong to that user.
  */
 static const struct {
     const char *in;

@@ -26,7 +26,7 @@
 #include "tests/unit/opener-rig.h"
 #include "tests/unit/test.h"
 
-/* Starts a process that only waits. It stands in for an opener whose socket the daemon has closed. */
+/* Starts a process that only waits, as an opener does whose socket the daemon has closed. */
 static struct opener *idle_opener(void)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
@@ -138,7 +138,7 @@ TEST(test_does_not_end)
         opener_free(opener);
         skip_because("permission to ptrace");
     }
-    alarm(60); /* a blocking call would never return */
+    alarm(60); /* ends the test if one of these calls blocks */
     assert_false(opener_kill(opener));
     assert_false(opener_reap(opener));
     opener_free(opener);
@@ -160,7 +160,7 @@ TEST_WITH_OPENER(test_group)
     assert_int_equal(fds[2], -EINVAL);
     opener_rig_assert_opened(fds[1], "config 1 pid -1 cpu 3 leads disabled");
     opener_rig_assert_opened(fds[3], "config 2 pid -1 cpu 3 joins");
-    /* With `whole`, the group ends at the first event that cannot be opened. */
+    /* If `whole` is true, the first event that cannot be opened ends the group. */
     group.whole = true;
     group.attrs = attrs + 1;
     group.n = 3;
@@ -325,7 +325,7 @@ TEST_WITH_OPENER(test_cannot_be_sent)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-/* The limits of open events. A descriptor counts until its last copy is closed. */
+/* The limits of open events. An event counts until the last copy of its descriptor is closed. */
 
 #define CPU 5
 #define THREAD 77
@@ -336,7 +336,7 @@ static const struct event_limit_case {
     int cpu;
     bool bpf;
     unsigned out;
-    int others; /* another CPU, with a limit of its own; -2: there is none */
+    int others; /* a CPU with a limit of its own, which is tried as well; -2: none */
 } event_limit_cases[] = {
     {"a CPU", -1, CPU, false, RIG_CPU_LIMIT, 1},
     {"another CPU, with its own quota", -1, CPU - 1, false, RIG_CPU_LIMIT, CPU},
@@ -407,7 +407,7 @@ TEST_WITH(test_event_limits, limits_setup, opener_rig_teardown)
         check_limit(&event_limit_cases[i]);
 }
 
-/* All threads together have a limit, too, and each CPU has its own. */
+/* All threads together have a limit, too, which is separate for each CPU. */
 TEST_WITH(test_limit_of_threads, limits_setup, opener_rig_teardown)
 {
     int fds[RIG_THREADS_LIMIT];
@@ -506,7 +506,7 @@ TEST(test_too_many_watches)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
         skip_because("seccomp filters");
     assert_int_equal(status, 0);
-    /* A file that cannot be registered is not passed on. */
+    /* A descriptor that cannot be registered is not passed on. */
     _cleanup_(closep) int file = memfd_create("file", MFD_CLOEXEC);
     assert_int_equal(quota_add(&quota, 1, file), -EPERM);
     assert_int_equal(quota.bounds[1], 0);
@@ -550,7 +550,7 @@ TEST(test_many_files)
 static char home[STATE_HOME_MAX];
 static uid_t user;
 static uint32_t place;
-static int ends[2]; /* the opener sends to the first; the test receives from the second in place of the reader */
+static int ends[2]; /* the opener sends files through the first end, the test receives them from the second */
 
 static void own(const char *path)
 {
@@ -653,7 +653,7 @@ TEST_WITH(test_file_arrives, setup, teardown)
     assert_nothing_arrived();
 }
 
-/* Another kind of file replaces the state file. test-opener-safe-open.c has more cases. */
+/* The state file is replaced by another kind of file, which is refused. test-opener-safe-open.c has more cases. */
 TEST_WITH(test_refused, setup, teardown)
 {
     assert_int_equal(unlink(FILE_PATH), 0);
@@ -673,8 +673,8 @@ TEST_WITH(test_refused, setup, teardown)
 }
 
 /*
- * A user can hold a lease for 45 seconds (fs.lease-break-time), again and again, so the daemon must not retry all the
- * time.
+ * A user can hold a lease on a file for 45 seconds (fs.lease-break-time), again and again. The opener does not wait for
+ * it, and the daemon must not retry all the time.
  */
 TEST_WITH(test_lease, setup, teardown)
 {
@@ -705,7 +705,7 @@ static _Noreturn void take_turns(pid_t parent)
     _exit(0);
 }
 
-/* Makes one request. A file that arrives must belong to the user. */
+/* Makes a request, and asserts that the file, if one arrives, belongs to the user. */
 static void ask_in_race(unsigned *n_arrived, unsigned *n_refused)
 {
     struct state_request arrived;
@@ -759,7 +759,7 @@ TEST_WITH(test_reader_is_full_or_gone, setup, teardown)
     ends[1] = dup(ends[0]);
     rig.server.reader = -1;
     assert_int_equal(ask(), -ENOSYS);
-    /* The opener still works. */
+    /* The opener can still open events. */
     opener_rig_assert_opened(opener_rig_open(1), "config 1 pid -1 cpu 0 leads disabled");
 }
 
@@ -782,7 +782,7 @@ enum { CPUS = 4, SLOTS = 256 };
 
 static struct {
     char made[256]; /* the calls made by the opener, as text */
-    int error;      /* the result of the next calls */
+    int error;      /* result of the next calls: 0 or -errno */
     int n_maps;     /* the number of maps that start() returns */
 } kernel;
 
@@ -1007,7 +1007,7 @@ TEST_WITH(test_programs_are_few, bpf_setup, opener_rig_teardown)
     }
 }
 
-/* The client gets an error message, either the opener's or that of a refusal. */
+/* The client gets an error message if the program cannot be started, and if the opener refuses to start it. */
 TEST_WITH(test_start_fails, bpf_setup, opener_rig_teardown)
 {
     kernel.error = -ENOSYS;

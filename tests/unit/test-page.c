@@ -83,7 +83,7 @@ SERVED_TEST(test_long_path)
     served_check_all(*state, &(struct served_case){request, "", 404, "no such path: /page/../a"}, 1);
 }
 
-/* A response as received. */
+/* A response as it was received. */
 struct received {
     struct buffer bytes;
     size_t body; /* offset of the body */
@@ -153,8 +153,8 @@ SERVED_TEST(test_both_codings)
 }
 
 /*
- * A 304 response has no body. Its Content-Length, if present, is the length of the body that a 200 response would have
- * (RFC 9110, section 8.6). libmicrohttpd 0.9.72 omits it.
+ * A 304 response has no body. The Content-Length of a 304 response, if present, is the length of the body that a 200
+ * response would have (RFC 9110, section 8.6); libmicrohttpd 0.9.72 omits it.
  */
 static void assert_not_modified(struct served *f, const char *request, const char *headers)
 {

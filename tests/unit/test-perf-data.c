@@ -79,7 +79,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Splits the output from `at` on into records. Each must be complete, with a size that is a multiple of 8. */
+/* Splits the output from `at` on into records. Each record must be complete, with a size that is a multiple of 8. */
 static void split(struct stream *stream, size_t at)
 {
     stream->n = 0;
@@ -147,7 +147,7 @@ static size_t count(const struct stream *stream, uint32_t type)
     return n;
 }
 
-/* Returns the bytes that follow the number of a feature. */
+/* Returns the content of a feature record, which follows the feature's number. */
 static const unsigned char *feature(const struct stream *stream, uint64_t number)
 {
     for (size_t i = 0; i < stream->n; i++)
@@ -426,12 +426,13 @@ static void take_read(struct stream *stream, uint64_t id, uint64_t period, const
 }
 
 /*
- * Counter values start at 0 in each stream. Otherwise perf would assign everything counted before to the first sample.
+ * Counter values start at 0 in each stream, since perf would otherwise assign everything counted before to the first
+ * sample.
  */
 TEST_WITH(test_reads, setup, teardown)
 {
     static const struct {
-        uint64_t id, period, in[4]; /* two values, each followed by its id */
+        uint64_t id, period, in[4]; /* the sample has two values, each followed by its id */
         uint64_t out[2];
     } cases[] = {
         {7, 100, {5000, 7, 900, 8}, {100, 0}}, {17, 50, {20, 17, 1, 18}, {20, 0}},
@@ -468,7 +469,9 @@ TEST_WITH(test_reads, setup, teardown)
     assert_int_equal(perf_data_count("", 0, &samples), -EBADMSG);
 }
 
-/* A record with a text of this length. `out_size` 0: the record is too large and is removed. */
+/*
+ * The size at which a record is written that has a text of `in_text` bytes. 0: the record is too large and is removed.
+ */
 TEST(test_sizes)
 {
     static const struct {

@@ -105,7 +105,7 @@ struct clock {
     int fd;
     unsigned samples, comms, mmaps, forks;
     uint64_t last_time, last_value;
-    bool user_page; /* at least one sample had a page size */
+    bool user_page; /* at least one sample must have had a page size */
 };
 
 /* Returns false, and prints a message, if the kernel refuses the event or the ring buffer. */
@@ -405,7 +405,7 @@ static bool breakpoints_are_hit(void)
     uint64_t count = 0;
 
     if (fd < 0)
-        return true; /* open_event() reports the reason */
+        return true; /* the test then calls open_event(), which reports why the event cannot be opened */
     watched = 0;
     assert_int_equal(read(fd, &count, sizeof(count)), sizeof(count));
     return count > 0;
@@ -415,7 +415,7 @@ TEST_WITH(test_breakpoint, setup, teardown)
 {
     static const struct {
         const char *in_format;
-        unsigned out; /* expected count per iteration, which reads once and writes once */
+        unsigned out; /* expected count per iteration; an iteration reads once and writes once */
     } cases[] = {{"mem:0x%lx/8:w:u", 1}, {"mem:0x%lx/8:rw:u", 2}, {"mem:0x%lx/8:w", 1}};
 
     if (!breakpoints_are_hit())

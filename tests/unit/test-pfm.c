@@ -143,7 +143,7 @@ pfm_err_t pfm_get_os_event_encoding(const char *text, int levels, pfm_os_t os, v
         arg->attr->type = events[i].pmu == UNCORE ? 42 : PERF_TYPE_RAW;
         arg->attr->config = events[i].code | (*rest ? 1 : 0);
         arg->attr->config1 = *rest ? 7 : 0;
-        arg->attr->exclude_guest = 1; /* as libpfm4 does by default */
+        arg->attr->exclude_guest = 1; /* libpfm4 sets it by default */
         return PFM_SUCCESS;
     }
     return PFM_ERR_NOTFOUND;
@@ -186,7 +186,7 @@ static int restart(void **state)
 static const struct {
     const char *in;
     unsigned in_cpu;
-    uint32_t out_type; /* 0: this CPU does not have the event */
+    uint32_t out_type; /* expected type of the PMU; 0: this CPU does not have the event */
     uint64_t out_config, out_config1;
     const char *out_asked;
 } build_cases[] = {
@@ -245,8 +245,8 @@ TEST_WITH(test_newer, restart, NULL)
 }
 
 /*
- * One PMU serves both kinds of core, as in some vendors' kernels. Prefixed names work for both kinds, others for the
- * detected kind.
+ * One PMU serves both kinds of core, as in some vendors' kernels. Names with the PMU's prefix work for both kinds,
+ * names without it only for the kind that libpfm4 has detected.
  */
 TEST_WITH(test_one_pmu_for_all, restart, NULL)
 {

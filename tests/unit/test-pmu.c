@@ -145,7 +145,10 @@ TEST(test_garbled_files)
     pmu_free(pmu);
 }
 
-/* An Armv8 common event exists if sysfs lists it. Nothing is known about other event numbers or other PMUs. */
+/*
+ * A common event of Armv8 exists if sysfs lists its number. Other event numbers, and numbers on other PMUs, are assumed
+ * to exist.
+ */
 TEST(test_has_number)
 {
     static const struct {
@@ -248,8 +251,8 @@ static double resolved(const char *unit, double scale, char **ret_base)
 
 /*
  * All drivers of Linux 6.1 and 6.12 that register a PMU and write a unit or a scale, found by the callers of
- * perf_pmu_register(). The other drivers write neither. If an entry names another version of Linux, the
- * driver or the value is from that version. "" means that the file is absent.
+ * perf_pmu_register(). The other drivers write neither a unit nor a scale. If an entry names another version of Linux,
+ * the driver or the value is from that version. "" means that the file is absent.
  */
 static const struct {
     const char *source, *in_unit, *in_scale, *out_base;
@@ -290,7 +293,7 @@ TEST(test_drivers)
 
 static const struct {
     const char *name, *base;
-    double decimal, binary; /* `binary` is 0 if the unit has no binary meaning */
+    double decimal, binary; /* decimal and binary factor to the base unit; 0: the unit has no binary meaning */
 } units[] = {
     {"Joules", "joules", 1, 0},
     {"Bytes", "bytes", 1, 0},
@@ -323,7 +326,8 @@ static bool is_near(double a, double b, double ratio)
 }
 
 /*
- * Every unit with scales from 1e-15 to 1e6, as short decimal numbers and as powers of two. Only rounding is corrected.
+ * Every unit with scales from 1e-15 to 1e6, as short decimal numbers and as powers of two. Scales with a rounding error
+ * are corrected, others are left as they are.
  */
 TEST(test_every_unit)
 {

@@ -49,7 +49,10 @@ static void describe_rows(struct buffer *text, const struct snapshot *snapshot, 
     }
 }
 
-/* Returns the groups that a preset resolves to on a machine, which is freed. `quiet`: no failure is reported. */
+/*
+ * Returns the groups that a preset resolves to on a machine. Asserts that no failure is reported if `quiet` is true,
+ * and at least one if it is false. The function frees the machine.
+ */
 static char *resolve(struct fake_sys *fake, const struct preset *preset, bool quiet)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -138,8 +141,8 @@ TEST(test_machines)
 }
 
 /*
- * The x86 NMI watchdog occupies a counter. With it, all six events would never fit on AMD's six counters or Intel's
- * four.
+ * The x86 NMI watchdog occupies a counter. As the watchdog occupies one, six events never fit on AMD's six counters or
+ * Intel's four at once.
  */
 TEST(test_watchdog)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scans a /proc that the test creates. This program is also the finder. The finder opens proc/PID/maps, relative to its
- * working directory. From the second request for a process on, it opens proc/PID/again instead, if that exists. If
- * proc/PID/hangs exists, it never answers. At each request it appends a byte to proc/PID/asked.
+ * Scans a /proc that the test creates. The finder is another process of this program. The finder opens proc/PID/maps,
+ * relative to its working directory. From the second request for a process on, it opens proc/PID/again instead, if that
+ * exists. If proc/PID/hangs exists, the finder never answers. At each request the finder appends a byte to
+ * proc/PID/asked.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -205,8 +206,8 @@ TEST_WITH(test_scan, setup, teardown)
 }
 
 /*
- * A message from the symboliser holds 16 KiB of lines. A longer line is skipped as a whole, so that no part of it is
- * taken for a line, and reading continues after it.
+ * A message from the symboliser holds 16 KiB of lines. A line that is longer than 16 KiB is skipped as a whole, so that
+ * no part of it is taken for a line, and reading continues after it.
  */
 TEST_WITH(test_a_long_line, setup, teardown)
 {
@@ -269,12 +270,12 @@ TEST_WITH(test_hangs, setup, teardown)
     put(fixture->root, "/proc/12/task/12/comm", "of the same user\n");
     put(fixture->root, "/proc/12/status", "Name:\tx\nUid:\t1007\t1007\t1007\t1007\n");
     put(fixture->root, "/proc/12/maps", "1000-2000 r-xp 00000000 08:01 5 /twelve\n");
-    scan(fixture, 9); /* starts the chain of requests */
+    scan(fixture, 9); /* starts the finder */
     assert_int_equal(n_asked(9), 1);
     assert_int_equal(begin(fixture, 7), 0);
     assert_int_equal(step_until_it_waits(fixture), SCAN_WAITS);
     struct proc_scan *first = fixture->scan;
-    scan(fixture, 12); /* waits for the same chain */
+    scan(fixture, 12); /* waits for the same finder */
     proc_scan_free(first);
     assert_int_equal(n_asked(12), 0);
     scan(fixture, 0);

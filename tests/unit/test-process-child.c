@@ -27,8 +27,8 @@ static uint64_t own_cpu(void)
 }
 
 /*
- * Starts a child that uses BUSY_NS of CPU time, then exits with `status`. If `status` is negative, it waits to be
- * killed instead.
+ * Starts a child that uses BUSY_NS of CPU time, then exits with `status`. If `status` is negative, the child waits to
+ * be killed instead.
  */
 static void start(struct child *child, int status)
 {
@@ -116,7 +116,7 @@ static int begin(void *userdata, int socket, struct child_hello *ret, struct err
     return fine ? 0 : error_set(error, -EIO, "the child is not as it should be");
 }
 
-/* Sends back one received byte, then returns. */
+/* Receives a byte, sends it back, and returns. */
 static int serve(void *userdata, int socket)
 {
     char byte;
@@ -207,8 +207,8 @@ TEST(test_failed_starts)
 }
 
 /*
- * start_beginner() uses two descriptors. The limit then leaves no room for the socket pair, or none for the descriptors
- * returned by the child.
+ * Tries limits on descriptors that leave no room for the socket pair, or no room for the descriptors that the child
+ * returns. start_beginner() itself uses two descriptors.
  */
 TEST(test_start_without_room)
 {
@@ -278,7 +278,7 @@ static int64_t seconds_of(clockid_t clock)
     return now.tv_sec;
 }
 
-/* The clocks are read before and after the boot time, as time passes in between. */
+/* The boot time is compared with clocks that are read before and after it, as time passes in between. */
 TEST(test_own)
 {
     _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -430,8 +430,8 @@ TEST(test_straggler_ends)
 }
 
 /*
- * The steps of one user, in order. `out_patience_ms` is the time that the user may still be waited for, before the
- * step's wait.
+ * Each step takes place at `at_ms`: first it asks how long the caller may still wait for this user, then the caller
+ * waits.
  */
 TEST(test_waiting_is_limited)
 {
@@ -450,7 +450,7 @@ TEST(test_waiting_is_limited)
         stragglers_count_wait(&stragglers, 7, at, steps[i].waited_ms * NSEC_PER_MSEC);
         assert_int_equal(stragglers_patience(&stragglers, 8, at) / NSEC_PER_MSEC, 250);
     }
-    /* The user's waiting time is remembered even if many other users with shorter waits follow. */
+    /* The waiting time of a user is not forgotten when many other users with shorter waits follow. */
     stragglers_count_wait(&stragglers, 7, 15000 * NSEC_PER_MSEC, 250 * NSEC_PER_MSEC);
     for (uint32_t user = 100; user < 200; user++)
         stragglers_count_wait(&stragglers, user, 15000 * NSEC_PER_MSEC, NSEC_PER_MSEC);

@@ -55,7 +55,7 @@ TEST(test_failures)
         {EINVAL, NULL},
         {ENOSYS, NULL},
         {ENOMEM, "cannot filter system calls: Cannot allocate memory"},
-        {EPERM, "cannot filter system calls: "}, /* libseccomp replaces this error */
+        {EPERM, "cannot filter system calls: "}, /* libseccomp reports another error instead of EPERM */
         {EFAULT, "cannot filter system calls: Bad address"},
     };
 
@@ -292,8 +292,8 @@ static const struct {
     const char *name;
     int (*try)(unsigned long argument);
     unsigned long argument;
-    bool with, without; /* whether the call is permitted with a BPF program, and without */
-    bool removing;      /* also permitted if the opener removes files */
+    bool with, without; /* permitted to an opener that loads BPF programs, and to one that does not */
+    bool removing;      /* the call is also permitted to an opener that removes files */
 } trials[] = {
     {"BPF_MAP_UPDATE_ELEM", try_bpf, BPF_MAP_UPDATE_ELEM, true, false, false},
     {"BPF_PROG_LOAD", try_bpf, BPF_PROG_LOAD, true, false, false},
@@ -321,12 +321,12 @@ static const struct {
     {"a network socket", try_socket, AF_INET, false, false, false},
     {"opening a file for writing", try_write_file, O_WRONLY, false, false, false},
     {"execve()", try_execute, 0, false, false, false},
-    {"sleeping", try_pause, 0, true, false, false},
+    {"a call that only waits", try_pause, 0, true, false, false},
     {"removing a file", try_remove, 0, false, false, true},
     {"removing a directory", try_remove, AT_REMOVEDIR, false, false, false},
 };
 
-/* Exits with 1 plus the index of the first trial with an unexpected result. */
+/* Exits with 1 plus the index of the first trial that has an unexpected result. */
 static _Noreturn void run(unsigned work)
 {
     bool bpf = work & SANDBOX_LOADS_BPF, removes = work & SANDBOX_REMOVES;
@@ -426,10 +426,9 @@ TEST(test_opener_capabilities)
         {"sampling", true, false, false, ALL, ALL & ~(BIT(CAP_SYS_ADMIN) | BIT(CAP_BPF))},
         {"sampling and the BPF engine", true, true, false, ALL, ALL & ~BIT(CAP_SYS_ADMIN)},
         {"other capabilities of root are dropped", false, false, false, UINT64_MAX, LEAST},
-        {"CAP_PERFMON does not suffice", false, false, true, ALL, LEAST | BIT(CAP_SYS_ADMIN)},
-        {"CAP_PERFMON does not suffice, and CAP_SYS_ADMIN is missing", false, false, true, ALL & ~BIT(CAP_SYS_ADMIN),
-         LEAST},
-        {"Linux 5.7", false, false, false, OLD, BIT(CAP_SYS_ADMIN) | BIT(CAP_DAC_READ_SEARCH)},
+        {"a kernel on which CAP_PERFMON does not suffice", false, false, true, ALL, LEAST | BIT(CAP_SYS_ADMIN)},
+        {"the same kernel, but CAP_SYS_ADMIN is missing", false, false, true, ALL & ~BIT(CAP_SYS_ADMIN), LEAST},
+        {"Linux 5.7, which lacks CAP_PERFMON", false, false, false, OLD, BIT(CAP_SYS_ADMIN) | BIT(CAP_DAC_READ_SEARCH)},
         {"Linux 5.8", false, true, false, IN_5_8, LEAST | BIT(CAP_BPF)},
         {"Linux 5.8 with sampling", true, true, false, IN_5_8, IN_5_8},
         {"the BPF engine without CAP_BPF", false, true, false, ALL & ~BIT(CAP_BPF), LEAST | BIT(CAP_SYS_ADMIN)},

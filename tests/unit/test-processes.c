@@ -68,8 +68,8 @@ TEST_WITH(test_anonymous, process_rig_setup, process_rig_teardown)
 TEST_WITH(test_overlaps, process_rig_setup, process_rig_teardown)
 {
     static const struct {
-        uint64_t in_start, in_end; /* this range is mapped over 0x3000-0x6000 and 0x7000-0x9000 */
-        const char *out[8];        /* files at 0x2800, 0x3800 ... 0x9800 */
+        uint64_t in_start, in_end; /* range of /c, which is mapped over /a at 0x3000-0x6000 and /b at 0x7000-0x9000 */
+        const char *out[8];        /* the files that are then found at 0x2800, 0x3800 ... 0x9800 */
     } cases[] = {
         {0x1000, 0x2000, {"", "/a+800", "/a+1800", "/a+2800", "", "/b+800", "/b+1800", ""}},
         {0x2000, 0x4000, {"/c+800", "/c+1800", "/a+1800", "/a+2800", "", "/b+800", "/b+1800", ""}},
@@ -115,7 +115,7 @@ TEST_WITH(test_lives, process_rig_setup, process_rig_teardown)
     assert_string_equal(process_rig_comm(rig, 11, 11), "tool");
     take_mmap(rig, 11, 0x1000, 0x2000, 0x5000, "/tool");
     take_task(rig, PERF_RECORD_EXIT, 11, 11, 10);
-    assert_string_equal(process_rig_at(rig, 11, 0x1001), "/tool+5001"); /* for samples that arrive late */
+    assert_string_equal(process_rig_at(rig, 11, 0x1001), "/tool+5001"); /* late samples are still resolved */
     take_task(rig, PERF_RECORD_FORK, 11, 11, 10);                       /* the pid is reused */
     assert_string_equal(process_rig_at(rig, 11, 0x1001), "/shell+1");
     take_task(rig, PERF_RECORD_FORK, 20, 20, 19); /* the parent is unknown */
@@ -280,7 +280,7 @@ TEST_WITH(test_bounded, process_rig_setup, process_rig_teardown)
     for (uint32_t pid = 200000; pid < 210000; pid++)
         take_comm(rig, pid, pid, "y", false);
     assert_int_equal(processes_n(rig->processes), PROCESSES_MAX);
-    /* A single process is bounded, too. */
+    /* The mappings and threads of a single process are bounded, too. */
     for (uint64_t i = 0; i < 5000; i++) {
         take_mmap(rig, 1, i << 12, (i + 1) << 12, i << 13, "/jit");
         take_comm(rig, 1, (uint32_t)i + 1, "thread", false);
@@ -306,7 +306,8 @@ void *__wrap_reallocarray(void *old, size_t n, size_t size)
 }
 
 /*
- * On ENOMEM a new name or mapping is not stored, and a mapping that is split loses its second part. All else is kept.
+ * On ENOMEM a new name or mapping is not stored, and a mapping that is split loses its second part. All other names and
+ * mappings are kept.
  */
 TEST_WITH(test_no_memory, process_rig_setup, process_rig_teardown)
 {
@@ -341,7 +342,7 @@ static const struct {
     {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]",
      "ffffffffff600000-ffffffffff601000 0 0:0 0 4 2 [vsyscall]"},
     {"1-2 r-xp 00000000 00:01 5 /a b\\012c (deleted)", "1-2 0 0:1 5 5 2 /a b\nc"},
-    {"1-2 r-xp 00000000 00:01 5 /a\\9\\", "1-2 0 0:1 5 5 2 /a\\9\\"}, /* not an escape sequence */
+    {"1-2 r-xp 00000000 00:01 5 /a\\9\\", "1-2 0 0:1 5 5 2 /a\\9\\"}, /* "\9" is not an escape sequence */
 };
 
 TEST(test_lines)

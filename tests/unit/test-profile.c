@@ -70,7 +70,8 @@ static void assert_shown(struct profile *profile, const char *expected)
 }
 
 /*
- * Each chain is added to a profile of its own. A caller is shown one byte before its return address, within the call.
+ * Each chain is added to a profile of its own. A caller is shown at its return address minus one byte, which is within
+ * the call instruction.
  */
 static const struct {
     const char *name;
@@ -87,10 +88,13 @@ static const struct {
      "100 1 7: sys_read* ffffffff81000010,entry* ffffffff8200000f,leaf 10200,main 100ff,\n"},
     {"no context marker: the sample's mode decides", 100, {0x10200}, "100 1 7: leaf 10200,\n"},
     {"addresses of a guest are not resolved", 100, {GUEST, 0x10200}, "100 1 7: [unknown] 10200,\n"},
-    {"no symbol in a file", 100, {USER, 0x7f0100}, "100 1 7: [libx.so.1] 7f0100,\n"},
-    {"no symbol in the kernel", 100, {KERNEL, 0xffffffff83000000}, "100 1 7: [kernel.kallsyms]* ffffffff83000000,\n"},
-    {"no file", 200, {USER, 0x90010}, "200 1 7: [unknown] 90010,\n"},
-    {"no mapping", 100, {USER, 0x1}, "100 1 7: [unknown] 1,\n"},
+    {"an address without a symbol in a file", 100, {USER, 0x7f0100}, "100 1 7: [libx.so.1] 7f0100,\n"},
+    {"an address without a symbol in the kernel",
+     100,
+     {KERNEL, 0xffffffff83000000},
+     "100 1 7: [kernel.kallsyms]* ffffffff83000000,\n"},
+    {"a mapping without a file", 200, {USER, 0x90010}, "200 1 7: [unknown] 90010,\n"},
+    {"an address in no mapping", 100, {USER, 0x1}, "100 1 7: [unknown] 1,\n"},
     {"no such process", 300, {USER, 0x10200}, "300 1 7: [unknown] 10200,\n"},
     {"outside this pid namespace", 0, {USER, 0x10200}, "0 1 7: [unknown] 10200,\n"},
     {"an unknown process", UINT32_MAX, {KERNEL, READ}, "-1 1 7: sys_read* ffffffff81000010,\n"},
@@ -184,7 +188,7 @@ TEST(test_late_symbols)
     assert_false(profile_settle(profile, SIZE_MAX));
     symbols.known = true;
     symbols.asked = 0;
-    assert_false(profile_settle(profile, 2)); /* a few lookups per call */
+    assert_false(profile_settle(profile, 2)); /* a call makes at most as many lookups as its argument says */
     assert_int_equal(symbols.asked, 2);
     assert_true(profile_settle(profile, 2));
     assert_shown(profile, "200 1 1: sys_read* ffffffff81000010,leaf 50200,main 50080,[unknown] 0,\n");
@@ -282,7 +286,7 @@ TEST(test_threads)
 
 enum fullness { MANY_STACKS, MANY_FRAMES, MANY_LOCATIONS, MANY_COMMS };
 
-/* Makes the n-th sample of an endless series of this kind. Returns the length of its chain. */
+/* Makes the n-th sample of an endless series of this kind. Returns the length of the sample's callchain. */
 static size_t fill(enum fullness kind, size_t n, struct symbols *symbols, uint64_t *chain)
 {
     static char comm[16];

@@ -13,7 +13,7 @@
 
 static const char *const names[] = {"cpu", "pmu", "cgroup", NULL};
 
-/* The counts of each cgroup. Without instructions, as in software groups, there is no ipc. */
+/* The counts that each of the test's cgroups has. Without instructions, as in software groups, there is no ipc. */
 static const struct {
     const char *cgroup;
     double cycles, instructions, task_clock;
@@ -66,7 +66,7 @@ static void describe(json_t *document, char *text)
 }
 
 static const struct {
-    const char *in[10]; /* name, value, ... */
+    const char *in[10]; /* the parameters: name, value, name, value ... */
     const char *out;
 } cases[] = {
     {{NULL}, "abcdeABCDE"},
@@ -109,7 +109,10 @@ TEST(test_orders)
     }
 }
 
-/* Counts of integer events are integers. A group that has never been counted has no counts. */
+/*
+ * The counts of events without a fraction are integers in the document. A group that has never been counted has null as
+ * its counts.
+ */
 TEST(test_counts)
 {
     static const struct {
@@ -147,7 +150,7 @@ TEST(test_counts)
     json_decref(document);
 }
 
-/* Names that no row has, or that no row selected by the filter has. */
+/* Sorting by a name is refused if no row has it, or if no row that the filter selects has it. */
 TEST(test_unknown_names)
 {
     static const struct {

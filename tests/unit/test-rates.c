@@ -48,15 +48,27 @@ static const struct {
      1},
     {"large numbers", {.cycles = UINT64_MAX - 3}, {UINT64_MAX, 3, 0, 0, 5, 5, COUNTING}, 1, {3, 3, 0, 0}, 1, 1},
     {"idle", {5, 5, 5, 5, 5, 5, COUNTING}, {5, 5, 5, 5, 5, 5, COUNTING}, 1, {0, 0, 0, 0}, NAN, NAN},
-    {"starved at the end", {5, 5, 5, 5, 5, 5, COUNTING}, {5, 5, 5, 5, 10, 5, STARVED}, 1, {NAN, NAN, NAN, NAN}, NAN, 0},
-    {"starved at the start",
+    {"starved at the end of the interval",
+     {5, 5, 5, 5, 5, 5, COUNTING},
+     {5, 5, 5, 5, 10, 5, STARVED},
+     1,
+     {NAN, NAN, NAN, NAN},
+     NAN,
+     0},
+    {"starved at the start of the interval",
      {5, 5, 5, 5, 5, 5, STARVED},
      {9, 9, 9, 9, 10, 10, COUNTING},
      1,
      {NAN, NAN, NAN, NAN},
      NAN,
      1},
-    {"unknown at the start", {.state = UNKNOWN}, {9, 9, 9, 9, 10, 10, COUNTING}, 1, {NAN, NAN, NAN, NAN}, NAN, 1},
+    {"unknown at the start of the interval",
+     {.state = UNKNOWN},
+     {9, 9, 9, 9, 10, 10, COUNTING},
+     1,
+     {NAN, NAN, NAN, NAN},
+     NAN,
+     1},
     {"running time above enabled time", {0}, {1, 1, 0, 0, 10, 11, COUNTING}, 1, {1, 1, 0, 0}, 1, 1},
     {"a counter that decreases", {.cycles = 10}, {5, 5, 0, 0, 1, 1, COUNTING}, 1, {NAN, 5, 0, 0}, NAN, 1},
     {"an empty interval", {0}, {1, 1, 1, 1, 1, 1, COUNTING}, 0, {NAN, NAN, NAN, NAN}, NAN, 1},
@@ -136,7 +148,7 @@ TEST(test_rates)
             assert_real(interval.events[k], cases[i].out[k]);
         assert_real(ratio(&interval.rates, "ipc"), cases[i].out_ipc);
         assert_real(ratio(&interval.rates, "running_ratio"), cases[i].out_running);
-        assert_real(ratio(&interval.rates, "cpu_utilization"), NAN); /* only cgroups have it */
+        assert_real(ratio(&interval.rates, "cpu_utilization"), NAN); /* rows of CPUs have no such metric */
         done(&interval);
     }
 }
@@ -184,7 +196,7 @@ TEST(test_failures)
     }
 }
 
-/* If two events were counted on different CPUs, their ratio is unknown. A metric of a single event is known. */
+/* If two events were counted on different CPUs, their ratio is unknown, but a metric of only one of them is known. */
 TEST(test_cgroup)
 {
     struct interval interval;
@@ -235,15 +247,15 @@ struct counted {
     int cpu;
     double first, second; /* cycles and instructions; in the group faults, `first` is the number of page faults */
     double running;       /* running time in two seconds; 0: starved; -1: an event could not be opened */
-    bool unknown;         /* `first` was unknown at the baseline */
+    bool unknown;         /* the value of the first event was unknown in the first reading */
 };
 
 #define C "core"
 #define F "faults"
 
 /*
- * `out` is "CPUS CGROUP ROWS: FIRST SECOND ipc IPC share SHARE". It is followed by ">N" if total N is the next one of
- * the same block.
+ * `out` has for each total the CPUs, cgroup, number of rows, growth of both events, ipc, and share of the enabled time
+ * that was counted. The text of a total ends with ">N" if the next total of the same block is total N.
  */
 static const struct {
     const char *name;
@@ -369,8 +381,8 @@ TEST(test_totals)
 }
 
 /*
- * The PMUs of a cgroup count different events of a group. Events that both count have a sum and a ratio. An event of a
- * single PMU has a sum of its own, but no ratio to events of both.
+ * The PMUs of a cgroup count different events of a group. Events that all PMUs of the cgroup count have a sum and a
+ * ratio. An event of a single PMU has a sum of its own, but no ratio to the other events.
  */
 TEST(test_totals_mixed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The message for each errno of perf_event_open(2) says what failed and what to do. */
+/* The message for each errno of perf_event_open(2) tells what failed and what to do. */
 #include <limits.h>
 
 #include "perf/reason.h"
@@ -10,8 +10,8 @@ static const struct pmu uprobe = {.name = (char *)"uprobe", .type = 7},
                         breakpoint = {.name = (char *)"breakpoint", .type = PERF_TYPE_BREAKPOINT};
 
 /*
- * Anybody who can execute a file with CAP_PERFMON can sample every process. So the file is restricted to a group before
- * it gets the capability.
+ * Anybody who can execute a file with CAP_PERFMON can sample every process. The command therefore restricts the file to
+ * a group before it adds the capability.
  */
 #define BY_GROUP                                                                                                       \
     "run it with CAP_PERFMON and so sample everybody (sudo sh -ec 'chgrp perfcountd $0; chmod 0750 $0; setcap "        \

@@ -25,7 +25,7 @@ TEST(test_parameters)
     for (size_t i = 0; i < ARRAY_SIZE(in); i++)
         assert_int_equal(record_request_set(&request, in[i][0], in[i][1], NULL), 0);
     assert_true(request.seconds == 0.5);
-    assert_string_equal(request.event, "cycles"); /* the last value wins */
+    assert_string_equal(request.event, "cycles"); /* if a parameter is repeated, its last value is used */
     assert_int_equal(request.frequency, 99);
     assert_int_equal(request.period, 16);
     assert_string_equal(request.cpus, "0-3,6");
@@ -253,8 +253,8 @@ TEST(test_defaults)
 }
 
 /*
- * Kernels before 5.7 refuse PERF_SAMPLE_CGROUP. A second attempt without it succeeds, and samples have no cgroup. Any
- * other refusal is final.
+ * Kernels before 5.7 refuse PERF_SAMPLE_CGROUP. A second attempt without PERF_SAMPLE_CGROUP succeeds, and samples have
+ * no cgroup. If the kernel refuses an event for another reason, there is no second attempt.
  */
 TEST(test_without_cgroups)
 {
@@ -336,8 +336,8 @@ static struct fake_sys *rate_limit_50(void)
 #define ALWAYS UINT_MAX
 
 /*
- * `in_refused`: how often the kernel refuses to open the event. `out`: the start of the error, or each event opened on
- * the CPU: "TYPE:CONFIG", the rate, and what else is set.
+ * `in_refused` is how often the kernel refuses to open the event with EACCES. `out` is the start of the error, or lists
+ * the type, config, rate and other properties of each event that is opened on the CPU.
  */
 static const struct {
     struct fake_sys *(*in_machine)(void);
@@ -349,7 +349,7 @@ static const struct {
     {fake_machine_one_pmu, {.pid = 0}, .out = "cycles 0:0 freq 99"},
     /*
      * Without a PMU, cpu-clock is sampled. With read=1 all events of a group are opened, otherwise only the first. The
-     * modifier S equals read=1.
+     * modifier S has the same effect as read=1.
      */
     {fake_machine_no_pmu, {.pid = 0}, .out = "cpu-clock 1:0 freq 99"},
     {fake_machine_no_pmu, {READ_PAIR}, .out = "cpu-clock 1:0 period 1000000 pinned"},
@@ -357,7 +357,7 @@ static const struct {
      {READ_PAIR, .read = true, .pid = 42},
      .out = "cpu-clock 1:0 period 1000000 pinned read, 1:3 counted read"},
     {fake_machine_no_pmu, {EVENT("{cpu-clock:I,cs}:S")}, .out = "cpu-clock:I 1:0 freq 99 idle read, 1:3 counted read"},
-    {fake_machine_no_pmu, {EVENT("{cpu-clock,cs}:SI")}, .out = "", .out_r = -EINVAL}, /* only the clock takes I */
+    {fake_machine_no_pmu, {EVENT("{cpu-clock,cs}:SI")}, .out = "", .out_r = -EINVAL}, /* cs does not accept I */
     {fake_machine_no_pmu, {EVENT("{cpu-clock},cs")}, .out = ONE_GROUP, .out_r = -EINVAL},
     /*
      * Each kind of core is sampled through its own PMU. An event of one kind is opened on the CPUs of that kind only.
@@ -376,8 +376,8 @@ static const struct {
      .out_r = -EACCES,
      .in_refused = ALWAYS},
     /*
-     * The default event is cpu-clock, even if the kernel checks permissions before it looks for a PMU and so refuses
-     * cycles with EACCES.
+     * Without a PMU the default event is cpu-clock, even if the kernel refuses cycles with EACCES because it checks
+     * permissions before it looks for a PMU.
      */
     {fake_machine_no_pmu, {.pid = 0}, "cpu-clock 1:0 freq 99", .in_refused = 1},
     {fake_machine_no_pmu,
@@ -471,7 +471,7 @@ TEST(test_equal)
         bool out;
     } cases[] = {
         {{0}, true},
-        {{.seconds = 2, .max = 5}, true}, /* limits of the stream, not of the capture */
+        {{.seconds = 2, .max = 5}, true}, /* these limits belong to the stream, not to the capture */
         {{.event = (char *)"cycles"}, true},
         {{.event = (char *)"cycles:u"}, false},
         {{.event = (char *)"cycles:p"}, false},

@@ -10,7 +10,7 @@
 #define BUILD_ID "abcdefghijklmnopqrst"
 
 struct field {
-    unsigned width; /* in bytes; 0: a text */
+    unsigned width; /* size in bytes; 0: the field is a text */
     uint64_t value;
     const char *text;
 };
@@ -105,7 +105,7 @@ static const struct {
 } cases[] = {
     {"MMAP", 1, 0, {MAPPED, TEXT("/lib/libc.so.6")}, MMAP_OUT},
     {"MMAP", 1, 1 << 13, {MAPPED, TEXT("/lib/libc.so.6")}, MMAP_OUT},
-    {"MMAP", 1, MISC_BUILD_ID, {MAPPED, TEXT("/lib/libc.so.6")}, MMAP_OUT}, /* in MMAP, this bit has another meaning */
+    {"MMAP", 1, MISC_BUILD_ID, {MAPPED, TEXT("/lib/libc.so.6")}, MMAP_OUT}, /* an MMAP record never has a build id */
     {"LOST", 2, 0, {F(8, 40), F(8, 41)}, "41 of 40"},
     {"COMM", 3, 1 << 13, {F(4, 20), F(4, 21), TEXT("kworker/u8:2-ev")}, "20/21 kworker/u8:2-ev"},
     {"EXIT", 4, 0, {TASK}, "30/32 of 31/33 at 34"},
@@ -183,7 +183,7 @@ static const uint64_t trailer_fields[] = {PERF_SAMPLE_TID,       PERF_SAMPLE_TIM
 
 static uint64_t chosen_fields(unsigned bits)
 {
-    uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD; /* only samples have these fields */
+    uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD; /* these fields exist only in samples */
 
     for (size_t i = 0; i < ARRAY_SIZE(trailer_fields); i++)
         if (bits & 1U << i)
@@ -214,7 +214,7 @@ TEST(test_trailers)
 
 /*
  * If several events receive the same record, the kernel sets the size of some types too large, by one trailer per
- * event. The first trailer is the real one.
+ * event. The first of these trailers is the real one.
  */
 TEST(test_claims_too_much)
 {
@@ -282,7 +282,7 @@ TEST(test_build_id_size)
     }
 }
 
-/* Types of future kernels and types of perf's own files are unknown. */
+/* Record types of future kernels, and types that only perf's own files contain, are unknown. */
 TEST(test_unknown)
 {
     static const uint32_t types[] = {0, 23, 64, 79, 0x80000000, UINT32_MAX};
@@ -677,7 +677,7 @@ TEST(test_refused)
         {PERF_SAMPLE_AUX, 15, -EBADMSG}, /* the next field would be misaligned */
         {PERF_SAMPLE_STACK_USER, 16, 0},
         {PERF_SAMPLE_STACK_USER, 12, -EBADMSG},
-        {PERF_SAMPLE_STACK_USER, 8, -EBADMSG}, /* the copied size exceeds the size */
+        {PERF_SAMPLE_STACK_USER, 8, -EBADMSG}, /* the size that was copied exceeds the size of the stack field */
         {PERF_SAMPLE_CALLCHAIN, 4, -EBADMSG},
         {PERF_SAMPLE_CALLCHAIN, 3, 0},
         {PERF_SAMPLE_BRANCH_STACK, 1, 0},

@@ -167,12 +167,12 @@ RIG_TEST(test_collector_fails, fake_machine_one_pmu, CORE)
 
 /* --- pausing --- */
 
-/* During a pause neither events nor time are counted. Afterwards the totals continue. */
+/* During a pause neither events nor time are counted; after it the totals continue. */
 RIG_TEST(test_pause, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: '{cycles,instructions}'}]"))
 {
     struct rig *rig = *state;
 
-    fake_advance(rig->fake, 100); /* not read before the pause */
+    fake_advance(rig->fake, 100); /* counted before the pause, but not read before it */
     assert_int_equal(registry_pause(rig->registry, true), 0);
     assert_true(registry_is_paused(rig->registry));
     assert_int_equal(registry_pause(rig->registry, true), 0);
@@ -187,8 +187,8 @@ RIG_TEST(test_pause, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: '{c
 }
 
 /*
- * Groups that are opened during a pause, by a reload or for a new CPU, do not count before its end. This includes
- * strict groups and reopened ones.
+ * Groups that are opened during a pause, by a reload or for a new CPU, do not count before its end, not even strict
+ * groups and groups that are reopened.
  */
 RIG_TEST(test_pause_holds_what_is_opened, fake_machine_one_pmu, CORE)
 {
@@ -244,7 +244,7 @@ RIG_TEST(test_pause_that_does_not_end, fake_machine_one_pmu, CORE)
     assert_int_equal(groups_counting(rig), 4);
 }
 
-/* A group that cannot be disabled does not prevent others from being disabled. The caller gets the error. */
+/* A group that cannot be disabled does not prevent others from being disabled. The caller still gets the error. */
 RIG_TEST(test_pause_fails, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;

@@ -62,7 +62,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Receives and decompresses a response, then closes the connection. Returns whether it was compressed. */
+/* Receives and decompresses a response, then closes the connection. Returns whether the response was compressed. */
 static bool receive(struct served *f, int fd, struct buffer *body)
 {
     _cleanup_(buffer_done) struct buffer in = {0};
@@ -96,8 +96,8 @@ static void assert_same(struct served *f, int fd, const struct buffer *expected)
 }
 
 /*
- * Clients that request the same document wait for one compression. If one of them disconnects, the others still get it,
- * and other requests are answered meanwhile.
+ * Clients that request the same document wait for one compression. If one client disconnects, the others still get the
+ * document, and other requests are answered during the compression.
  */
 TEST_WITH(test_shared, setup, served_teardown)
 {
@@ -174,7 +174,7 @@ TEST_WITH(test_freed_meanwhile, setup, served_teardown)
 static const char events[] = "GET /api/v1/events";
 
 /*
- * The catalogue is rendered once for all clients. Meanwhile other requests are answered, and a waiting client may
+ * The catalogue is rendered once for all clients; meanwhile other requests are answered, and a waiting client may
  * disconnect.
  */
 SERVED_TEST(test_made_once)

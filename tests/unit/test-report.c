@@ -139,7 +139,7 @@ TEST(test_servers)
                      "    value: 6.4e+10 bytes per second, plausible\n");
 }
 
-/* For a refused event the report gives the reason; the other formulas have values. */
+/* The report gives the reason for a refused event; formulas without this event have values. */
 TEST(test_refused)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = captured_rk3588_6_1();

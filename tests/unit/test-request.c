@@ -304,8 +304,8 @@ TEST_WITH(test_heads, setup, served_teardown)
 }
 
 /*
- * A malformed head after an ordinary request, in the same packet or a later one, is refused. Nothing after it is
- * treated as a request.
+ * A malformed head after an ordinary request, in the same packet or a later one, is refused. Nothing after a malformed
+ * head is treated as a request.
  */
 TEST_WITH(test_later_heads, setup, served_teardown)
 {

@@ -138,7 +138,7 @@ TEST(test_where_data_are)
         {4100, 4096, -EBADMSG},
         {16384, 8, -EBADMSG},
         {4096, UINT64_C(1) << 63, -EBADMSG},
-        {0, 0, 0}, /* as before Linux 4.1 */
+        {0, 0, 0}, /* a page as before Linux 4.1, without data_offset and data_size */
     };
     size_t unit = (size_t)sysconf(_SC_PAGESIZE) / 4096;
 
@@ -167,9 +167,9 @@ TEST(test_take_and_release)
     write_record(&simulated, 1, 16);
     write_record(&simulated, 2, 40);
     check_record(next(ring), 1, 16);
-    check_record(next(ring), 1, 16); /* not consumed yet */
+    check_record(next(ring), 1, 16); /* the record is returned again, as it was not consumed */
     ring_take(ring);
-    ring_take(ring); /* consumes nothing more */
+    ring_take(ring); /* the second call consumes nothing */
     check_record(next(ring), 2, 40);
     assert_int_equal(simulated.page->data_tail, 0);
     ring_release(ring); /* releases only consumed records */
@@ -185,7 +185,10 @@ TEST(test_take_and_release)
     assert_int_equal(simulated.page->data_tail, 12345);
 }
 
-/* Records of all sizes are written and read in turn. They wrap, and the head exceeds the range of a signed number. */
+/*
+ * Records of all sizes are written and read in turn. The records wrap, and the head exceeds the range of a signed
+ * number.
+ */
 TEST(test_run)
 {
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE), pages = 32 * 4096 / page_size;
@@ -241,7 +244,7 @@ TEST(test_corrupt)
         assert_null(next(ring));
         ring_release(ring);
         assert_int_equal(simulated.page->data_tail, simulated.page->data_head);
-        /* Reading resumes with later records, at the latest after one more drop. */
+        /* Later records can then be read; if the head is misaligned by 4 bytes, only after one more drop. */
         simulated.page->data_head = (simulated.page->data_head + 7) & ~UINT64_C(7);
         if (ring_next(ring, &header) < 0)
             assert_int_equal(cases[i].in_there % 8, 4);

@@ -16,7 +16,7 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
-/* --- timers that a test can let fire at once, and that record for when they were set */
+/* --- timers: `due_in_usec` is the delay of the last one, and `at_once` lets them fire at once */
 
 static uint64_t due_in_usec;
 static bool at_once;
@@ -103,7 +103,7 @@ TEST(test_pause)
     assert_false(registry_is_paused(rig.registry));
     assert_int_equal(sd_event_run(daemon.event, 0), 0);
 
-    daemon.session = (struct session){.sys = daemon.session.sys}; /* the rest belongs to the rig */
+    daemon.session = (struct session){.sys = daemon.session.sys}; /* the rig frees everything else in it */
     daemon_done(&daemon);
     rig_done(&rig);
 }
@@ -130,7 +130,7 @@ TEST(test_waits)
     }
 }
 
-/* Retries become rarer and rarer, and the event loop is not woken needlessly. */
+/* The intervals between retries grow, and the event loop is not woken needlessly. */
 TEST_WITH(test_retry, setup, teardown)
 {
     struct fixture *f = *state;
@@ -164,8 +164,8 @@ static const struct {
     bool out;
 } environments[] = {
     {false, UNSET, UNSET, UNSET, false}, {false, OWN, OWN, OWN, false},
-    {true, UNSET, UNSET, UNSET, false},                                   /* a container engine */
-    {true, OWN, UNSET, UNSET, true},     {true, UNSET, OWN, UNSET, true}, /* as set by systemd 247 */
+    {true, UNSET, UNSET, UNSET, false}, /* only NOTIFY_SOCKET is set, as in a container */
+    {true, OWN, UNSET, UNSET, true},     {true, UNSET, OWN, UNSET, true}, /* variables as systemd 247 sets them */
     {true, UNSET, UNSET, OWN, true},     {true, OTHERS, OTHERS, OTHERS, false},
     {true, OTHERS, OWN, OTHERS, true},   {true, GARBLED, GARBLED, GARBLED, false},
 };

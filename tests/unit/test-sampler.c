@@ -36,7 +36,7 @@ TEST_WITH(test_sharing, sampled_begin, sampled_end)
     reader_stop(&b);
 }
 
-/* Symbols may use what the other parts leave of sampler.memory. */
+/* Symbol tables may use the part of sampler.memory that the streams leave. */
 TEST_WITH(test_memory, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -309,8 +309,8 @@ static void count_call(void *userdata)
 }
 
 /*
- * At shutdown all streams end with the records they have, even while /proc is still read. `ended` is called, and no
- * client can join.
+ * At shutdown all streams end with the records they have, even while /proc is still read. The callback `ended` is
+ * called, and no client can join.
  */
 TEST_WITH(test_shutdown, sampled_begin, sampled_end)
 {
@@ -392,7 +392,10 @@ static void burn(void)
         ;
 }
 
-/* The samples were taken before the request. A client can ask for those of a single process, here this one. */
+/*
+ * With hindsight, a stream returns samples that were taken before the request. A client can request those of a single
+ * process, here of this one.
+ */
 TEST_WITH(test_hindsight, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -455,13 +458,13 @@ static void open_like_older(struct sys *sys, const struct sys_group *group, int 
 }
 
 /*
- * Ring buffers become smaller until the kernel accepts them. Without cgroups in samples, only requests that need
- * cgroups are refused.
+ * The sampler tries smaller ring buffers until the kernel accepts them. Without cgroups in samples, only requests that
+ * need cgroups are refused.
  */
 TEST_WITH(test_hindsight_of_less, sampled_begin, sampled_end)
 {
     static const struct {
-        size_t in_pages; /* the ring buffer that the kernel permits */
+        size_t in_pages; /* pages of a ring buffer that the kernel permits */
         bool in_before_5_7;
         const char *out; /* part of the reason why hindsight is unavailable; NULL: it is available */
     } cases[] = {{64, false, NULL}, {33, true, NULL}, {1, false, "limit of locked memory"}};

@@ -104,7 +104,7 @@ TEST(test_self_children)
     /* A reload keeps the totals. */
     rig_configure(&rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     assert_symboliser(&rig, 55, 200, 2);
-    /* A process that was given up on before it exited does not make the total decrease. */
+    /* If the daemon gives up on a process before it exits, the total does not decrease. */
     write_stat(&symboliser, "");
     assert_symboliser(&rig, 55, 0, NOT_SHOWN);
     assert_int_equal(self_value(&rig, "perfcountd_process_cpu_seconds_total{process=\"opener\"}"), NOT_SHOWN);
@@ -127,7 +127,7 @@ RIG_TEST(test_self_cost, fake_machine_one_pmu, SELF_ALONE)
     rig_configure(rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     fake_advance(rig->fake, 50 * NSEC_PER_SEC);
     assert_int_equal(self_value(rig, CYCLES), 150 * NSEC_PER_SEC);
-    /* A starved event is omitted. Its total catches up once the event runs again. */
+    /* A starved event is omitted. The total of the event catches up once the event runs again. */
     fake_find_pmu(rig->fake, "cpu")->counters = 0;
     fake_advance(rig->fake, 50 * NSEC_PER_SEC);
     assert_int_equal(self_value(rig, CYCLES), NOT_SHOWN);
@@ -179,7 +179,7 @@ static void assert_sentences(const struct rig *rig, const char *const *starts, s
     strings_free(sentences, n);
 }
 
-/* A missing PMU is reported, in the same words as by the cpu collector. */
+/* A missing PMU is reported in the same words as the cpu collector uses. */
 RIG_TEST(
     test_self_cost_no_pmu, fake_machine_no_pmu,
     "collectors: {cgroup: {enabled: false}, cpu: {groups: [{name: a, events: 'cycles,instructions,branches,cs'}]}}")

@@ -62,8 +62,8 @@ static const struct served_case answers[] = {
      "expected whole seconds from 1 to 3600, or a duration such as 5m, found \\\"0\\\""},
     {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, "parameter \\\"seconds\\\""},
     /*
-     * A page of another site makes the browser load an image from here. Over plain HTTP the browser sends no Sec-Fetch
-     * headers.
+     * A page of another site makes the browser load an image from this server. Over plain HTTP the browser sends no
+     * Sec-Fetch headers.
      */
     {"GET /api/v1/samples", "User-Agent: Mozilla/5.0 (X11)\r\n", 403,
      "\"status\": 403 ... may come from a web page of another site"},
@@ -155,7 +155,7 @@ SERVED_TEST(test_answers)
     served_check_all(*state, answers, ARRAY_SIZE(answers));
 }
 
-/* Each kind of name is a query parameter. An unknown name is not an error, since names change all the time. */
+/* Each kind of cgroup name is a query parameter. An unknown name is not an error, since names change all the time. */
 SERVED_TEST(test_names)
 {
     static const char *const paths[][2] = {{"counters?", "\"counters\": []"}, {"rates?seconds=0.05&", "\"rates\": []"}};
@@ -449,7 +449,7 @@ TEST(test_makes_room)
     served_done(&f);
 }
 
-/* A new header size needs a new MHD daemon on the same socket. The old one answers its open requests. */
+/* A new header size needs a new MHD daemon on the same socket. The old MHD daemon answers its open requests. */
 TEST(test_header_size_changes)
 {
     struct server_limits large = served_few;

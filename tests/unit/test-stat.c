@@ -14,7 +14,7 @@
 #include "tests/unit/test.h"
 
 /*
- * Prints the table of cgroups in the order of `rows`. If that is NULL, prints the counts with their failures instead.
+ * Prints the table of cgroups in the order of `rows`. If `rows` is NULL, prints the counts with their failures instead.
  */
 static void expect_totals(const struct totals *totals, const struct failures *failures, const struct order *rows,
                           const char *expected)
@@ -106,7 +106,7 @@ TEST(test_board)
            "          25.50  joules  energy_pkg        # package_watts 12.8\n");
 }
 
-/* Each CPU has lines of its own. One CPU was not counted; the values of the other are complete. */
+/* Each CPU has lines of its own. One CPU was not counted; the values of the other CPU are complete. */
 TEST(test_per_cpu)
 {
     _cleanup_(readings_done) struct readings readings;
@@ -154,7 +154,7 @@ TEST(test_refused)
            "  <not counted>  cycles_kernel\n");
 }
 
-/* Adds three cgroups on two kinds of core. The last one is idle, and its name contains control characters. */
+/* Adds three cgroups on two kinds of core. The last cgroup is idle, and its name contains control characters. */
 static void add_cgroups(struct readings *readings)
 {
     static const char *const paths[] = {"/a.slice", "/b.slice", "/c\033[31m\n\xff.slice"};

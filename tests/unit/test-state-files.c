@@ -224,7 +224,7 @@ TEST(test_places)
 #define USER_A "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A ".scope"
 #define USER_STORAGE "/home/ann/.local/share/containers/storage/overlay-containers/containers.json"
 
-/* A file that the reader finds, and the containers in it. */
+/* A state file that the simulated reader can read, and the containers in it. */
 struct file {
     const char *path;
     uint64_t version;
@@ -478,8 +478,8 @@ TEST(test_reasons)
 }
 
 /*
- * Even after an hour, a file system that did not answer is retried as often as a known file is read again. It does not
- * matter whether the opener or the reader gave up. A missing file is not retried as often.
+ * Even after an hour, a file system that did not answer is retried as often as a known file is read again. This applies
+ * whether the opener or the reader gave up on the file system. A missing file is retried less often.
  */
 TEST(test_silence_ends)
 {
@@ -534,7 +534,7 @@ TEST_WITH(test_reader_ends, setup, teardown)
     assert_int_equal(poll(&descriptor, 1, 0), 0);
 }
 
-/* The runtime is the owner of the file's location, except in the store shared by podman and CRI-O. */
+/* The location of a state file tells whose it is, except for the store that podman and CRI-O share. */
 TEST(test_source)
 {
     static const struct {

@@ -37,7 +37,7 @@ static int on_found(void *userdata, const char *id, struct names *names)
     for (size_t i = 0; i < N_NAME_KINDS; i++)
         if (names->texts[i])
             buffer_appendf(lines, "%s=%s ", name_kind_text((enum name_kind)i), names->texts[i]);
-    lines->data[lines->size - 1] = '\n'; /* replaces the last blank; there is one, since each container has a runtime */
+    lines->data[lines->size - 1] = '\n'; /* replaces the blank after the last name; at least the runtime has one */
     return 0;
 }
 
@@ -92,7 +92,7 @@ static const struct {
      "grafana:9.5\\\",\\\"image-id\\\":\\\"9876\\\",\\\"name\\\":\\\"grafana\\\",\\\"created-at\\\""
      ":1700000000}\",\"created\":\"2023-11-14T22:13:20Z\",\"flags\":{\"MountLabel\":\"\",\"ProcessLabel\":\"\"}}]",
      "container=grafana image=docker.io/grafana/grafana:9.5 runtime=podman\n"},
-    {STATE_STORAGE, /* a renamed container */
+    {STATE_STORAGE, /* the container was renamed */
      "[{\"id\":\"" ID "\",\"names\":[\"new\"],\"metadata\":\"{\\\"name\\\":\\\"old\\\"}\"},"
      "{\"id\":\"" ID2 "\",\"metadata\":\"{\\\"name\\\":\\\"b\\\"}\"}]",
      "container=new runtime=podman\nfedc: container=b runtime=podman\n"},

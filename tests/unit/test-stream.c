@@ -26,7 +26,7 @@ static void append(struct output_queue *output_queue, size_t size)
 }
 
 /*
- * If memory ran out, bytes are missing. The stream then ends with an error, even if all bytes in the queue have been
+ * If memory runs out, output is lost. The stream then ends with an error, even after all bytes in the queue have been
  * sent.
  */
 TEST(test_cut_short)
@@ -126,7 +126,7 @@ static unsigned check_pauses(const char *text)
     return n;
 }
 
-/* Many pauses cause only a few scans of /proc. The last scan begins after the last pause. */
+/* Many pauses cause only a few scans of /proc, the last of which begins after the last pause. */
 TEST_WITH(test_many_pauses, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -195,7 +195,7 @@ TEST_WITH(test_stopped, sampled_begin, sampled_end)
     reader_stop(&a);
 }
 
-/* A client that leaves while /proc is read is not called again. */
+/* The callbacks of a client that leaves while /proc is read are not called again. */
 TEST_WITH(test_gone_early, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;

@@ -84,7 +84,7 @@ static const struct expectation of_jit[] = {
     {0x7f000000101f, "LazyCompile:*f /a b.js:1:2"},
     {0x7f0000001020, NULL},
     {0x2000, "with 0x"},
-    {0x3000, "newer"}, /* the memory was reused */
+    {0x3000, "newer"}, /* a newer function is at the same address */
     {0x300f, "newer"},
     {0x4000, "Lcom/example/Main;::run"},
     {0x5000, NULL},
@@ -123,7 +123,7 @@ TEST(test_long_line)
     assert_int_equal(strlen(list.names.data), SYMBOL_NAME_MAX);
 }
 
-/* Of a list that is too long, only the end is kept. */
+/* If a list is too long, only its end is kept. */
 TEST(test_long_list)
 {
     _cleanup_(symbol_list_done) struct symbol_list list = {0};

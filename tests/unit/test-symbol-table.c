@@ -136,7 +136,7 @@ TEST(test_bounded)
     char name[16];
 
     for (unsigned i = 0; i < N; i++) {
-        unsigned number = i * 7919 % N; /* each number once, in mixed order */
+        unsigned number = i * 7919 % N; /* i * 7919 % N gives each number once, in mixed order */
         snprintf(name, sizeof(name), "f%u", number);
         assert_int_equal(symbol_list_add(&list, number * UINT64_C(0x10000), 1 + number, SYMBOL_GLOBAL, name), 0);
         most = MAX(most, list.n * sizeof(list.symbols[0]) + list.names.size);

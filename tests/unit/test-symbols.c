@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A real symboliser resolves addresses of this program and of this kernel. Also covers how its process ends, and its
- * privileges.
+ * A real symboliser resolves addresses of this program and of this kernel. The tests also cover how the symboliser's
+ * process ends, and its privileges.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static uint32_t own_pid(void)
     return (uint32_t)getpid();
 }
 
-/* Scans /proc for this process. */
+/* Makes the symboliser read the mappings of this process. */
 static void scan(struct fixture *fixture)
 {
     fixture->calls = 0;
@@ -212,7 +212,7 @@ TEST_WITH(test_own_function, begin, end)
     assert_true(!frame.symbol && !frame.mapping);
 }
 
-/* Functions of a library and of the vdso. */
+/* Resolves functions of a library and of the vdso. */
 TEST_WITH(test_library, begin, end)
 {
     static const char *const vdso_functions[] = {"__vdso_clock_gettime", "__kernel_clock_gettime"};
@@ -285,7 +285,9 @@ static struct record map_again(const struct mapping *mapping, const char *file)
                                     .file = file}};
 }
 
-/* The process has exited before its file is opened. Its path leads to the same file, to another one, or to none. */
+/*
+ * The process has exited before its file is opened, and its path leads to the same file, to another file, or to none.
+ */
 TEST_WITH(test_gone, begin, end)
 {
     struct fixture *fixture = *state;
@@ -370,7 +372,7 @@ TEST_WITH(test_debug_file, begin, end)
     fixture->sys.root = "";
 }
 
-/* A mapping that is kept can still be resolved, whatever its process does. */
+/* A mapping that is kept with symbols_keep() can still be resolved, whatever its process does. */
 TEST_WITH(test_kept, begin, end)
 {
     struct fixture *fixture = *state;
@@ -399,7 +401,7 @@ TEST_WITH(test_kept, begin, end)
     assert_ptr_equal(frame.mapping, &kept.mapping);
     assert_non_null(strstr(kept.mapping.file, "test-symbols"));
     symbols_release(&kept);
-    /* So can a mapping of the kernel. */
+    /* A mapping of the kernel that is kept can be resolved, too. */
     symbols_resolve(fixture->symbols, own_pid(), true, UINT64_MAX - 1, &frame);
     symbols_keep(&frame, own_pid(), &kept);
     symbols_resolve_kept(fixture->symbols, &kept, UINT64_MAX - 2, &frame);
@@ -461,7 +463,7 @@ TEST_WITH(test_symboliser_ends, begin, end)
     frame = resolve_named(fixture, (uintptr_t)sd_event_new);
     assert_string_equal(frame.symbol, "sd_event_new");
     assert_true(fixture->child.pid != child);
-    /* A caller that has cancelled its request is not called. */
+    /* If a caller has cancelled its request, its callback is not called. */
     assert_int_equal(symbols_scan(fixture->symbols, own_pid(), count_call, fixture), 0);
     symbols_cancel(fixture->symbols, fixture);
     scan(fixture); /* the new request is answered once */
@@ -480,7 +482,7 @@ TEST_WITH(test_hangs, begin, end)
     until(fixture, kill(child, 0) < 0);
 }
 
-/* Starts a process of the symboliser's user that has many descriptors in flight. The caller must end it. */
+/* Starts a process of the symboliser's user that has many descriptors in flight. The caller must end the process. */
 static pid_t start_flood(void)
 {
     int sockets[2], ready[2];
@@ -503,8 +505,8 @@ static pid_t start_flood(void)
 }
 
 /*
- * The limit on descriptors in flight applies to all processes of a user. A table waits until there is room, and is not
- * lost.
+ * The limit on descriptors in flight applies to all processes of a user. A symbol table that exceeds the limit is sent
+ * once there is room, and is not lost.
  */
 TEST_WITH(test_too_many_in_flight, begin, end)
 {
@@ -593,7 +595,7 @@ TEST_WITH(test_privileges, begin, end)
     assert_int_equal(memory.st_uid, 0); /* a process that is not dumpable belongs to root */
 }
 
-/* A symboliser that cannot stop being root reads nothing, and the reason is reported. */
+/* A symboliser that cannot give up root privileges reads no file, and the reason is reported. */
 static int be_unconfined(void)
 {
     struct fixture fixture = {0};

@@ -216,7 +216,9 @@ TEST(test_limits)
     }
 }
 
-/* Descriptors opened by other means are accepted all together, or none of them. */
+/*
+ * Descriptors that were opened elsewhere are either all counted towards the limit, or all refused if there is no room.
+ */
 TEST(test_keep)
 {
     _cleanup_(rig_done) struct rig rig;
@@ -236,7 +238,10 @@ TEST(test_keep)
     assert_int_equal(rig.descriptors.n_counting, 0);
 }
 
-/* A file stays open if there is room. Each read returns its current text, and it is reopened after a failure. */
+/*
+ * A kept file stays open if there is a descriptor for it. Each read returns its current text, and it is reopened after
+ * a failure.
+ */
 TEST(test_kept_file)
 {
     static const struct {
@@ -294,8 +299,8 @@ TEST(test_room)
 }
 
 /*
- * The leader of a cgroup's group is opened disabled. On kernels that require it, the leader is enabled before its
- * siblings are opened.
+ * The leader of a cgroup's group is opened disabled. If early_leaders is set, as on some kernels, the leader is enabled
+ * before its siblings are opened.
  */
 TEST(test_early_leader)
 {

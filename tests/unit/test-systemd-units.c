@@ -29,7 +29,7 @@ static const struct {
     {"[Unit]\nDescription\n", NULL},
     {"[Unit]\nDescriptions=no\nXDescription=no\nDocumentation=no\n", NULL},
     {"[Unit]\n#Description=no\n;Description=no\n", NULL},
-    /* A comment cannot be continued, and does not end a continued line. */
+    /* A comment cannot be continued on the next line, and does not end a continued line. */
     {"[Unit]\n# c \\\nDescription=yes\n", "yes"},
     {"[Unit]\nDescription=a\\\n# c\n  b\\\n; c\nc\n", "a   b c"},
     {"[Unit]\nDescription=a\\\n", "a"},
@@ -182,7 +182,7 @@ TEST_WITH(test_machines, setup, teardown)
     sim_rename(MACHINES ".#my-box123", MACHINES "my-box");
     assert_true(sim_dispatch());
     assert_machine("/machine.slice/machine-my\\x2dbox.scope", "my-box", "vmspawn", "systemd");
-    /* A machine in a service whose name does not contain the machine's, as with nspawn --keep-unit. */
+    /* A machine in a service whose name does not contain the machine's name, as with systemd-nspawn --keep-unit. */
     fake_file(sim.fake, MACHINES "build", "%s", MACHINE("build", "builder.service", ""));
     fake_file(sim.fake, MACHINES "unit:builder.service", "%s", MACHINE("evil", "builder.service", ""));
     assert_true(sim_dispatch());
@@ -370,7 +370,7 @@ static int count_and_open(struct sys *sys, const char *path, int flags)
     return sys_own_open_file(sys, path, flags);
 }
 
-/* There are more units than are kept, and units with long names. */
+/* The number of units that are kept is bounded, even if their names are long. */
 TEST_WITH(test_many, setup, teardown)
 {
     char path[700], name[600];

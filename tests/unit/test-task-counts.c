@@ -43,7 +43,10 @@ static void task_done(struct task_rig *rig)
     fake_sys_free(rig->fake);
 }
 
-/* Runs the task on this CPU for `ns`. Meanwhile, events of other CPUs and of other PMUs do not count. */
+/*
+ * Runs the task on this CPU for `ns` nanoseconds. Events of other CPUs and of PMUs that do not cover this CPU do not
+ * count.
+ */
 static void run_on(struct task_rig *rig, unsigned cpu, uint64_t ns)
 {
     for (size_t i = 0; i < rig->fake->n_events; i++) {
@@ -121,7 +124,7 @@ TEST(test_attributes)
     task_done(&rig);
 }
 
-/* Hardware events share the counters and are scaled accordingly. Software events are complete. */
+/* Hardware events share the counters and are scaled accordingly. Software events are counted all the time. */
 TEST(test_scaled)
 {
     struct task_rig rig;

@@ -47,7 +47,7 @@ TEST(test_cases)
 
 static const struct {
     const char *in;
-    const char *out[N_DIALECTS]; /* in the order of enum escape */
+    const char *out[N_DIALECTS]; /* expected texts in the order of enum escape */
 } escape_cases[] = {
     {"", {"", "", "", "", ""}},
     {"plain", {"plain", "plain", "plain", "plain", "plain"}},

@@ -51,7 +51,7 @@ TEST(test_fires_once)
     teardown(&f);
 }
 
-/* Arming a timer again moves it, and a disarmed timer does not fire. */
+/* Arming a timer again changes its time, and a disarmed timer does not fire. */
 TEST(test_moves_and_disarms)
 {
     struct fixture f;

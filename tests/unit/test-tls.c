@@ -28,7 +28,7 @@ static struct text_list split(char *text, char **words)
     return (struct text_list){words, n};
 }
 
-/* Returns the ids of the cipher suites, sorted as by GnuTLS: "0xc02f 0xc030". */
+/* Returns the ids of the cipher suites, in the order of GnuTLS: "0xc02f 0xc030". */
 static char *ids(gnutls_priority_t priority)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -318,7 +318,8 @@ static const struct {
 };
 
 /*
- * The system's CAs sign for everybody. Unless a name is compared, their clients are accepted but not treated as known.
+ * If no client CA is configured, clients are verified with the system's CAs, which sign for everybody. Such clients are
+ * accepted, but not treated as known unless their name is compared.
  */
 static const struct {
     enum client_auth auth;
@@ -517,14 +518,16 @@ TEST(test_plain_http)
         assert_int_equal(gnutls_handshake(f.session), GNUTLS_E_PULL_ERROR);
         assert_true(f.transport.ended);
         assert_true(f.progress > 0);
-        /* No alert is sent, since the client does not speak TLS. */
+        /* The server sends no alert, since the client does not speak TLS. */
         gnutls_bye(f.session, GNUTLS_SHUT_WR);
         assert_string_equal(received(&f), ANSWER);
         stop(&f);
     }
 }
 
-/* The client first sends nothing, then some bytes. Only the first byte matters; the rest of a record may be anything.
+/*
+ * The client first sends nothing, then some bytes. Only the first byte tells whether it speaks TLS; what follows may be
+ * anything.
  */
 TEST(test_records)
 {

@@ -352,7 +352,7 @@ TEST_WITH(test_pages, setup, teardown)
     assert_int_equal(shown->view.first, size.lines - size.height);
 }
 
-/* Every page at every size. */
+/* Draws every page at every size of the terminal. */
 TEST_WITH(test_sizes, setup, teardown)
 {
     struct shown *shown = *state;

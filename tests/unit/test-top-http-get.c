@@ -133,7 +133,7 @@ TEST(test_parse)
     }
 }
 
-/* If a reply is incomplete, wherever it is cut, the parser asks for more. It never reads past the end. */
+/* If a reply is incomplete, wherever it is cut, the parser asks for more. The parser never reads past the end. */
 TEST(test_parts)
 {
     const char *text = replies[0].in;

@@ -173,7 +173,7 @@ TEST(test_cgroups)
     assert_string_equal(top_table_at(table, 1)->names[NAME_UNIT], "b.service");
     assert_string_equal(top_table_at(table, 1)->names[NAME_SLICE], "s.slice");
     assert_string_equal(top_table_at(table, 0)->names[NAME_UNIT], "");
-    /* starved: unknown, not 0 */
+    /* the value of a starved row is unknown, not 0 */
     check_value(table, 2, "ipc", NAN);
     check_value(table, 2, "cpu", NAN);
     assert_false(top_table_has(table, top_column_find("misses")));
@@ -203,7 +203,7 @@ TEST(test_cpus)
     assert_string_equal(top_table_at(table, 0)->label, "cpu 9");
     assert_string_equal(top_table_at(table, 1)->label, "cpu 10");
     assert_string_equal(top_table_at(table, 0)->pmu, "armv8_cortex_a76");
-    check_value(table, 0, "faults", 5); /* the parts are not added again */
+    check_value(table, 0, "faults", 5); /* the rows of the groups are not added to the total */
     check_value(table, 1, "misses", 5e6);
     assert_int_equal(top_table_count(pmus), 1);
     assert_string_equal(top_table_at(pmus, 0)->target, "armv8_cortex_a76");
@@ -228,7 +228,7 @@ TEST(test_sort)
     _cleanup_(top_table_freep) struct top_table *cpus = table_of(board, NULL, TOP_CPUS, false);
 
     check_order(table, "cpu", false, "/b /a /c ");
-    check_order(table, "cpu", true, "/a /b /c "); /* unknown values stay last */
+    check_order(table, "cpu", true, "/a /b /c "); /* unknown values stay last in either order */
     check_order(table, "ipc", false, "/a /b /c ");
     check_order(table, "name", false, "/a /b /c ");
     check_order(table, "name", true, "/c /b /a ");

@@ -75,7 +75,7 @@ TEST(test_width)
         int64_t in_offset;
         uint64_t out;
     } cases[] = {
-        {48, 0x800000000000, 0x800000000000, 0},              /* initial value set by the kernel */
+        {48, 0x800000000000, 0x800000000000, 0},              /* the initial value that the kernel sets */
         {48, 0xffffffffffff, 0x800000000000, 0x7fffffffffff}, /* just before an overflow */
         {48, 0xffff800000000001, 0x800000000000, 1},          /* bits above the width are ignored */
         {32, 0xffffffff, 0x180000000, 0x17fffffff},
@@ -101,7 +101,7 @@ TEST(test_clock)
         uint32_t in_mult;
         uint16_t in_shift;
         bool in_short;
-        uint64_t in_cycles, in_mask, out; /* is added to both times */
+        uint64_t in_cycles, in_mask, out; /* `out` is the time that is added to both times */
     } cases[] = {
         /* 3 GHz: 1/3 ns per tick */
         {3000000000, (uint64_t)-999999000, 357913941, 30, false, 0, 0, 999},
@@ -266,7 +266,9 @@ static struct thread_counter_reading read_one(const struct rig *rig)
     return reading;
 }
 
-/* A counter is read in user space, or with a system call for each reason why that is impossible. */
+/*
+ * A counter is read in user space. If that is impossible, for each of several reasons, it is read with a system call.
+ */
 TEST(test_ways)
 {
     enum {

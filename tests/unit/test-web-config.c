@@ -36,7 +36,7 @@ TEST(test_refused)
     fixture_cases("tests/web-config/errors.txt", check_refused);
 }
 
-/* Returns a list, or NULL if it is empty. */
+/* Returns the list as JSON, or NULL if it is empty. */
 static json_t *texts(const struct text_list *list)
 {
     json_t *array = list->n ? json_array() : NULL;
@@ -61,7 +61,7 @@ static json_t *name(const char *const names[], unsigned value, unsigned fallback
     return value == fallback ? NULL : json_string(names[value]);
 }
 
-/* Returns the settings that differ from the default. Setting a value of NULL has no effect. */
+/* Returns the settings that differ from the default. json_object_set_new() ignores values of NULL. */
 static json_t *as_json(const struct web_config *config)
 {
     static const char *const auths[] = {"none", "request", "require_any", "verify_if_given", "require_and_verify"};

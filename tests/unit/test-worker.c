@@ -15,7 +15,7 @@
 struct task {
     struct job job;
     sem_t *start, *go; /* run() posts `start` and then waits for `go`, unless they are NULL */
-    sem_t *then;       /* posted by done(), which lets another job continue */
+    sem_t *then;       /* if it is not NULL, done() posts it, so that another job continues */
     int nice;
     sigset_t blocked;
     pthread_t thread;
@@ -94,7 +94,7 @@ static void submit(struct fixture *f, struct task *task)
     assert_int_equal(worker_submit(f->worker, &task->job), 0);
 }
 
-/* Runs the event loop until `value` reaches `wanted`. Fails after a minute. */
+/* Runs the event loop until `value` reaches `wanted`. The test fails after a minute. */
 static void run_until(const struct fixture *f, const unsigned *value, unsigned wanted)
 {
     for (int i = 0; *value < wanted; i++) {
@@ -136,7 +136,7 @@ TEST(test_runs_in_order)
     stop(f);
 }
 
-/* The thread ends whenever it is idle. A job that is submitted at that moment is not lost. */
+/* The thread ends whenever it is idle, and a job that is submitted at that moment is not lost. */
 TEST(test_ends_when_idle)
 {
     struct fixture f;

@@ -58,7 +58,7 @@ TEST(test_never_begun)
     assert_int_equal(kill(pid, 0), -1);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     assert_int_equal(access(path, F_OK), -1);
-    workload_done(&workload); /* can be called again */
+    workload_done(&workload); /* workload_done() can be called twice */
 }
 
 TEST_MAIN(NULL, NULL)

@@ -64,9 +64,9 @@ TEST(test_places)
         unsigned out_line, out_column;
     } cases[] = {
         {"- abc", 0, 1, 3},          {"- abc", 2, 1, 5},      {"- abc", 99, 1, 6}, {"- 'abc'", 0, 1, 4},
-        {"- \"abc\"", 2, 1, 6},      {"#\n-   abc", 1, 2, 6}, {"- äbc", 2, 1, 4}, /* columns are characters */
-        {"- 'ä', 'b'", 0, 0, 0},     {"- 'a''b'", 1, 1, 3},                       /* with an escape: the start */
-        {"- \"\\u0041b\"", 1, 1, 3}, {"- a\n  b", 2, 1, 3},                       /* more than one line: the start */
+        {"- \"abc\"", 2, 1, 6},      {"#\n-   abc", 1, 2, 6}, {"- äbc", 2, 1, 4}, /* columns count characters */
+        {"- 'ä', 'b'", 0, 0, 0},     {"- 'a''b'", 1, 1, 3}, /* a value with escapes: the position is its start */
+        {"- \"\\u0041b\"", 1, 1, 3}, {"- a\n  b", 2, 1, 3}, /* a value of several lines: the position is its start */
         {"- [a]", 1, 1, 3},
     };
 
@@ -103,7 +103,7 @@ TEST(test_pairs)
     assert_int_equal(document_pair(&document, map, 2, &key, &value, &error), -EINVAL);
     assert_string_equal(error.message, "key \"a\" is given twice, first in line 1");
     assert_int_equal(error.line, 3);
-    assert_string_equal(node_text(value), "2"); /* unchanged by the error */
+    assert_string_equal(node_text(value), "2"); /* the error leaves `value` unchanged */
     assert_int_equal(document_pair(&document, map, 3, &key, &value, &error), 0);
 }
 
@@ -132,7 +132,10 @@ TEST(test_expected)
     assert_int_equal(document_expected(&document, n, "less", NULL), -EINVAL);
 }
 
-/* Secrets may contain line breaks, and no error quotes them. Other control characters are refused as usual. */
+/*
+ * Secrets may contain line breaks, and no error quotes them. Control characters other than line breaks are refused as
+ * usual.
+ */
 TEST(test_secret)
 {
     static const struct {

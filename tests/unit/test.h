@@ -34,7 +34,10 @@
     } while (0)
 #undef skip /* cmocka's own skip() gives no reason */
 
-/* Waits up to a minute until `condition` is true. The other arguments describe what is awaited, as for printf(3). */
+/*
+ * Waits up to a minute until `condition` is true. The other arguments are a format, as for printf(3), that describes
+ * what is awaited.
+ */
 #define eventually(condition, ...)                                                                                     \
     do {                                                                                                               \
         for (int milliseconds = 0; !(condition); milliseconds++) {                                                     \
@@ -49,7 +52,7 @@
  * that tears it down; TEST_FROM() also takes the value of `*state` before the setup. TEST_MAIN() defines main(), which
  * runs the tests in the order of the file; its arguments set up and tear down all of them together, and may be NULL.
  */
-#if __has_attribute(no_reorder) /* clang keeps the order by itself */
+#if __has_attribute(no_reorder) /* clang keeps the order without an attribute */
 #define IN_ORDER __attribute__((no_reorder))
 #else
 #define IN_ORDER
@@ -84,8 +87,8 @@ static inline int run_all_tests(const char *name, CMFixtureFunction setup, CMFix
 
 /*
  * Returns whether this program runs under qemu-user, on a kernel of another architecture. qemu passes most files of
- * /proc through unchanged (exceptions are open_self_maps() and others in linux-user/syscall.c, 7.2), so comm is that of
- * qemu. Only for tests of properties that the system calls do not reveal.
+ * /proc through unchanged (exceptions are open_self_maps() and others in linux-user/syscall.c, 7.2), so /proc/self/comm
+ * has the name of qemu. Tests call this function only if no system call reveals the property that they need.
  */
 static inline bool runs_emulated(void)
 {

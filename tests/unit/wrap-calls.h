@@ -6,8 +6,8 @@
 #include "perf/sys.h"
 
 /*
- * Replaces the calls that `own` sets and keeps the others. Returns all previous calls, so that the new ones can use
- * them.
+ * Replaces the calls that `own` sets and keeps the others. Returns all previous calls, so that the new functions can
+ * call them.
  */
 static inline struct sys_calls wrap_calls(struct sys *sys, struct sys_calls own)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The 32-bit daemon on a 64-bit kernel: CPUs and cgroups, with each engine, with known loops and page faults. Source it
-# after board.sh, cgroup.sh and truth.sh.
+# Tests the 32-bit daemon on a 64-bit kernel: it counts CPUs and cgroups with each engine, with loops and page faults of
+# known size. Source it after board.sh, cgroup.sh and truth.sh.
 # shellcheck disable=SC2154 # set there
 
 # of_daemon COMMAND FILE: prints the command's output for a file in the daemon's directory in /proc.

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# An emulated arm64 board, one at a time in a script: board_start, vm_run, daemon_start, get, board_stop.
+# Runs an emulated arm64 board, one at a time in a script: board_start, vm_run, daemon_start, get, board_stop.
 #
 # QEMU counts instructions (-icount), so that PMU values are deterministic: one instruction of any CPU is 2 ns of time.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-VM_BOOT_TIMEOUT=${VM_BOOT_TIMEOUT:-180} # seconds, on a busy host
-VM_LIFE=${VM_LIFE:-10800}                # a forgotten board ends by itself
+VM_BOOT_TIMEOUT=${VM_BOOT_TIMEOUT:-180} # in seconds; enough for a busy host
+VM_LIFE=${VM_LIFE:-10800}                # in seconds; then a forgotten board ends by itself
 
 board_pid=
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-vm.XXXXXX")
@@ -158,7 +158,7 @@ END
     $* taskset -c ${daemon_cpu-0} perfcountd run --config.file=/etc/perfcountd.yaml >/tmp/daemon.log 2>&1 &
     echo \$! >/tmp/daemon.pid" || board_failed "cannot start the daemon"
     eventually 60 daemon_ready || board_failed "the daemon is not ready after 60 s: $(vm_run cat /tmp/daemon.log)"
-    : >"$silence" # there may have been requests while it started
+    : >"$silence" # requests before the daemon was ready were not answered
 }
 
 daemon_stop() {

@@ -190,7 +190,7 @@ cgroup_running() {
     # shellcheck disable=SC2016 # the board expands it
     vm_run 'kill -STOP $(cat /tmp/load.pid)'
     holds "running: CPU 3 is taken offline" switch_cpu 3 0
-    holds "running: its series disappear" eventually 60 not is_served 3
+    holds "running: the series of CPU 3 disappear" eventually 60 not is_served 3
     # shellcheck disable=SC2016 # the board expands it
     vm_run 'kill -STOP $(cat /tmp/daemon.pid); echo 1 >/sys/devices/system/cpu/cpu3/online
         taskset -p 8 $(cat /tmp/load.pid) && kill -CONT $(cat /tmp/load.pid); usleep 50000
@@ -199,7 +199,7 @@ cgroup_running() {
     grows "when its CPU is back"
     # shellcheck disable=SC2016 # the board expands it
     vm_run 'kill -9 $(cat /tmp/load.pid); while grep -q . /sys/fs/cgroup/load.slice/cgroup.procs; do sleep 0.1; done'
-    daemon_stop # because it is in a cgroup that is removed next
+    daemon_stop # the daemon is in a cgroup that is removed next
 }
 
 # The loops run on CPU 3, on CPU 2 while CPU 3 is offline, and on CPU 3 again. Nothing is read meanwhile, since QEMU's
@@ -212,12 +212,12 @@ cgroup_hotplug() {
     cgroup_spin 3 a.slice 100
     within "cgroups: 100 million instructions on CPU 3" "$(counted a.slice $big instructions_user)" 100000000 100
     holds "cgroups: CPU 3 is taken offline" switch_cpu 3 0
-    holds "cgroups: its descriptors are closed" eventually 60 shows $((open - 2)) descriptors
+    holds "cgroups: the descriptors of CPU 3 are closed" eventually 60 shows $((open - 2)) descriptors
     cgroup_spin 2 a.slice 100
     within "cgroups: the count of CPU 3 is kept, and CPU 2 adds 100 million" \
         "$(counted a.slice $big instructions_user)" 200000000 100
     holds "cgroups: CPU 3 is online again" switch_cpu 3 1
-    holds "cgroups: its descriptors are open again" eventually 60 shows "$open" descriptors
+    holds "cgroups: the descriptors of CPU 3 are open again" eventually 60 shows "$open" descriptors
     cgroup_spin 3 a.slice 100
     within "cgroups: CPU 3 adds 100 million" "$(counted a.slice $big instructions_user)" 300000000 100
     within "cgroups: the cycles are twice the instructions" "$(counted a.slice $big cycles_user)" 600000000 100

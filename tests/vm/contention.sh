@@ -176,7 +176,7 @@ test_contention() {
     cgroup_make a.slice
     contention_fit
     contention_exec
-    cgroup_make a.slice # removes b.slice, whose counts would be unavailable
+    cgroup_make a.slice # removes b.slice, which would have no counts while the counters are held
     hold_counters
     contention_daemon
     cgroup_spin 3 a.slice 50

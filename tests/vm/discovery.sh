@@ -154,7 +154,7 @@ END
     equals "there are eight cores of two kinds" "$(core_pmus)" "$little:0-3 $big:4-7"
     # shellcheck disable=SC2046 # words
     {
-        equals "cycles are counted on all of them" "$(places perf_cpu_cycles_total)" \
+        equals "cycles are counted on all eight cores" "$(places perf_cpu_cycles_total)" \
             "$(place_list $little 0 1 2 3) $(place_list $big 4 5 6 7)"
         equals "an event that the big cores lack is served for the little ones" \
             "$(places perf_cpu_l1_dcache_prefetch_misses_total)" "$(place_list $little 0 1 2 3)"

@@ -16,7 +16,7 @@ tools="qemu-system-aarch64:qemu-system-arm dtc:device-tree-compiler cpio:cpio
 sysroot_packages="libc6-dev linux-libc-dev libmicrohttpd-dev libjansson-dev libyaml-dev libdeflate-dev libsystemd-dev
     libgnutls28-dev libcap-ng-dev libseccomp-dev libcrypt-dev
     libpfm4-dev libdw-dev libbpf1 libiberty-dev libncurses-dev busybox-static"
-old_kernel=linux-image-5.10.0-32-arm64 # the series that an Orange Pi 5 runs
+old_kernel=linux-image-5.10.0-32-arm64 # the kernel series of an Orange Pi 5
 old_suite=bullseye
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 lists_days=7 # newer package lists are not fetched again

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# CPUs are taken offline and online: groups are opened again, totals continue, nothing leaks. Source it after board.sh
+# Takes CPUs offline and online: groups are opened again, totals continue, and nothing leaks. Source it after board.sh
 # and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
@@ -55,22 +55,23 @@ has_ended() {
 
 hotplug_once() {
     local before open closes=5
-    # Two of the descriptors are the cgroup's; with bpf it uses those of the CPU.
+    # Two of the descriptors are for the cgroup; with bpf, the cgroup uses those of the CPU.
     [ "$engine" != bpf ] || closes=3
     before=$(total 3)
     open=$(descriptors)
     holds "CPU 3 is taken offline" switch_cpu 3 0
-    holds "its series disappear" eventually 60 not is_served 3
+    holds "the series of CPU 3 disappear" eventually 60 not is_served 3
     equals "the series of other CPUs stay" \
         "$(places perf_cpu_cycles_total | tr ' ' '\n' | cut -d: -f1 | paste -sd ' ')" "0 1 2"
-    equals "its descriptors are closed" "$(descriptors)" "$((open - closes))"
-    equals "JSON does not have the CPU" "$(get '/api/v1/counters?cpu=3' | jq -c '.counters')" "[]"
+    equals "the descriptors of CPU 3 are closed" "$(descriptors)" "$((open - closes))"
+    equals "JSON does not have CPU 3" "$(get '/api/v1/counters?cpu=3' | jq -c '.counters')" "[]"
     holds "CPU 3 is online again" switch_cpu 3 1
-    holds "its series return" eventually 60 is_served 3
-    holds "its total continues" test "$(total 3)" -ge "$before"
-    equals "it has its number and PMU" "$(places perf_cpu_cycles_total | tr ' ' '\n' | tail -n 1)" "3:$big_pmu"
-    equals "there are as many descriptors as before" "$(descriptors)" "$open"
-    contains "the log says so" "$(vm_run cat /tmp/daemon.log)" "CPUs online: 0-2"
+    holds "the series of CPU 3 return" eventually 60 is_served 3
+    holds "the total of CPU 3 continues" test "$(total 3)" -ge "$before"
+    equals "the series of CPU 3 have the right CPU and PMU" \
+        "$(places perf_cpu_cycles_total | tr ' ' '\n' | tail -n 1)" "3:$big_pmu"
+    equals "the descriptors of CPU 3 are open again" "$(descriptors)" "$open"
+    contains "the log has the remaining CPUs" "$(vm_run cat /tmp/daemon.log)" "CPUs online: 0-2"
 }
 
 # Scrapes while CPU 3 goes offline and online, and compares each total with the previous one. The first time, CPU 3
@@ -125,7 +126,7 @@ collectors:
 END
 }
 
-# test_hotplug BIG-PMU ENGINE: runs all of these tests.
+# test_hotplug BIG-PMU ENGINE: runs all hotplug tests.
 test_hotplug() {
     local engine=$2
     big_pmu=$1

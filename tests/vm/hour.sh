@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# An hour of the board's time, in minutes of ours: one of two services slows down in the middle of it. There is one
-# finding, of that service and that minute, and what the history has is what the counters have; contrib/fleet/backfill
-# makes the samples of half an hour of it. Prints what the hour costs the daemon. Sourced after board.sh, cgroup.sh and truth.sh.
+# Simulates an hour of the board's time within minutes: one of two services slows down in the middle of it. There is one
+# finding, with that service and that minute; the history agrees with the counters; and contrib/fleet/backfill makes
+# samples from half an hour of the history. Prints what the hour costs the daemon. Source it after board.sh, cgroup.sh
+# and truth.sh.
 # shellcheck disable=SC2154 # set there
 
 hour_seconds=3600
 hour_slow=/system.slice/slow.service
 
-# All requests are made by the board itself: its time also jumps between two requests from outside.
-# ring() prints the begin and the end of what was ever recorded (struct head in collectors/history.c). A quarter of the
-# file is for the readings of clients, and comes first.
-# shellcheck disable=SC2016 # the board's
+# The board itself makes all requests, since its time would jump between two requests from outside. ring() prints the
+# begin and the end of all bytes ever recorded, from struct head in collectors/history.c. The first quarter of the file
+# is for readings that clients cause.
+# shellcheck disable=SC2016 # the board expands it
 hour_functions='
     daemon=$(cat /tmp/daemon.pid)
     ask() { wget -q -O "/tmp/hour/$1" "http://127.0.0.1:10298$2" || echo "no answer: $2"; }
@@ -39,13 +40,13 @@ hour_service() { # CPU NAME PHASE BEFORE AFTER
         "$(cgroup_command "$1" "system.slice/$2.service" "spin $1 service $hour_seconds $3 $4 $5")" "$2"
 }
 
-# The services never work at the same time, since QEMU's counters see the instructions of all CPUs. With this
+# The services never work at the same time, since QEMU's counters include the instructions of all CPUs. Because of
 # min_interval, a request gets the last reading of the history, so that both can be compared exactly.
 hour_pass() {
     local file
     cgroup_make -p system.slice/slow.service system.slice/steady.service
-    # As under a service manager, so that the history is in a file.
-    # shellcheck disable=SC2016 # the board's
+    # The daemon is started as by a service manager, so that the history is in a file.
+    # shellcheck disable=SC2016 # the board expands it
     daemon_start 'NOTIFY_SOCKET=/tmp/nobody' sh -c \''SYSTEMD_EXEC_PID=$$ exec "$@"'\' sh <<'YAML'
 web: {min_interval: 20s}
 collectors: {cgroup: {enabled: true}}
@@ -70,7 +71,7 @@ YAML
     done
 }
 
-# hour_of_findings FILTER [FILE]: of those about services.
+# hour_of_findings FILTER [FILE]: prints the findings about services through this jq filter.
 hour_of_findings() {
     jq -r ".findings | map(select(.rule == \"service_changed\")) | $1" "$scratch/${2-findings}"
 }
@@ -81,21 +82,22 @@ hour_findings() {
     jq -r '.findings[] | "    \(.rule): \(.title). \(.text)"' "$scratch/findings"
     equals "after half an hour without a change there is no finding about a service" \
         "$(hour_of_findings length half.findings)" 0
-    equals "after the hour there is one, about the service that slowed down" \
+    equals "after the hour there is one finding, about the service that slowed down" \
         "$(hour_of_findings 'map(.cgroup) | @json')" "[\"$hour_slow\"]"
-    equals "it is about ipc, and has not ended" "$(hour_of_findings '.[0] | "\(.metric) \(.until)"')" "ipc null"
-    compares "it fell from 0.4 to 0.2, within 5 %" "$(hour_of_findings \
+    equals "the finding is about ipc, and has not ended" \
+        "$(hour_of_findings '.[0] | "\(.metric) \(.until)"')" "ipc null"
+    compares "the finding says that ipc fell from 0.4 to 0.2, within 5 %" "$(hour_of_findings \
         '.[0] | [.before / 0.4, .after / 0.2] | map(if . > 0.95 and . < 1.05 then 1 else 0 end) | add') == 2"
-    compares "it began within a minute of when the service slowed down" \
+    compares "the finding begins within a minute of when the service slowed down" \
         "${slowed:-0} > 0 && ${since:-0} - ${slowed:-0} <= 60 && ${slowed:-0} - ${since:-0} <= 60"
-    contains "stat --last prints it" "$(<"$scratch/stat")" "$(hour_of_findings '.[0].title')"
-    equals "its evidence shows both" "$(get "$(hour_of_findings '.[0].evidence')" -f |
+    contains "stat --last prints the finding" "$(<"$scratch/stat")" "$(hour_of_findings '.[0].title')"
+    equals "the evidence of the finding has both values of ipc" "$(get "$(hour_of_findings '.[0].evidence')" -f |
         jq -c '[20, 40] - [.rows[].derived.ipc | arrays[] | values * 100 | round]')" "[]"
 }
 
-# What grew from one reading to the other, by the steps of the history between them and by the counters: the events of
-# each row, and the busy seconds of each CPU. Floats are rounded differently.
-# shellcheck disable=SC2016 # jq's
+# Computes the growth of each event and of each CPU's busy seconds between two readings, from the history's steps and
+# from the counters. Floating-point numbers are rounded differently.
+# shellcheck disable=SC2016 # jq expands it
 hour_growths='
     def key: [.collector, .cpu, .cgroup, .pmu, .group] | @json;
     def counted: reduce .counters[] as $c ({}; .[$c | key][$c.event] = $c.value);
@@ -117,14 +119,15 @@ hour_history() {
     growths=$(jq -c -n --slurpfile before "$scratch/before.json" --slurpfile after "$scratch/after.json" \
         --rawfile before_text "$scratch/before.txt" --rawfile after_text "$scratch/after.txt" \
         --slurpfile history "$scratch/history" "$hour_growths")
-    equals "the history has all rows that are counted, and no other" \
+    equals "the history has exactly the rows that are counted" \
         "$(jq -c '[.[] | select(.event != "busy") | [.row, .event]] | sort' <<<"$growths")" "$(jq -c '
             [.counters[] | [([.collector, .cpu, .cgroup, .pmu, .group] | @json), .event]] | sort' "$scratch/after.json")"
-    equals "of both kinds of core and of the cgroups" "$(jq -r '[.rows[] | select(.pmu != "software") |
+    equals "the history has both kinds of core, and the cgroups on both" \
+        "$(jq -r '[.rows[] | select(.pmu != "software") |
         "\(.cpu // .cgroup) \(.pmu | ltrimstr("armv8_cortex_"))"] | sort | join(", ")' "$scratch/history")" \
         "/system.slice a55, /system.slice a76, $hour_slow a55, $hour_slow a76, \
 /system.slice/steady.service a55, /system.slice/steady.service a76, 0 a55, 1 a55, 2 a76, 3 a76"
-    equals "what it has of the hour is what the counters and /metrics have" \
+    equals "the history of the hour agrees with the counters and /metrics" \
         "$(jq -c 'map(select(.history == null or
             (.history - .counters | fabs) > 0.000001 + 1e-12 * .counters))' <<<"$growths")" "[]"
     equals "each step in which a CPU was busy for a second has ipc and cpu_frequency_hertz" "$(jq -c '
@@ -133,7 +136,7 @@ hour_history() {
         [length > 700, unique]' "$scratch/history")" "[true,[[true,true]]]"
 }
 
-# The daemon is simulated by files: its last reading is one of the history.
+# Files stand in for the daemon, whose last reading is in the history.
 hour_backfill() {
     local begin
     begin=$(jq .timestamp "$scratch/before.json")
@@ -145,24 +148,28 @@ hour_backfill() {
             "file://$scratch/simulated"
     }
     hour_fill -0.01 0.01 >"$scratch/filled"
-    equals "backfill has each counter of the first scrape, an hour later" "$(jq -c -n --rawfile before "$scratch/before.txt" \
+    equals "an hour later, backfill has the value of each counter in the first scrape" \
+        "$(jq -c -n --rawfile before "$scratch/before.txt" \
         --slurpfile filled "$scratch/filled" '
         ($filled | map({("\(.metric.__name__){" + (.metric | del(.__name__) | to_entries |
             map("\(.key)=\"\(.value)\"") | join(",")) + "}"): .values}) | add) as $filled
         | [$before | split("\n")[] | capture("^(?<series>perf_[a-z_0-9]+_total\\{[^}]*\\}) (?<value>.+)$") |
             select($filled[.series] != [.value | tonumber]) | .filled = $filled[.series]]')" "[]"
     hour_fill 900 2700 >"$scratch/filled"
-    compares "half an hour has as many series" "$(grep -c . "$scratch/filled") >= $(grep -c '^perf_.*_total{' "$scratch/before.txt")"
-    equals "in which no counter falls or lacks a reading" "$(jq -c 'select((.values | length) < 170 or .values != (.values | sort) or
+    compares "backfill of half an hour has all series" \
+        "$(grep -c . "$scratch/filled") >= $(grep -c '^perf_.*_total{' "$scratch/before.txt")"
+    equals "in backfill of half an hour no counter falls, and none lacks a reading" \
+        "$(jq -c 'select((.values | length) < 170 or .values != (.values | sort) or
         ([.timestamps, .timestamps[1:]] | transpose[:-1] | any(.[1] - .[0] > 12000))) | .metric' "$scratch/filled")" ""
 }
 
-# hour_cpu FILE: the CPU seconds of the daemon and its opener, which is also the order of the switches.
+# hour_cpu FILE: prints the CPU seconds of the daemon and of its opener, a line each; the file of switches has the same
+# order.
 hour_cpu() {
     sed -n 's/^\(perfcountd_\)\?process_cpu_seconds_total\({process="opener"}\)\? //p' "$scratch/$1"
 }
 
-# An instruction is 2 ns of the board's time.
+# Prints what the hour costs the daemon. An instruction takes 2 ns of the board's time.
 hour_costs() {
     local seconds bytes
     seconds=$(jq -n --slurpfile a "$scratch/after.json" --slurpfile b "$scratch/before.json" \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# An attacker who took over the daemon's process, on the board's kernel: see tests/impostor/. A board has what a virtual
-# machine lacks: PMUs, kprobes, and the oldest supported kernels. Source it after board.sh.
+# An attacker who took over the daemon's process, on the board's kernel: see tests/impostor/. The boards have PMUs,
+# kprobes, and the oldest supported kernels, which a virtual machine may lack. Source it after board.sh.
 
 # impostor TITLE: runs the impostor with the configuration on standard input. Sets attempts, its output.
 impostor() {

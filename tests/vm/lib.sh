@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # Directories for the scripts of the emulated board.
 #
-# VM_CACHE keeps what was fetched (kernels, libraries) by version; VM_BUILD is the directory of the cross build;
-# ARMHF_SYSTEM is the 32-bit daemon with its libraries, which tests/distro/armhf.sh makes.
+# VM_CACHE is the directory of what was fetched (kernels, libraries), by version; VM_BUILD is the directory of the cross
+# build; ARMHF_SYSTEM is the directory of the 32-bit daemon with its libraries, which tests/distro/armhf.sh makes.
 
 set -u
 export LC_ALL=C

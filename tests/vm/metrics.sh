@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Derived metrics of a loop on CPU 3, a Cortex-A76, whose PMU lists the stall events. Source it after board.sh,
+# Tests derived metrics of a loop on CPU 3, a Cortex-A76, whose PMU lists the stall events. Source it after board.sh,
 # cgroup.sh and truth.sh.
 # shellcheck disable=SC2154 # set there
 
@@ -37,7 +37,8 @@ loop_metrics() {
     metrics_daemon '{name: user, events: "{cycles:u,instructions:u}"},
         {name: stalls, events: "{cycles,instructions,stall_frontend,stall_backend,l2d_cache_refill}"}'
     vm_run "($(cgroup_command 3 a.slice spin 3 steady 60)) >/dev/null 2>&1 & sleep 0.4"
-    rates=$(get '/api/v1/rates?seconds=10' -f) # QEMU runs other CPUs between the readings of busy time and cycles: 40 ms
+    # In the 40 ms between the readings of busy time and cycles QEMU runs other CPUs, so the rates are over ten seconds.
+    rates=$(get '/api/v1/rates?seconds=10' -f)
     # shellcheck disable=SC2016 # the board expands it
     vm_run 'kill $(cat /sys/fs/cgroup/a.slice/cgroup.procs)'
     within "ipc of a loop is 0.5, within 1 %" "$(metric stalls ipc)" 500000 100

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Off-CPU time on the board: a program that measures how long it waits, and where, is recorded with the same shares. The
-# code in which tasks resume is not part of the stacks.
+# Samples off-CPU time on the board: the recording has the same shares as the program's own measurement of how long it
+# waits, and where. The kernel code in which tasks resume is not part of the stacks.
 #
 # Source it after board.sh.
 # shellcheck disable=SC2154 # set there

@@ -60,7 +60,7 @@ pressure_clock() {
     get '/api/v1/samples?seconds=4&frequency=50&cpu=0,1' >"$scratch/stream" &
     fetches+=($!)
     for step in $((-year)) $((2 * year)); do
-        holds "clock: it is changed by $((step / year)) years" set_clock "$step"
+        holds "clock: the clock is changed by $((step / year)) years" set_clock "$step"
         compares "clock: a reading has the new time" "$(ages) < $year / 2"
     done
     vm_run 'mkdir /sys/fs/cgroup/b.slice'
@@ -69,7 +69,7 @@ pressure_clock() {
     compares "clock: a new cgroup was created at the new time" \
         "$(created b.slice) > $now - 600 && $(created b.slice) <= $now + 1"
     wait "${fetches[@]}"
-    holds "clock: it is set back" set_clock $((-year))
+    holds "clock: the clock is set back" set_clock $((-year))
     scrape_end "clock: back and forth by a year"
     equals "clock: the creation time of an older cgroup is unchanged" "$(created a.slice)" "$before"
     equals "clock: the start time of the daemon is unchanged" "$(process_start)" "$start"
@@ -122,7 +122,7 @@ pressure_sleep() {
     get '/api/v1/samples?seconds=3&frequency=50&cpu=0,1' >"$scratch/stream" &
     fetches+=($!)
     holds "sleep: the board goes to sleep" sleep_board 5
-    holds "sleep: it has slept and is awake" has_woken
+    holds "sleep: the board has slept and is awake" has_woken
     wait "${fetches[@]}"
     scrape_end "sleep: for five seconds"
     compares "sleep: rates match the seconds that they report" "$(jq .seconds "$scratch/rates") >= 3 && \
@@ -133,7 +133,7 @@ pressure_sleep() {
     vm_run 'wget -q -O /dev/null --post-data= "http://127.0.0.1:10298/api/v1/pause?seconds=4"'
     holds "sleep: the daemon is paused" is_paused
     holds "sleep: the board goes to sleep during the pause" sleep_board 5
-    holds "sleep: it has slept during the pause" has_woken
+    holds "sleep: the board has slept during the pause" has_woken
     holds "sleep: the pause has ended" eventually 60 not is_paused
 }
 
@@ -152,7 +152,7 @@ pressure_deep() {
         rm -f /tmp/slept
         (sleep 0.5; echo core >/sys/power/pm_test; echo disk >/sys/power/state; echo $? >/tmp/slept
             echo none >/sys/power/pm_test) >/dev/null 2>&1 &'
-    holds "deep sleep: it has slept" has_woken
+    holds "deep sleep: the board has slept" has_woken
     scrape_end "deep sleep"
     holds "deep sleep: the pause has ended" eventually 60 not is_paused
     for cpu in 0 1 2 3; do

@@ -21,7 +21,7 @@ privileges="\
 1|perfmon|everything|
 0|none|everything|"
 
-# plan_as CAPABILITY: prints the plan as JSON.
+# plan_as CAPABILITY: prints the plan of nobody with this capability, as JSON.
 plan_as() {
     vm_run "cat >/tmp/privilege.yaml <<'END'
 collectors:
@@ -35,8 +35,8 @@ END
     drop $1 perfcountd plan --json --config.file=/tmp/privilege.yaml"
 }
 
-# obey_sysctl LEVEL CAPABILITY SENTENCE: checks that the suggested sysctl has its effect. The row of that level tells
-# what can be counted then; tests/e2e/cli.sh tests the other command.
+# obey_sysctl LEVEL CAPABILITY SENTENCE: checks that the suggested sysctl has its effect. The row of that level has what
+# can be counted then. tests/e2e/cli.sh tests the other suggested command.
 obey_sysctl() {
     local command
     command=$(grep -o 'sysctl kernel.perf_event_paranoid=[0-9]' <<<"$3")

@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Samples by the overflow of cycles, on both kinds of core at once: a program with a known profile, on a CPU of each
-# kind, in what the board streams and in what this machine's perf makes of it.
+# Samples cycles on both kinds of core at once: a program with a known profile runs on a CPU of each kind, and its
+# profile is found in the board's streams and in what this machine's perf makes of them.
 #
-# Sourced after board.sh and hotplug.sh.
+# Source it after board.sh and hotplug.sh.
 # shellcheck disable=SC2154 # set there
 
-# sampler_share: of lines "WEIGHT SYMBOL", how much of the two functions' weight the first has, in percent
+# sampler_share: reads lines "WEIGHT SYMBOL" and prints which percentage of the weight of both functions is in the first
+# one, and the weight of both.
 sampler_share() {
     awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
         END { printf "%.2f %d\n", (a + b > 0 ? 100 * a / (a + b) : 0), a + b }'
 }
 
-# check_share WHAT FILE
+# check_share WHAT FILE: checks that the first function has 70 %.
 check_share() {
     local share n
     read -r share n <<<"$(sampler_share <"$2")"
     compares "$1: 70 % in one function, within 3 points, of $n samples" "$n > 1000 && $share > 67 && $share < 73"
 }
 
-# samples_of FILE CPU EXPRESSION: what jq makes of the program's samples on the CPU.
+# samples_of FILE CPU EXPRESSION: prints the jq expression of each of the program's samples on the CPU.
 samples_of() {
     jq -r "select(.type == \"sample\" and .comm == \"hot\" and .cpu == $2) | $3" "$1"
 }
 
-# sampler_limit PERCENT: of a CPU's time, for the kernel; 0 is no limit. The emulator's interrupts take the kernel too
-# long, by which it would lower the rate and throttle.
+# sampler_limit PERCENT: limits the CPU time that sampling may take in the kernel; 0 is no limit. In the emulator
+# interrupts take so long that the kernel would lower the sample rate and throttle.
 sampler_limit() {
     vm_run "cd /proc/sys/kernel && echo 25 >perf_cpu_time_max_percent && echo 100000 >perf_event_max_sample_rate &&
-        echo $1 >perf_cpu_time_max_percent" || die "the board does not take a limit of samples"
+        echo $1 >perf_cpu_time_max_percent" || die "the board does not accept the sampling limit"
 }
 
 test_sampler() {
@@ -36,13 +37,13 @@ test_sampler() {
     daemon_start <<'END'
 sampler: {enabled: true}
 END
-    # Through QEMU's network the host is a stranger.
-    equals "strangers get no samples" "$(get '/api/v1/samples?max=1' -o /dev/null -w '%{http_code}')" 403
+    # Over QEMU's network the host is a remote client.
+    equals "a remote client gets no samples" "$(get '/api/v1/samples?max=1' -o /dev/null -w '%{http_code}')" 403
     daemon_start <<'END'
 sampler: {enabled: true, allow: everybody}
 END
     sampler_limit 0
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'for cpu in 1 3; do taskset -c $cpu hot 100 >/dev/null 2>&1 & done'
     get "/api/v1/samples?seconds=5&frequency=999&cpu=1,3" >"$scratch/frequency" &
     fetches+=($!)
@@ -56,28 +57,28 @@ END
 
     matches "the event is cycles" "$(head -n 1 "$scratch/frequency" | jq -r '.event')" '^cycles'
     end=$(tail -n 1 "$scratch/frequency")
-    equals "nothing is lost" "$(jq -r '"\(.reason) \(.lost) \(.dropped)"' <<<"$end")" "seconds 0 0"
+    equals "no sample is lost" "$(jq -r '"\(.reason) \(.lost) \(.dropped)"' <<<"$end")" "seconds 0 0"
     equals "nothing is throttled" "$(jq -r 'select(.type == "throttle") | .type' "$scratch/period" | head -n 1)" ""
     for cpu in 1 3; do
         kind=${kinds[cpu]}
         samples_of "$scratch/frequency" $cpu '"1 \(.symbol)"' >"$scratch/weights"
         check_share "$kind core" "$scratch/weights"
-        # A cycle of the emulated cores is a nanosecond: 999 Hz are a million, less what the emulator overshoots by
-        # while it runs the other CPUs, for which the kernel makes up.
+        # A cycle of the emulated cores takes a nanosecond, so the period of 999 Hz is about a million cycles. The
+        # emulator overshoots while it runs the other CPUs, which the kernel compensates for.
         period=$(samples_of "$scratch/frequency" $cpu .period | sort -n | awk '{ v[NR] = $1 }
             END { print v[int((NR + 1) / 2)] + 0 }')
         compares "$kind core: the kernel finds a period for the frequency" "$period > 1e5 && $period < 1e7"
-        equals "$kind core: with a period each sample has it" \
+        equals "$kind core: each sample has the requested period" \
             "$(samples_of "$scratch/period" $cpu .period | sort -u)" 4000000
-        # However long the five seconds were there: from the first sample to the last the program had the CPU.
+        # The program had the CPU from its first sample to its last, however long that was on the board.
         read -r n span <<<"$(samples_of "$scratch/period" $cpu .time | sort -n | awk '{ v[NR] = $1 }
             END { print NR, v[NR] - v[1] }')"
-        compares "$kind core: and there are as many as there were cycles, in $span s" \
+        compares "$kind core: the number of samples fits the cycles of $span s" \
             "$n > 500 && $n * 4e6 > 0.8e9 * $span && $n * 4e6 < 1.2e9 * $span"
     done
 
     if command -v perf >/dev/null; then
-        # The image has the program's symbols.
+        # The board's image has the program's symbols.
         perf script -i - --symfs "$VM_BUILD/image" -F comm,cpu,ip,sym -G <"$scratch/perf.data" >"$scratch/script" \
             2>"$scratch/complaints"
         for cpu in 1 3; do
@@ -91,12 +92,12 @@ END
     fi
 }
 
-# timer_interrupts: how many CPU 2 has had.
+# timer_interrupts: prints how many timer interrupts CPU 2 has had.
 timer_interrupts() {
     vm_run "awk '/arch_timer/ { n += \$4 } END { print n }' /proc/interrupts"
 }
 
-# idle_interrupts: how many timer interrupts CPU 2 has in a second, while nothing runs there.
+# idle_interrupts: prints how many timer interrupts CPU 2 has in a second while nothing runs there.
 idle_interrupts() {
     local before after
     before=$(vm_run 'cat /proc/uptime; taskset 1 true'; timer_interrupts)
@@ -106,9 +107,9 @@ idle_interrupts() {
         n = split(before, b); m = split(after, a); printf "%.1f\n", (a[m] - b[n]) / (a[1] - b[1]) }'
 }
 
-# runs_at_rest: how often threads of the daemon's processes ran in 20 s in which no program started.
+# runs_at_rest: prints how often threads of the daemon's processes ran in 20 s in which no program started.
 runs_at_rest() {
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'rm -f /tmp/never; mkfifo /tmp/never; exec 3<>/tmp/never
         threads=$(for pid in $(pidof perfcountd); do echo /proc/$pid/task/*/status; done)
         runs() {
@@ -123,16 +124,17 @@ runs_at_rest() {
         read -r -t 20 -u 3 nothing; runs; echo $((n - before))'
 }
 
-# work_seconds: how long a fixed work on all four CPUs takes. The emulator runs one CPU at a time, so this is the sum of
-# the CPUs' times, and the work is interrupted four times as often as on a machine whose CPUs run at once.
+# work_seconds: prints how long a fixed amount of work on all four CPUs takes. The emulator runs one CPU at a time, so
+# this is the sum of the CPUs' times, and the work is interrupted four times as often as if the CPUs ran at the same
+# time.
 work_seconds() {
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'cat /proc/uptime; for cpu in 0 1 2 3; do spin $cpu 600 & done; wait; cat /proc/uptime' |
         awk '{ last = now; now = $1 } END { printf "%.2f\n", now - last }'
 }
 
-# hindsight_start SETTINGS: a daemon whose sampler has these settings of hindsight, after the minute in which it gives
-# back what its start needed.
+# hindsight_start SETTINGS: starts a daemon with these settings of sampler.hindsight, and waits for the minute after
+# which it releases the memory that its start needed.
 hindsight_start() {
     daemon_start <<END
 collectors: {cgroup: {enabled: false}}
@@ -142,8 +144,8 @@ END
     vm_run 'sleep 65'
 }
 
-# The minute that is over, of a program that has ended: its shares within five standard deviations. An idle CPU wakes up
-# for each sample; busy CPUs lose little.
+# Past samples of a program that has ended have its profile, within five standard deviations. An idle CPU wakes up for
+# each sample; busy CPUs lose little time.
 test_hindsight() {
     local share n idle sampled alone at_default at_99
     hindsight_start 'enabled: false'
@@ -152,7 +154,7 @@ test_hindsight() {
     hindsight_start 'enabled: true'
     sampled=$(idle_interrupts)
     at_default=$(work_seconds)
-    compares "hindsight: timer interrupts of an idle CPU in a second, and without it" \
+    compares "hindsight: an idle CPU has less than 40 more timer interrupts in a second" \
         "$sampled < $idle + 40 && $sampled > $idle"
     equals "hindsight: while no program starts, the daemon does not run" "$(runs_at_rest)" 0
     hindsight_start 'enabled: true, frequency: 99, seconds: 600, memory: 32MiB'
@@ -168,21 +170,22 @@ test_hindsight() {
     daemon_stop
 }
 
-# stretches FILE: how many samples of CPU 3 there are between pauses of half a second or more, as "N N".
+# stretches FILE: prints how many samples of CPU 3 there are between pauses of half a second or more, as "N N".
 stretches() {
     samples_of "$1" 3 .time | sort -n | awk 'NR > 1 && $1 - last > 0.5 { printf "%d ", n; n = 0 }
         { n++; last = $1 }
         END { print n + 0 }'
 }
 
-# events_open: how many descriptors of events the daemon has; it has files of symbols open now and then.
+# events_open: prints how many perf events the daemon has open. Other descriptors are left out, since the daemon opens
+# symbol files now and then.
 events_open() {
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'ls -l /proc/$(cat /tmp/daemon.pid)/fd 2>/dev/null | grep -c perf_event'
 }
 
-# A stream of all CPUs but the one that the daemon is on, while CPU 3 goes and comes: the program is there before and
-# after, and in between nothing is.
+# A stream of all CPUs except the daemon's continues while CPU 3 goes offline and online: the program on CPU 3 has
+# samples before and after, and CPU 3 has none in between.
 test_sampler_hotplug() {
     local fetch open end
     daemon_start <<'END'
@@ -192,29 +195,30 @@ END
     sampler_limit 0
     # The first stream waits until the kernel's symbols are read.
     get "/api/v1/samples?max=10&period=4000000" -f >"$scratch/first"
-    # shellcheck disable=SC2016 # the board's
+    # shellcheck disable=SC2016 # the board expands it
     vm_run 'taskset -c 3 hot 300 >/dev/null 2>&1 & echo $! >/tmp/hot.pid'
     get "/api/v1/samples?period=4000000&cpu=1-3" -f -N >"$scratch/hotplug" &
     fetch=$!
     holds "sampling: CPU 3 is sampled" eventually 60 grep -q '"cpu":3' "$scratch/hotplug"
     open=$(events_open)
     vm_run 'sleep 1'
-    holds "sampling: CPU 3 goes" switch_cpu 3 0
-    # Two counters and the sampler.
-    holds "sampling: its descriptors are closed" eventually 60 shows $((open - 3)) events_open
+    holds "sampling: CPU 3 goes offline" switch_cpu 3 0
+    # The three descriptors are two counters and the sampler's event.
+    holds "sampling: the descriptors of CPU 3 are closed" eventually 60 shows $((open - 3)) events_open
     vm_run 'sleep 1'
-    holds "sampling: CPU 3 returns" switch_cpu 3 1
-    # shellcheck disable=SC2016 # the kernel has let it run everywhere
+    holds "sampling: CPU 3 is online again" switch_cpu 3 1
+    # shellcheck disable=SC2016 # the board expands it; the kernel has reset the program's affinity
     vm_run 'taskset -p 8 $(cat /tmp/hot.pid) && sleep 1; killall hot'
-    holds "sampling: as many descriptors as before" eventually 60 shows "$open" events_open
+    holds "sampling: the descriptors of CPU 3 are open again" eventually 60 shows "$open" events_open
     daemon_stop
     wait $fetch
     sampler_limit 25
-    matches "sampling: CPU 3 has samples before and after, and none meanwhile" "$(stretches "$scratch/hotplug")" \
+    matches "sampling: CPU 3 has samples before and after it was offline, and none meanwhile" \
+        "$(stretches "$scratch/hotplug")" \
         '^[1-9][0-9]+ [1-9][0-9]+$'
     end=$(tail -n 1 "$scratch/hotplug")
-    equals "sampling: the stream goes on to the daemon's end, and says that nothing was lost" \
+    equals "sampling: the stream continues to the daemon's end, and nothing was lost" \
         "$(jq -r '"\(.type) \(.reason) \(.lost) \(.dropped) \(.malformed)"' <<<"$end")" "end shutdown 0 0 0"
-    equals "sampling: it has as many records as it says" "$(jq .records <<<"$end")" \
+    equals "sampling: the stream has as many records as its end record says" "$(jq .records <<<"$end")" \
         "$(jq -c 'select(.time and .type != "header" and .type != "end") | 1' "$scratch/hotplug" | wc -l)"
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The daemon's own cost on the board: counters of its own task that are read in user space agree with read(2), on both
-# kinds of core and across them; and the fallback if that is not permitted. Source it after board.sh.
+# Measures the daemon's own cost on the board: counters of its own task that are read in user space agree with read(2),
+# on both kinds of core and across them. If reads in user space are not permitted, read(2) is used. Source it after
+# board.sh.
 # shellcheck disable=SC2154 # set there
 
 # selfcount is built here and sent to the board, since only this test needs it.
@@ -72,13 +73,13 @@ self_allowed() {
         "cycles before=1 after=0,0 grew=1"$'\n'"instructions before=1 after=0,0 grew=1"
     daemon_start </dev/null
     equals "own cost, permitted: the daemon reads its own counters without a system call" "$(own user_reads)" 1
-    equals "own cost, permitted: the kernel's work for it is counted" "$(own kernel_counted)" 1
-    holds "own cost, permitted: its cycles increase" self_grows cycles_total
-    holds "own cost, permitted: its instructions increase" self_grows instructions_total
+    equals "own cost, permitted: the kernel's work for the daemon is counted" "$(own kernel_counted)" 1
+    holds "own cost, permitted: the daemon's cycles increase" self_grows cycles_total
+    holds "own cost, permitted: the daemon's instructions increase" self_grows instructions_total
     equals "own cost, permitted: no group of the collector cpu is multiplexed" \
         "$(get /metrics | sed -n 's/^perfcountd_groups{collector="cpu",state="multiplexed"} //p')" 0
     self_allow perf_user_access 0
-    holds "own cost, forbidden meanwhile: its cycles continue" self_grows cycles_total
+    holds "own cost, forbidden meanwhile: the daemon's cycles still increase" self_grows cycles_total
     equals "own cost, forbidden meanwhile: read(2) is used" "$(own user_reads)" 0
 }
 
@@ -95,8 +96,8 @@ self_forbidden() {
     self_readings "own cost, not permitted: every reading uses read(2)" 0 0 2
     daemon_start </dev/null
     equals "own cost, not permitted: the daemon uses read(2)" "$(own user_reads)" 0
-    holds "own cost, not permitted: its cycles increase" self_grows cycles_total
-    holds "own cost, not permitted: its instructions increase" self_grows instructions_total
+    holds "own cost, not permitted: the daemon's cycles increase" self_grows cycles_total
+    holds "own cost, not permitted: the daemon's instructions increase" self_grows instructions_total
 }
 
 # At level 3, Debian's kernel forbids an unprivileged process even its own counters.

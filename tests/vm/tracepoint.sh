@@ -22,12 +22,12 @@ test_tracepoint() {
     cgroup_make a.slice
     tracefs_unmount
     daemon_start drop none <<<"$tracepoint_config"
-    contains "tracefs: a daemon that may not mount it says what to do" \
+    contains "tracefs: a daemon that may not mount tracefs says what to do" \
         "$(get /api/v1/status -f | jq -r '.failures[].message')" \
         "tracepoints need tracefs, which is not mounted: sudo mount -t tracefs"
-    equals "tracefs: such a daemon does not mount it" "$(tracefs_mounts)" ""
+    equals "tracefs: a daemon that may not mount tracefs does not mount it" "$(tracefs_mounts)" ""
     daemon_start <<<"$tracepoint_config"
-    matches "tracefs: the daemon mounts it with noexec" "$(tracefs_mounts)" \
+    matches "tracefs: the daemon mounts tracefs with noexec" "$(tracefs_mounts)" \
         '^/sys/kernel/tracing tracefs rw,nosuid,nodev,noexec'
     vm_run "spin 3 calls 1000"
     equals "a tracepoint counts 1000 system calls on CPU 3" "$(get /metrics -f |

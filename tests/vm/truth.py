@@ -5,24 +5,26 @@
 usage: truth.py URL CONTROL CPU LOAD SECONDS READINGS TOLERANCE
        truth.py URL CONTROL scenario NAME PERCENT BESIDE STEP...
 
-The first starts the load (steady or changing) on the board's CPU and reads /api/v1/counters READINGS times at random
-intervals, and then about once in a second of the board's time until the group called `pinned` has been enabled for
-SECONDS of it. No total may fall; each group's growth must be within TOLERANCE percent of the pinned one's. Naive
+The first form starts the load (steady or changing) on the board's CPU and reads /api/v1/counters READINGS times at
+random intervals, and then about once in a second of the board's time until the group called `pinned` has been enabled
+for SECONDS of it. No total may fall; each group's growth must be within TOLERANCE percent of the pinned group's. Naive
 scaling, raw * enabled / running, is applied to the same readings for comparison.
 
-A reading is some milliseconds of the daemon on this CPU, which the groups that run just then extrapolate. So how many
-there are in a second must not depend on how fast this machine is. And one CPU is always busy: while all are idle, QEMU's
-clock follows that of the host, and on a busy host it can jump by more than one rotation of the groups. Where the load
-rests, the kernel works, so that instructions of user space change and all instructions do not.
+For each reading the daemon runs on this CPU for some milliseconds, and the groups that are running then extrapolate its
+events. Therefore the number of readings per second of the board's time must not depend on the speed of the host. One
+CPU is always busy: while all are idle, QEMU's clock follows the host's, and on a busy host it can jump by more than one
+rotation of the groups. While the load rests, the kernel works, so that the rate of instructions in user space changes,
+but the rate of all instructions does not.
 
-The groups of one reading are read one after the other. So the first and the last reading are taken while the load rests;
-what is counted also then is compared by the time each group was enabled.
+The groups of one reading are read one after the other. Therefore the first and the last reading are taken while the
+load rests; events that continue meanwhile are compared in proportion to the time that each group was enabled.
 
-The second lets a task take steps (guest/spin.c) on CPU 3, with the board's shell script BESIDE beside it, and holds what
-each cgroup and those inside it have counted against what the task counted of itself there: within PERCENT, page faults
-exactly, or within a number of them that is given as PERCENT:FAULTS. Meanwhile it reads: no total falls, no cgroup has
-less than its children together, and "/" has what the CPUs have. A CPU is read after the cgroups, so that in each
-reading it has as much or more, and in the next one "/" has at least that.
+The second form lets a task execute steps (guest/spin.c) on CPU 3 while the board runs the shell script BESIDE, and
+compares the counts of each cgroup, including its descendants, with what the task counted there itself: they must be
+within PERCENT, and page faults must be equal, or within FAULTS if PERCENT:FAULTS is given. Meanwhile the totals are
+read: no total falls, no cgroup has less than its children together, and "/" has what the CPUs have. A CPU is read after
+the cgroups, so in each reading it has at least as much as "/", and in the next reading "/" has at least as much as it
+had.
 """
 import http.client
 import json
@@ -46,7 +48,7 @@ class Series:
         self.first = self.last = None
         self.falls = self.naive_falls = 0
         self.naive = None
-        self.depth = 0.0  # deepest fall of the naive total
+        self.depth = 0.0  # the largest decrease of the naive total
 
     def take(self, row):
         if row["value"] is None or not row["running_ns"]:
@@ -200,7 +202,7 @@ class Watch(threading.Thread):
             time.sleep(0.1)
 
     def compare_root(self):
-        """Checks that growth of "/" is between that of the CPUs within and around it; returns the errors in percent."""
+        """Compares the growth of "/" with that of the CPUs over a shorter and a longer interval; returns errors (%)."""
         worst = {}
         pairs = [pair for pair in self.pairs if pair]
         for event in pairs[0] if len(pairs) > 3 else ():

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Accuracy of the counts: a loop of known length, and many groups on few counters beside one that always counts.
+# Tests the accuracy of counts: a loop of known length is counted, and many groups on few counters are compared with a
+# group that always counts.
 #
-# TRUTH_SECONDS, TRUTH_READINGS and TRUTH_SCRAPES make it longer; TRUTH_SCENARIOS, a regular expression of their names,
-# and TRUTH_ENGINES select scenarios. Source it after board.sh and hotplug.sh.
+# TRUTH_SECONDS, TRUTH_READINGS and TRUTH_SCRAPES make the test longer; TRUTH_SCENARIOS, a regular expression for their
+# names, and TRUTH_ENGINES select scenarios. Source it after board.sh and hotplug.sh.
 # shellcheck disable=SC2154 # set there
 
 TRUTH_SECONDS=${TRUTH_SECONDS:-8}
@@ -178,8 +179,8 @@ scenario() {
     printf '%s\n' "$output" | sed 's/^/    /'
 }
 
-# Each row runs with each engine. A group with a task's own two pinned events fits into six counters and that for
-# cycles, and so do two levels of it.
+# Each row runs with each engine. A group and the task's own two pinned events fit into the six counters and the cycle
+# counter, even if the group counts two levels of cgroups.
 # shellcheck disable=SC2016 # the board's shell expands them
 scenarios() {
     local hard='{cycles:u,instructions:u}' soft='{task-clock,page-faults}' three='{r08:u,r11:u,r10:u}'

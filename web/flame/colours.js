@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours of frames: warm for user code, cold for the kernel, neutral for processes. The shade depends on the name, so
-// that a function has the same colour in every graph. Colours come from the custom properties of flame.css, for light
-// and dark. A colour is a number. Three sets of `count` colours follow each other: full, dimmed for frames that a
-// search does not match, and grey for ancestors of the zoomed frame.
+// that a function has the same colour in every graph. The colours are custom properties of flame.css, which has a light
+// and a dark set. In the code, a colour is an index into three consecutive sets of `count` colours: full colours,
+// dimmed colours for frames that a search does not match, and greys for ancestors of the zoomed frame.
 
 const shades = 12, steps = 20;
 const slots = { user: 0, kernel: shades, neutral: 2 * shades, match: 2 * shades + 1, same: 2 * shades + 2 + steps };
@@ -89,12 +89,12 @@ export class Colours {
         return slots.match;
     }
 
-    // The colour of a difference that is within statistical noise.
+    // Returns the colour of a difference that is within statistical noise.
     unsure() {
         return slots.neutral;
     }
 
-    // The colour of a difference between two shares. `limit` gets the strongest colour.
+    // Returns the colour of a difference between two shares. Differences of `limit` or more have the strongest colour.
     change(difference, limit) {
         return slots.same + Math.round(Math.max(-1, Math.min(1, difference / limit)) * steps);
     }

@@ -2,7 +2,7 @@
 // Exports a flame graph as a standalone SVG file without scripts. Names are untrusted and are escaped.
 import { plain } from "../element.js";
 
-const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // in pixels; letter is the width of a character
+const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // sizes in pixels; letter: width of a character
 const narrowest = 0.3, longestName = 400;
 // Light and dark colours, the same as in formats/flame.css.
 const colours = { all: ["#d8d8d8", "#4b545c"], process: ["#c5cad3", "#46505f"], state: ["#c5cad3", "#46505f"],
@@ -72,7 +72,7 @@ function layout(tree) {
     return { frames, depth };
 }
 
-// Returns the SVG text. The outermost frames are at the bottom, or at the top with `icicle`.
+// Returns the text of the SVG file. The outermost frames are at the bottom, or at the top with `icicle`.
 export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
     const { frames, depth } = layout(tree);
     const height = head + (depth + 1) * row + margin;
@@ -88,7 +88,7 @@ export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
 
 // --- Exports a tree in the folded format of /api/v1/folded, for tools such as flamegraph.pl: a line for each stack,
 // "comm;outermost;...;innermost SAMPLES", sorted by byte values. Kernel functions end in "_[k]". A ";" within a name
-// becomes ":". For off-CPU time a line is "state;comm;..." with microseconds.
+// becomes ":". For off-CPU time, a line is "state;comm;outermost;...;innermost MICROSECONDS".
 
 const truncated = "[truncated]";
 const mostText = 1 << 26; // characters
@@ -117,8 +117,8 @@ function write(lines, lumped, isTime) {
         .filter(([, weight]) => weight > 0).map(([line, weight]) => `${line} ${weight}\n`).join("");
 }
 
-// Samples in "(other)" go to the line "[truncated]", the line that the daemon uses for stacks beyond its limits. So do
-// stacks that would make the text too long for a string.
+// Samples in "(other)" go to the line "[truncated]", which the daemon uses for stacks beyond its limits. Stacks that
+// would make the text too long for a string go to this line, too.
 export function folded(tree) {
     const lines = new Map(), waiting = [[tree.root, ""]];
     let lumped = 0, size = 0;

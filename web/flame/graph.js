@@ -59,7 +59,8 @@ export class FlameGraph {
         this.container.replaceChildren();
     }
 
-    // Shows a tree. Zoom, focus and scroll position are kept, since it may be an updated version of the previous tree.
+    // Shows a tree. Zoom, focus and scroll position are kept, since the tree may be an updated version of the previous
+    // one.
     setTree(tree) {
         if (tree.root !== this.tree?.root)
             this.rows = 0;
@@ -74,7 +75,7 @@ export class FlameGraph {
         this.relay();
     }
 
-    // Highlights the nodes that a search has found. null ends the search.
+    // Highlights `matches`, the nodes that a search has found, or ends the search if `matches` is null.
     setSearch(matches) {
         this.matches = matches;
         this.explain();
@@ -88,20 +89,21 @@ export class FlameGraph {
         this.request();
     }
 
-    // Switches to the colours of differences. The tree must come from difference().
+    // Turns the colours of differences on or off. For these colours, the tree must be a result of difference().
     setDifference(on) {
         this.difference = on;
         this.limit = 0;
         this.explain();
     }
 
-    // Zooms to a path of names below the root, or to the part of it that exists. Later trees are searched for the rest.
+    // Zooms to a path of names below the root. If the tree contains only the beginning of the path, the graph zooms
+    // further once a later tree contains the rest.
     zoomTo(names) {
         if (names.join("\n") !== this.zoom.path.map((one) => one.name).join("\n"))
             this.move(names.map((name) => ({ name })));
     }
 
-    // Zooms at the user's request.
+    // Zooms to a frame at the user's request.
     zoomBy(node) {
         if (node === this.zoom.node || !(node.total > 0))
             return;
@@ -188,7 +190,7 @@ export class FlameGraph {
         return this.limit;
     }
 
-    // The graph never shrinks while it is shown, so that the page below does not jump.
+    // The graph never shrinks while it is shown, so that the content below it does not jump.
     grow() {
         if (this.layout.rows > this.rows) {
             this.rows = this.layout.rows;
@@ -233,7 +235,7 @@ export class FlameGraph {
         return i < 0 ? null : this.layout.nodes[i];
     }
 
-    // Whether a frame is wide enough to be drawn once the zoom has finished.
+    // Returns whether a frame is wide enough to be drawn once the zoom has finished.
     isSeen(node) {
         return node.total * this.width >= 0.5 * this.zoom.node.total;
     }
@@ -242,7 +244,7 @@ export class FlameGraph {
         return { root: this.tree.root, zoomed: this.zoom.node, describe: this.describe, difference: this.difference };
     }
 
-    // Called when the pointer moves to a frame, or off all frames.
+    // Called when the pointer moves to a frame, or leaves all frames.
     point(node, event) {
         if (node !== this.hovered) {
             this.hovered = node;

@@ -17,7 +17,7 @@ function widest(graph, node) {
     return all.reduce((a, b) => b.total > a.total ? b : a, all[0] ?? node);
 }
 
-// Returns the nearest ancestor of the zoomed frame that is wider than it.
+// Returns the nearest ancestor of a frame that is wider than the frame itself.
 function wider(node) {
     let one = node;
 
@@ -54,10 +54,10 @@ export function listenToKeys(graph) {
     graph.canvas.addEventListener("blur", () => graph.request());
 }
 
-// A click zooms to a frame. With a finger, the first tap shows the tooltip and the second one zooms.
+// A click zooms to a frame. On a touch screen, the first tap on a frame shows its tooltip, and the second tap zooms.
 export function listenToPointer(graph) {
     const { canvas } = graph;
-    let touched = null; // the frame of the last tap
+    let touched = null; // the frame that was tapped last
     let finger = false;
 
     canvas.addEventListener("pointerdown", (event) => {

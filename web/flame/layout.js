@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the positions of the frames of a tree that are visible through a window on part of the root's width. A frame
+// Computes the positions of the visible frames of a tree. The visible window is a part of the root's width. A frame
 // narrower than half a pixel is skipped with everything below it, so that the cost depends on the number of visible
-// frames, not on the size of the tree. Nothing is recursive: a sampled stack may be deeper than JavaScript's own.
+// frames, not on the size of the tree. No function is recursive, since a sampled stack may be deeper than the stack of
+// JavaScript.
 
 const narrowest = 0.5;
 const none = [];
-const many = 2000; // children of one frame
+const many = 2000; // a frame with more children than this is handled differently, for speed
 
 function compare(a, b) {
     if (a.name !== b.name)
@@ -38,8 +39,8 @@ export class Layout {
     }
 
     // Returns the children sorted by name, so that frames stay in place while the tree grows. Very many children are
-    // left in insertion order: sorting 200,000 names would take longer than everything else. New children come last in
-    // the map, and sorting an array that is sorted except for its end is cheap.
+    // left in insertion order: sorting 200,000 names would take longer than everything else. New children are at the
+    // end of the map, and it is cheap to sort an array that is already sorted except for its end.
     ordered(node) {
         const size = node.children?.size ?? 0;
 
@@ -54,8 +55,8 @@ export class Layout {
         return known;
     }
 
-    // Returns the totals of the children. If there are many, they are cached in a typed array, which is much faster to
-    // read than the nodes.
+    // Returns the totals of the children of a node. The totals of many children are cached in a typed array, which is
+    // much faster to read than the nodes.
     totals(node, children) {
         let known = this.weights.get(node);
 
@@ -95,8 +96,8 @@ export class Layout {
         this.rows = Math.max(this.rows, row + 1);
     }
 
-    // Lays out the frames that are visible through the window [from, to] of the root, in `width` pixels. The arrays
-    // then contain the pixel positions of each frame; a frame wider than the window extends beyond it.
+    // Computes the frames in the window [from, to] of the root's width, which is drawn `width` pixels wide. The arrays
+    // then contain the position of each frame in pixels; a frame that is wider than the window extends beyond it.
     lay(root, { from, to }, width) {
         const scale = width / ((to - from) * root.total);
 
@@ -104,7 +105,7 @@ export class Layout {
         if (!(root.total > 0 && width > 0))
             return;
         this.add(root, 0 - from * root.total * scale, root.total * scale, 0);
-        // The arrays also serve as the queue: each frame appends its children.
+        // The arrays also serve as a queue, to which the loop appends the children of each frame.
         for (let i = 0; i < this.length; i++)
             this.below(i, scale, width);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regular expressions with bounded run time. Names are untrusted, and a link may contain a pattern: a backtracking
-// engine such as the browser's can run for ever on "aaaa...", and a page cannot stop it. This one follows all
-// alternatives at once, one character at a time (Thompson, 1968), and only answers whether there is a match. Single
-// characters and classes, "[a-z]" or "\w", are matched by the browser's engine.
+// engine such as the browser's can run for ever on "aaaa...", and a page cannot stop it. The engine in this file
+// follows all alternatives at once, one character at a time (Thompson, 1968), and only determines whether there is a
+// match. Single characters and classes, "[a-z]" or "\w", are matched by the browser's engine.
 
 const longestPattern = 500, mostStates = 1000, mostKept = 50000;
 const escapes = String.raw`\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)`;
@@ -27,8 +27,8 @@ function countsOf(token) {
     return { "*": [0, Infinity], "+": [1, Infinity], "?": [0, 1] }[token];
 }
 
-// Parses a pattern that is known to be valid. Each method returns a function that, given the next state, creates the
-// states of the part that was parsed.
+// Parses a pattern that is known to be valid. Each method parses a part of the pattern and returns a function that
+// creates the states of this part, given the state that follows it.
 class Parser {
     constructor(text, flags) {
         this.waiting = text.match(tokens) ?? [];
@@ -106,7 +106,7 @@ export class Pattern {
     constructor(text, flags = "") {
         if (text.length > longestPattern)
             throw new Error(`it is longer than ${longestPattern} characters`);
-        const unicode = flags.includes("u") ? flags : `${flags}u`; // so that a surrogate pair is one character
+        const unicode = flags.includes("u") ? flags : `${flags}u`; // with the flag u, a surrogate pair is one character
 
         new RegExp(text, unicode); // throws if the pattern is invalid
         this.found = { number: 0, mark: 0 };
@@ -116,7 +116,7 @@ export class Pattern {
         this.kept = 0; // number of cached transitions
     }
 
-    // Whether the pattern matches anywhere in the name.
+    // Returns whether the pattern matches anywhere in the name.
     test(name) {
         let place = this.place([], undefined);
 
@@ -128,8 +128,9 @@ export class Pattern {
         return (place.next.get(undefined) ?? this.follow(place, undefined)) === this.found;
     }
 
-    // Returns the cached place for a set of states that were reached after a character; only whether that was a word
-    // character matters. A place also caches its successor for each character, since most names are alike.
+    // A place is a set of states that were reached after a character; of the character, it only matters whether it was
+    // a word character. Places are cached. A place also caches which place follows after each character, since most
+    // names are alike.
     place(states, before) {
         const key = `${before} ${states.map((state) => state.number).sort().join(" ")}`;
         const found = this.places.get(key);
@@ -141,7 +142,7 @@ export class Pattern {
         return made;
     }
 
-    // Returns the place after one more character. undefined is the end of the name.
+    // Returns the place after one more character. A character of undefined stands for the end of the name.
     follow(place, character) {
         const taking = this.spread([...place.states, this.start], place.before, character);
         const isFound = this.found.mark === this.step;
@@ -157,8 +158,8 @@ export class Pattern {
         return next;
     }
 
-    // Returns the states that consume a character, among the given ones and all that are reachable without consuming
-    // one.
+    // Returns the states that consume a character: among the given states, and among all states that can be reached
+    // from them without consuming a character.
     spread(waiting, before, after) {
         const taking = [];
 

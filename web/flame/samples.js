@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /api/v1/samples, a stream of JSON records, one for each line. Lines that cannot be parsed are counted and
-// skipped, since names are untrusted and the stream may break off anywhere.
+// Reads /api/v1/samples, a stream of JSON records, one per line. Lines that cannot be parsed are counted and skipped,
+// since names are untrusted and the stream may break off anywhere.
 
 // Maximum length of a line, in characters: 1,024 frames with names of 1 KB.
 const longestLine = 1 << 20;
 
-// Splits text that arrives in pieces into lines. Holds at most one line.
+// Splits text that arrives in pieces into lines. Keeps at most one line in memory.
 class Lines {
     constructor(take) {
         this.take = take;
         this.begun = ""; // the part of the current line that has arrived
-        this.skips = false; // the current line is too long
+        this.skips = false; // whether the current line is too long and is skipped
         this.long = 0;
     }
 
-    // Adds text that does not end the current line.
+    // Adds text to the current line, which does not end with this text.
     keep(text) {
         if (!this.skips && this.begun.length + text.length <= longestLine) {
             this.begun += text;
@@ -53,7 +53,7 @@ function recordOf(line) {
 //   records, broken, long: the number of records, of lines that were not a JSON object, and of lines that were too
 //   long;
 //   ended: "whole"; "stopped" if `signal` was aborted; "cut" if the connection broke or the last line was incomplete.
-// Throws only what `take` throws.
+// Throws only exceptions of `take`.
 export async function readRecords(response, take, signal) {
     const counts = { records: 0, broken: 0, long: 0, ended: "whole" };
     const decoder = new TextDecoder(); // replaces bytes that are not UTF-8 by U+FFFD
@@ -88,7 +88,8 @@ export async function readRecords(response, take, signal) {
     return { ...counts, long: lines.long, ended: signal?.aborted ? "stopped" : counts.ended };
 }
 
-// --- The stack of a sample. Frames have the same names as in /api/v1/folded, so that the graph and that text agree.
+// --- The stack of a sample. Frames have the same names as in /api/v1/folded, so that the graph and the folded text
+// agree.
 
 const unknown = "[unknown]";
 const kernel = "[kernel.kallsyms]"; // module of all kernel functions, including those of kernel modules
@@ -123,9 +124,9 @@ function framesOf(sample) {
     return [frameOf(sample.ip === "0x0" ? null : sample)];
 }
 
-// Returns the frames of a sample, the outermost first: {name, module, kind}. The first frame is the process. It is
-// named after the thread, which may change its name, or ":PID" if the name is unknown. The `kind` of the others is
-// "user" or "kernel".
+// Returns the frames of a sample, the outermost first: {name, module, kind}. The first frame is the process. The name
+// of this frame is the name of the thread, which may change, or ":PID" if that is unknown. The `kind` of the other
+// frames is "user" or "kernel".
 export function stackOf(sample) {
     const name = textOf(sample.comm, `:${Number(sample.pid ?? -1)}`);
 
@@ -133,8 +134,8 @@ export function stackOf(sample) {
 }
 
 // Returns the stacks of a sample with their weights: [[frames, weight]]. For off-CPU time the weight is in nanoseconds
-// and the outermost frame is the state of the task. The part of the wait during which the task was runnable is a stack
-// of its own.
+// and the outermost frame is the state of the task. The part of the wait during which the task was runnable becomes a
+// separate stack.
 export function stacksOf(sample) {
     const frames = stackOf(sample), { off_cpu_ns: ns, runnable_ns: runnable = 0 } = sample;
     const inState = (name) => [{ name, module: "", kind: "state" }, ...frames];

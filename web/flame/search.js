@@ -2,10 +2,11 @@
 // Finds the frames whose names contain a text, and the share of samples with such a frame.
 import { Pattern } from "./pattern.js";
 
-const longestName = 8192; // characters of a name that a pattern is matched against; the daemon sends no longer names
+const longestName = 8192; // maximum characters of a name that are matched; names from the daemon are not longer
 const patienceMs = 1000;
 
-// Plain text matches in upper and lower case. "/text/" is a regular expression; the flags i, m, s and u may follow.
+// Plain text matches whether it is in upper or lower case. "/text/" is a regular expression; the flags i, m, s and u
+// may follow.
 function tester(text) {
     const [, pattern, flags] = /^\/(.+)\/([imsu]*)$/s.exec(text) ?? [];
     const wanted = text.toLowerCase();
@@ -21,7 +22,7 @@ function tester(text) {
     };
 }
 
-// Caches the result for each name.
+// Returns a function that caches the result of `test` for each name.
 function remembered(test) {
     const known = new Map();
 
@@ -39,7 +40,7 @@ function find(tree, matching) {
     let weight = 0;
 
     while (waiting.length > 0) {
-        const [node, inside] = waiting.pop(); // inside: an ancestor has matched and already counts these samples
+        const [node, inside] = waiting.pop(); // inside: an ancestor matches and includes these samples
         const found = node.parent !== null && matching(node.name);
         if (found)
             matches.add(node);
@@ -50,8 +51,8 @@ function find(tree, matching) {
     return { matches, weight, share: tree.total > 0 ? weight / tree.total : 0, error: null };
 }
 
-// Returns {matches: Set of nodes, weight, share, error}. A sample counts once, even if several of its frames match.
-// `error` is null, or says why the text is not a valid pattern; then nothing matches.
+// Returns {matches: Set of nodes, weight, share, error}. A sample counts once, even if several of its frames match. If
+// the text is not a valid pattern, `error` says why, and nothing matches; otherwise `error` is null.
 export function search(tree, text) {
     const nothing = { matches: new Set(), weight: 0, share: 0, error: null };
 

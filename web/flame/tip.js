@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a frame: in a tooltip, and in a sentence for screen readers. Names are inserted as text.
+// Describes a frame in a tooltip, and in a sentence for screen readers. Names are inserted as text.
 import { element, plain, replace } from "../element.js";
 import { amount, percent, waited } from "../numbers.js";
 import { change, points } from "./painter.js";
@@ -26,14 +26,14 @@ function lines(node, { root, zoomed, describe, difference }) {
     const said = [nameOf(node), where.join(", "), `${describe(node)}, ${shares(node, root, zoomed)}`];
 
     if (node.self > 0 && node.self < node.total)
-        said.push(`${percent(node.self / root.total)} in itself`);
+        said.push(`${percent(node.self / root.total)} self`);
     if (difference)
         said.push(`before ${percent(node.before ?? 0)}, after ${percent(node.after ?? 0)}: ${points(change(node))} ` +
             `± ${percent(2 * node.error)}${isSure(change(node), node.error) ? "" : ", which may be chance"}`);
     return said.filter(Boolean);
 }
 
-// Returns the same as a sentence, with the position of the frame among its siblings.
+// Returns the lines of the tooltip as one sentence, followed by the depth of the frame and the number of its children.
 export function sentence(node, row, state) {
     const children = node.children?.size ?? 0;
 
@@ -75,7 +75,8 @@ function entry(kind, text) {
     return element("span", {}, element("i", { class: `flame-${kind}` }), text);
 }
 
-// `change` is the largest difference, or 0 if colours show the kinds of frames. `searches`: a search highlights frames.
+// `change` is the largest difference, or 0 if the colours show the kinds of frames. `searches` says whether a search
+// highlights frames.
 export function legend(box, change, searches) {
     const entries = change
         ? [entry("less", `${points(-change)}: less than before`), entry("more", `${points(change)}: more than before`),

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aggregates stacks in a tree: one node for each path of frames, with the weight of its samples. The size is bounded,
-// whatever the sampled programs do. Stacks for which there is no room go to "(other)" below the last frame that has a
-// node, and are counted in `lumped`. The middle of a stack that is too deep is replaced by the frame "(left out)".
-// Weights are samples, or nanoseconds of off-CPU time.
+// Aggregates stacks in a tree: one node for each path of frames, with the weight of its samples. The size of the tree
+// is bounded, whatever the sampled programs do. Stacks for which there is no room go to "(other)" below the last frame
+// that has a node, and are counted in `lumped`. The middle of a stack that is too deep is replaced by the frame "(left
+// out)". Weights are numbers of samples, or nanoseconds of off-CPU time.
 
 const heaviest = 2 ** 53; // maximum weight of one sample
 const other = { name: "(other)", module: "", kind: "other" };
 const leftOut = { name: "(left out)", module: "", kind: "other" };
 
-// Returns the same key for equal frames, in all trees. It contains the length of the name, so that a different split of
-// name and module gives a different key.
+// Returns the key of a frame. Equal frames have the same key in all trees. The key contains the length of the name, so
+// that, for example, "ab" of "c" and "a" of "bc" have different keys.
 export function keyOf(frame) {
     return `${frame.kind} ${frame.name.length} ${frame.name}${frame.module}`;
 }
@@ -23,12 +23,12 @@ class Node {
         this.self = 0; // weight of samples taken in this frame
         this.total = 0; // weight of samples taken in this frame or in its callees
         this.variance = 0; // variance of the total
-        this.children = null; // Map, by keyOf()
+        this.children = null; // null, or a Map from keyOf() of a child to the child
         this.parent = parent;
         this.depth = parent ? parent.depth + 1 : 0;
     }
 
-    // Returns the nodes from the child of the root to this one.
+    // Returns the nodes on the path from the root to this node, without the root.
     path() {
         const nodes = [];
 
@@ -54,15 +54,15 @@ function addWeights(to, node) {
 }
 
 export class StackTree {
-    // `limit`: maximum number of nodes, plus one eighth for "(other)"; `depth`: frames of a stack; `text`: characters
-    // of names. `isTime`: weights are nanoseconds.
+    // `limit`: maximum number of nodes, plus one eighth for nodes "(other)"; `depth`: maximum number of frames in a
+    // stack; `text`: maximum number of characters of all names. `isTime`: whether weights are nanoseconds.
     constructor({ limit = 200000, depth = 512, text = 1 << 24, isTime = false } = {}) {
         this.limits = { limit, depth, text, isTime };
         this.isTime = isTime;
         this.root = new Node({ name: "all", module: "", kind: "all" }, null);
-        this.frames = new Map(); // {key, frame} by kind, module, name
+        this.frames = new Map(); // kind → module → name → {key, frame}
         this.text = 0;
-        this.size = 0; // number of nodes without the root
+        this.size = 0; // number of nodes, not counting the root
         this.depth = 0; // depth of the deepest node
         this.lumped = 0;
     }
@@ -108,9 +108,10 @@ export class StackTree {
         return node;
     }
 
-    // Returns null if there is no room for the child.
+    // Returns the child of a node for a frame, which is created if necessary, or null if the tree has no room for a new
+    // child.
     child(parent, frame) {
-        const known = this.known(frame); // a tree derived from another one has nodes whose frames it has not stored
+        const known = this.known(frame); // not set for frames that were only copied from another tree
         const found = parent.children?.get(known ? known.key : keyOf(frame));
 
         if (found)
@@ -146,7 +147,7 @@ export class StackTree {
         return made;
     }
 
-    // Returns the node "(other)" below a node or, if there is no room, below its nearest ancestor where there is.
+    // Returns the node "(other)" below a node or, if there is no room, below the nearest ancestor that has room.
     lump(node) {
         const most = this.limits.limit * 1.125;
 
@@ -159,8 +160,8 @@ export class StackTree {
         }
     }
 
-    // Merges a subtree of another tree. Calls `add` with each pair of nodes, own and other; by default it adds the
-    // weights.
+    // Merges the subtree below `from`, a node of another tree, into the node `into`. Calls `add` with each node of this
+    // tree and its counterpart in the other tree; by default, `add` adds the weights.
     graft(into, from, add = addWeights) {
         const pairs = [[into, from]];
 
@@ -177,7 +178,8 @@ export class StackTree {
         return this.without(({ kind }) => kind === "process");
     }
 
-    // Returns a copy without some frames. Their samples count for the nearest ancestor that remains.
+    // Returns a copy without the frames for which isLeftOut() is true. The samples of these frames count for the
+    // nearest ancestor that remains.
     without(isLeftOut) {
         const tree = new StackTree(this.limits), pairs = [[tree.root, this.root]];
 
@@ -212,7 +214,7 @@ export class StackTree {
     }
 }
 
-// --- The difference of two trees. They may have different numbers of samples, so shares are compared.
+// --- The difference of two trees. The trees may have different numbers of samples, so shares are compared.
 
 // Returns the standard deviation of the difference of two shares, from the variances of their weights. Samples follow a
 // Poisson distribution: the variance is their number or, for weighted samples, the sum of the squared weights.
@@ -222,16 +224,17 @@ export function deviation(before, beforeTotal, after, afterTotal) {
     return Math.sqrt(ofShare(before, beforeTotal) + ofShare(after, afterTotal));
 }
 
-// Whether a difference is significant: at least two standard deviations.
+// Returns whether a difference is significant: at least two standard deviations.
 export function isSure(change, error) {
     return Math.abs(change) >= 2 * error && change !== 0;
 }
 
-// Returns a tree with the weights of `after`. Its nodes also have `before` and `after`, their shares from 0 to 1, and
-// `error`, the standard deviation of the difference. A frame that occurs only in `before` has a total of 0.
+// Returns a tree with the weights of `after`. The nodes also have `before` and `after`, their shares in the two trees
+// from 0 to 1, and `error`, the standard deviation of the difference. A frame that occurs only in `before` has a total
+// of 0.
 export function difference(before, after) {
     const tree = new StackTree(after.limits);
-    const old = new Map(), none = { total: 0, variance: 0 }; // node of the new tree → node in before
+    const old = new Map(), none = { total: 0, variance: 0 }; // node of the new tree → its counterpart in the old one
 
     tree.graft(tree.root, after.root);
     tree.lumped = after.lumped;
@@ -245,10 +248,11 @@ export function difference(before, after) {
     return tree;
 }
 
-// --- Functions, with the weight of the samples taken in them (self) and of those with them on the stack (total).
+// --- The table of functions. The self weight of a function is the weight of the samples taken in it, its total weight
+// is the weight of all samples that have it on the stack.
 
-// Visits each node together with the name of its process, or "". If `enter` does not return null, its result is passed
-// to `leave` once all descendants were visited.
+// Calls `enter` for each node, with the name of its process or "". If the result of `enter` is not null, it is passed
+// to `leave` once all descendants of the node were visited.
 function walk(tree, enter, leave) {
     const waiting = [[tree.root, "", null]];
 
@@ -266,8 +270,8 @@ function walk(tree, enter, leave) {
     }
 }
 
-// Removes the kernel functions that block: they are the same for every wait. The waits then belong to the user function
-// that made the system call.
+// Removes the kernel functions below user functions, since they are the same for every wait. A wait then belongs to the
+// user function that made the system call.
 function ofPrograms(tree) {
     const inProgram = new Set();
 
@@ -286,9 +290,9 @@ function selfVariance({ variance, children }) {
     return Math.max(0, variance);
 }
 
-// Returns [{name, module, kind, process, self, total, variance}], the largest self first. `variance` is that of self.
-// The total of a recursive function counts each sample once. With `byProcess`, each process has its own rows; otherwise
-// `process` is "".
+// Returns [{name, module, kind, process, self, total, variance}], the largest self first. `variance` is the variance of
+// `self`. The total of a recursive function counts each sample once. With `byProcess`, each process has its own rows;
+// otherwise `process` is "".
 export function hottest(tree, { byProcess = false } = {}) {
     const rows = new Map();
     const rowKey = (node, process) => (byProcess ? `${process.length} ${process}${keyOf(node)}` : keyOf(node));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The zoomed frame, the visible window of the root's width, and the animation from one window to the next. The frame is
-// stored as a path, so that it can be found again in an updated tree or in another one.
+// The zoomed frame, the visible window of the root's width, and the animation from one window to the next. The zoomed
+// frame is stored as a path, so that it can be found again in an updated tree or in another tree.
 
 const durationMs = 350;
 
@@ -8,7 +8,7 @@ function ease(t) {
     return t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) ** 2;
 }
 
-// Returns the nodes from the root to a node, without the root.
+// Returns the nodes on the path from the root to a node, without the root.
 export function pathOf(node) {
     const path = [];
 
@@ -17,7 +17,7 @@ export function pathOf(node) {
     return path.reverse();
 }
 
-// Returns the child with the same name, kind and module. If there is none, returns the widest child with that name.
+// Returns the child with this name, kind and module or, if no child has all three, the widest child with this name.
 function childOf(node, { name, kind, module }) {
     let found = null;
 
@@ -48,7 +48,7 @@ export function follow(root, path) {
 export class Zoom {
     constructor(layout) {
         this.layout = layout;
-        this.path = []; // the requested path: {name, kind, module}; kind and module may be unknown
+        this.path = []; // the requested path: [{name, kind, module}]; kind and module may be undefined
         this.node = null;
         this.from = 0;
         this.to = 1;
@@ -70,7 +70,7 @@ export class Zoom {
         this.settle(root);
     }
 
-    // Advances the animation to a time. Returns whether it continues.
+    // Advances the animation to a time. Returns whether the animation continues.
     step(now) {
         if (!this.way)
             return false;
@@ -84,7 +84,8 @@ export class Zoom {
     }
 }
 
-// The width changes exponentially. A point that has the same position in both windows does not move.
+// Returns the window at the fraction `t` of the animation from `a` to `b`. The width of the window changes
+// exponentially; a point that has the same relative position in both windows does not move.
 function between(a, b, t) {
     const wide = a.to - a.from, narrow = b.to - b.from;
     const width = wide * (narrow / wide) ** t;

@@ -8,7 +8,7 @@ import { Poll } from "../poll.js";
 import { absences, cpuShares } from "./findings.js";
 import { yamlOf } from "./yaml.js";
 
-const leastReadingS = 1e-5; // shorter durations are shown as less than this
+const leastReadingS = 1e-5; // in seconds; a shorter duration is shown as less than this
 const when = (seconds) => new Date(seconds * 1000).toLocaleString();
 
 function opener({ state, capabilities, filtered }) {
@@ -163,7 +163,7 @@ const disclosures = {
     config: { title: "The active configuration", path: "api/v1/config", show: showConfig },
 };
 
-// The URL lists the open ones: "#health?open=metrics,config".
+// The URL lists the documents that are unfolded: "#health?open=metrics,config".
 class Disclosure {
     constructor(page, { title, path, show }, changed) {
         this.page = page;
@@ -205,7 +205,7 @@ export class Documents {
         this.follow();
     }
 
-    // Opens the documents that the URL lists and closes the others.
+    // Unfolds the documents that the URL lists and folds the others.
     follow() {
         const open = (this.page.address.parameters.get("open") ?? "").split(",");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of the daemon, from /api/v1/status: sentences, each with the list of what it affects. Pure functions.
+// Converts the faults in /api/v1/status to sentences, each with a list of what the fault affects. Pure functions.
 import { plain } from "../element.js";
 
 const starvedHelp = "Configure fewer groups on this PMU (collectors.*.groups), or end other programs that count, " +
@@ -12,7 +12,7 @@ export function sentence(text) {
     return clean === "" ? "" : clean[0].toUpperCase() + clean.slice(1) + (/[.!?]$/.test(clean) ? "" : ".");
 }
 
-// Returns [{key, items}], in the order in which the keys first occur.
+// Groups items by key. Returns [{key, items}], in the order in which the keys first occur.
 function grouped(items, keyOf) {
     const groups = new Map();
 
@@ -64,7 +64,7 @@ function starvedPlace({ items }) {
 
 const keyed = (...names) => (item) => JSON.stringify(names.map((name) => item[name]));
 
-// Merges failures with the same reason. Collectors that fail as a whole are reported separately.
+// Merges failures with the same reason. A collector that fails as a whole is reported separately.
 function failures(status) {
     const others = status.failures.filter((one) => one.reason !== "failed" && one.reason !== "no_pmu");
 
@@ -74,20 +74,20 @@ function failures(status) {
     }));
 }
 
-// A missing PMU is not a fault: everything that it explains becomes one note.
+// A missing PMU is not a fault: all failures that it causes become one note.
 function noPmu(status) {
     const items = status.failures.filter((one) => one.reason === "no_pmu");
     const events = unique(items.map((one) => one.event)).map(plain).join(", ");
 
     return items.length === 0 ? [] : [{
         level: "note", title: "No hardware PMU",
-        sentence: "This machine has none: a virtual machine gets one from its host, a board needs a pmu node in its " +
-            "device tree. Software events are counted.",
+        sentence: "This machine has no PMU: a virtual machine gets one from its host, a board needs a pmu node in " +
+            "its device tree. Software events are counted.",
         places: [`Not counted: ${events}`],
     }];
 }
 
-// Nothing is reported while counting is paused.
+// No group is reported as starved while counting is paused.
 function starved(status) {
     return grouped(status.paused ? [] : status.starved, keyed("cause", "state")).map(({ items }) => ({
         level: "warn",
@@ -134,7 +134,8 @@ function daemon(status) {
     return found;
 }
 
-// Returns [{level: "bad" | "warn" | "note", title, sentence, places: [text]}], the worst first. A note needs no action.
+// Returns [{level: "bad" | "warn" | "note", title, sentence, places: [text]}], the worst first. A finding of the level
+// "note" requires no action.
 export function findings(status) {
     const all = [...daemon(status), ...collectors(status), ...starved(status), ...failures(status), ...noPmu(status)];
 
@@ -153,7 +154,7 @@ export function absences(metrics) {
 }
 
 // Returns {pid: share}, the share of a CPU that each process used between two answers. If the wall clock of the daemon
-// has jumped, `seconds` is used, which is measured by the browser's monotonic clock.
+// has jumped, `seconds` is used instead, the time between the answers by the browser's monotonic clock.
 export function cpuShares(before, after, seconds) {
     const byDaemon = after.timestamp - before.timestamp;
     const elapsed = Math.abs(byDaemon - seconds) < 1 + seconds / 2 ? byDaemon : seconds;

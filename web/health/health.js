@@ -52,7 +52,7 @@ class Health {
         this.operations.update(pause);
     }
 
-    // The list is rebuilt only if it has changed.
+    // The list of findings is rebuilt only if it has changed.
     show(status) {
         const found = findings(status);
         const text = JSON.stringify(found);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator's controls: pause and resume counting, reload the configuration. Other clients may do the same at any
-// time. A client that may not use them sees the reason, and how to get permission.
+// The operator's controls: pause and resume counting, reload the configuration. Other clients may pause, resume or
+// reload at any time, too. A client that is not an operator reads why it may not use these controls, and how to get
+// permission.
 import { element, write } from "../element.js";
 import { Fault } from "../client.js";
 import { duration, timeOf } from "../numbers.js";
@@ -47,7 +48,8 @@ export class Operations {
             "aria-labelledby": "pause-question", onkeydown: (event) => event.key === "Escape" && this.leave() },
             this.question, element("div", { class: "controls" }, this.sure,
                 this.button("Keep counting", () => this.leave())));
-        this.resume = this.button("Resume counting", () => this.run("DELETE", "api/v1/pause", {}, "Counting goes on."));
+        this.resume = this.button("Resume counting", () => this.run("DELETE", "api/v1/pause", {},
+            "Counting has resumed."));
         this.reload = this.button("Reload the configuration", () => this.run("POST", "-/reload", {},
             "The configuration was reloaded."));
     }
@@ -90,7 +92,7 @@ export class Operations {
         this.changed();
     }
 
-    // Takes the answer of GET /api/v1/pause.
+    // Shows the answer of GET /api/v1/pause.
     update({ paused, seconds, refusal }) {
         this.paused = paused;
         this.ends = paused ? performance.now() + seconds * 1000 : null;

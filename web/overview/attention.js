@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The card "Needs attention": the findings of the daemon, each with links to its evidence. If the daemon has none to
-// offer, the card shows what could not be counted.
+// The card "Needs attention": the findings of the daemon, each with links to its evidence. If the daemon does not
+// provide /api/v1/findings, the card shows what could not be counted.
 import { element, plain, replace, write } from "../element.js";
 import { findings } from "../health/findings.js";
 import { clockOf, cpusOf } from "../numbers.js";
 
-const aroundS = 300; // seconds before and after a finding that its link includes
-const hourS = 3600, leastS = 60; // only intervals in the last hour and of at least a minute can be compared
+const aroundS = 300; // the link of a finding shows this many seconds before and after it, too
+const hourS = 3600, leastS = 60; // compared intervals lie in the last hour and last at least a minute
 const mostShown = 6;
 const missingPmu = (failure) => failure.reason === "no_pmu" || /offers no hardware PMU/.test(failure.message);
 
-// Rules about something that is not counted. The other rules are about what the machine does.
+// Rules whose findings are about something that is not counted. Findings of all other rules are about what the machine
+// does.
 const uncounted = new Set(["multiplexed", "missing", "failed"]);
 
 // Converts the document of /api/v1/findings to [{level, title, text, evidence, cgroup, cpus, since, until}].
@@ -19,7 +20,8 @@ export function itemsOf({ findings = [] }) {
         title: String(one.title), text: String(one.text ?? "") }));
 }
 
-// Does the same for the faults in /api/v1/status. A missing PMU is left out: the header already shows it.
+// Converts the faults in /api/v1/status to the same form as findings. A missing PMU is left out, since the header
+// already shows it.
 export function faultsOf(status) {
     const failures = status.failures.filter((one) => !missingPmu(one));
 
@@ -37,11 +39,11 @@ export function evidenceOf(path) {
         ? path.slice(1) : null;
 }
 
-// Rules about something that has changed.
+// Rules whose findings are about a change, so that the time before can be compared.
 const changing = new Set(["service_changed", "clock_limited", "starved"]);
 
 // Returns the interval of a finding and an equally long one before it, which is shortened if it would begin more than
-// an hour ago. Returns null if either is too short.
+// an hour ago. Returns null if either interval is too short.
 export function comparisonOf({ rule, since, until }, now) {
     const end = until ?? now, first = Math.max(since - (end - since), now - hourS);
 
@@ -56,7 +58,7 @@ function when({ since, until }) {
 }
 
 export class Attention {
-    // `links`: {profile({cgroup, cpu, event}), interval(selected, base or null), health()}. Each returns a URL.
+    // `links`: functions that return URLs, {profile({cgroup, cpu, event}), interval(selected, base or null), health()}.
     constructor(links) {
         this.links = links;
         this.list = element("ul");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wide chart: CPU time by service, stacked over time. The user points at a moment, or selects an interval by
-// dragging or with the keyboard.
+// The wide chart, which shows CPU time by service, stacked over time. The user points at a moment, or selects an
+// interval by dragging or with the keyboard.
 import { Drawing } from "../drawing.js";
 import { element } from "../element.js";
 import { clockOf, digits } from "../numbers.js";
@@ -106,7 +106,7 @@ export class StackChart {
         }
     }
 
-    // Each run of steps without a gap is a separate area.
+    // Each run of steps without a gap is drawn as a separate area.
     paintBands(context) {
         const { ends, bands, gaps, colours, since } = this.shown, below = ends.map(() => 0);
 
@@ -151,7 +151,7 @@ export class StackChart {
             this.placeBubble(...place);
     }
 
-    // Returns the edges of the interval in pixels, or null if it lies outside the chart.
+    // Draws a frame around an interval. Returns the edges of the frame in pixels, or null if it lies outside the chart.
     frame(context, interval, colour, dash) {
         const { since, until } = this.shown, { top, bottom } = this.area;
 
@@ -252,7 +252,8 @@ export class StackChart {
         }
     }
 
-    // Moves from one moment to another. With `extending`, the interval grows: its other end stays where it is.
+    // Moves the marker from one moment to another. With `extending`, one end of the selected interval moves, too, and
+    // the other end stays.
     go(from, to, extending) {
         const stays = { [this.chosen?.since]: this.chosen?.until, [this.chosen?.until]: this.chosen?.since };
 

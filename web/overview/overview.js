@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first view: what the machine does now and did in the last hour, which services do it, and links to their flame
-// graphs.
+// The overview, which is the first view: what the machine does now and did in the last hour, which services use the
+// CPUs, and links to their flame graphs.
 import { Age } from "../age.js";
 import { Fault } from "../client.js";
 import { element, plain, replace, write } from "../element.js";
@@ -18,22 +18,23 @@ import { busiest, outermost, stack } from "./stack.js";
 import { Cpus, Tiles, changeOf, coresIn, coresOf, tilesOf, usageTile } from "./tiles.js";
 
 const pollMs = 2000, ratesS = 2, firstRatesS = 0.5, patienceMs = 17000;
-const emptyMs = 300;                    // wait for the first numbers before empty charts are shown
+const emptyMs = 300;                    // time to wait for the first numbers before empty charts are shown
 const firstStatusMs = 400;              // idle times have a resolution of 10 ms, so shorter intervals are inaccurate
 const rankMs = 60000, learnMs = 60000, findingsMs = 30000, oldMs = 7000;
 const spans = { hour: 3600, "5min": 300 };
 const isHour = (seconds) => Math.round(seconds / 60) >= 60;
 const wordsOf = (seconds) => isHour(seconds) ? "hour" : seconds < 90 ? "minute" : `${Math.round(seconds / 60)} minutes`;
-const nowS = { hour: 30, "5min": 6 };   // current values are the mean of this many seconds
-const busyS = { hour: 60, "5min": 10 }; // the same, for services
-const oldestS = 30;                     // recorded values of this tab are continued if they are not older
-const leastS = 60;                      // minimum length of a chart, so that a new record is not squeezed into a corner
-const comparedS = 300;                  // length of the intervals of the button Compare with an hour ago
-const almostAll = 0.9;                  // values that end within this last part of a step belong to it
+const nowS = { hour: 30, "5min": 6 };   // current values are means over this many seconds, by range
+const busyS = { hour: 60, "5min": 10 }; // current values of services are means over this many seconds, by range
+const oldestS = 30;                     // the record of this tab is continued if it ended at most this many seconds ago
+const leastS = 60;                      // a chart of a new record shows at least this many seconds
+const comparedS = 300;                  // seconds in each interval that the button Compare with an hour ago compares
+const almostAll = 0.9;                  // a value belongs to a step if it ends in the last 90 % of this step
 const rows = 5, settleMs = 200;
 
-// Returns the share of the time that each CPU was busy between two statuses, by CPU number. `at` is the browser's clock
-// in ms, which is used if the daemon's clock has jumped; otherwise the daemon's clock is more exact.
+// Returns the share of the time that each CPU was busy between two statuses, by CPU number. The time between the two
+// statuses comes from the daemon's clock, which is more exact; if that clock has jumped, it comes from `at`, the
+// browser's clock in ms.
 export function usageBetween(before, now) {
     const shares = new Map(), byBrowser = (now.at - before.at) / 1000;
     const byDaemon = now.status.timestamp - before.status.timestamp;
@@ -55,7 +56,7 @@ export function limitWords({ text, before }) {
     return `${before > 0 ? `of ${amount(before, "Hz")}: ` : ""}${causes.join(", ") || "limited"}`;
 }
 
-// When this value changes, the view requests its documents again.
+// Returns a string. When this string changes, the view requests its documents again.
 function editionOf(status) {
     return JSON.stringify([status.start_time, status.config_last_reload_success_time, status.machine.cpus_online,
                            status.failures.length, status.starved.length]);
@@ -68,7 +69,8 @@ function aligned(values, from, to) {
 
 class Overview {
     constructor(root, page) {
-        // Survives a change of view: `live` has the latest rates, `seen` how busy the CPUs were between two statuses.
+        // This object survives a change of view: `live` contains the latest rates, `seen` the share of time that each
+        // CPU was busy between two statuses.
         const kept = page.kept.get("overview") ?? { live: null, seen: new Record({ keep: spans.hour }) };
 
         page.kept.set("overview", kept);
@@ -180,7 +182,7 @@ class Overview {
         this.restart();
     }
 
-    // Without the daemon's history there is only what this tab has recorded.
+    // If the daemon has no history, only the five minutes that this tab records can be shown.
     shownRange() {
         return this.hasHistory ? this.range : "5min";
     }
@@ -207,8 +209,8 @@ class Overview {
                       `${base ? `, compared with ${this.wordsOf(base)}` : ""}.`);
     }
 
-    // Compares the interval with an equally long one before it, shortened to the record. A second press ends the
-    // comparison.
+    // Compares the selected interval with an equally long one before it, which is shortened if the record begins later.
+    // A second press of the button ends the comparison.
     compare() {
         const { chosen } = this, length = chosen.until - chosen.since, first = Math.floor(this.limits().since);
 
@@ -252,7 +254,8 @@ class Overview {
         this.showPast();
     }
 
-    // Samples are available if the interval begins within the daemon's hindsight.
+    // Shows a link to past samples if the selected interval begins within the daemon's hindsight, the time for which
+    // the daemon keeps samples.
     showPast() {
         const { before, chosen } = this;
         const now = before ? before.status.timestamp + (performance.now() - before.at) / 1000 : Infinity;
@@ -268,7 +271,7 @@ class Overview {
         return this.isLive() ? new Local(this.kept.live ?? new Record()) : this.daemon;
     }
 
-    // Discards everything and requests it again.
+    // Discards all data and requests it again.
     restart() {
         Object.assign(this, this.nothing());
         this.poll.resume();
@@ -312,7 +315,8 @@ class Overview {
             await new Promise((done) => setTimeout(done, firstStatusMs - (performance.now() - this.before.at)));
     }
 
-    // The history is disabled. The daemon's error says how to enable it.
+    // Handles the error of a request for the history. The status 404 means that the history is disabled; the text of
+    // the error then says how to enable it.
     withoutHistory(error) {
         if (!(error instanceof Fault) || error.status !== 404)
             throw error;
@@ -396,7 +400,8 @@ class Overview {
         this.show();
     }
 
-    // Returns the mean CPU usage of each cgroup that ran. Empty if the CPU time of cgroups is not counted.
+    // Returns a Map with the mean CPU usage of each cgroup that ran. The Map is empty if the CPU time of cgroups is not
+    // counted.
     async usageOf(source, range, signal) {
         if (source === this.daemon && !this.facts.hasUsage)
             return new Map();
@@ -466,7 +471,7 @@ class Overview {
         return { since: until - seconds, until };
     }
 
-    // Requests the busiest services and the usage of each CPU. The result for a past interval is reused.
+    // Requests the busiest services and the usage of each CPU. A result for a past interval is reused.
     async summarise(signal = null) {
         const range = this.chosen ?? (this.file ? this.limits() : this.recent(busyS[this.shownRange()]));
         const key = JSON.stringify([range, this.shownRange(), this.base]), source = this.source(), { base } = this;
@@ -503,7 +508,8 @@ class Overview {
     // --- display
 
     // Returns the number of CPUs in use at each step: from the kernel's idle times if they are known for every step,
-    // otherwise the sum over all counted cgroups. The machine and the services may have different steps.
+    // otherwise the sum over all counted cgroups. The records of the machine and of the services may have different
+    // steps.
     total(record) {
         const busy = this.knownBusy(), usage = this.lines.usage();
 
@@ -514,7 +520,7 @@ class Overview {
             : this.lines.ends.map((_, i) => outer.reduce((sum, values) => sum + (values[i] || 0), 0));
     }
 
-    // Returns the value for a step of another record; NaN if this record ends before it.
+    // Returns the value of `busy` for a step of another record, or NaN if the machine's record ends before this step.
     busyIn(busy, end, seconds) {
         const mean = this.machine.mean(busy, { since: end - almostAll * seconds, until: end });
 
@@ -538,8 +544,8 @@ class Overview {
         this.point(this.pointed);
     }
 
-    // Ranks the services of a record that is in memory as a whole. The ranking is updated rarely, so that places and
-    // colours stay the same.
+    // Ranks the services if the whole record is in memory. The ranking is updated rarely, so that each service keeps
+    // its place and its colour.
     rankHere() {
         const now = performance.now(), { asked } = this;
 
@@ -553,7 +559,8 @@ class Overview {
 
     showChart({ since, until }) {
         const all = this.lines.ends.length > 0 ? this.lines : this.machine, totals = this.total(all);
-        // Drops the newest step if the machine's total for it has not been requested yet: the sum would be too low.
+        // Drops the newest step while the machine's total is still unknown for it: the sum of the services would be too
+        // low.
         const n = all.ends.length - (totals && Number.isNaN(totals.at(-1)) ? 1 : 0), total = totals?.slice(0, n);
         const record = n < all.ends.length ? all.between({ until: all.ends[n - 1] }) : all;
         const none = record.ends.map(() => NaN), usage = record.usage();
@@ -576,8 +583,8 @@ class Overview {
         return busy?.every((value, i) => !Number.isNaN(value) || machine.seconds[i] === 0) ? busy : null;
     }
 
-    // Returns the number of busy CPUs at each step of the tiles. If the history lacks it, uses what this tab has
-    // recorded.
+    // Returns the number of busy CPUs at each step of the tiles, from the history or, if the history lacks it, from
+    // what this tab has recorded.
     busy() {
         const { machine } = this, { seen } = this.kept, values = seen.busy();
 
@@ -585,8 +592,8 @@ class Overview {
             : seen.mean(values, { since: end - machine.seconds[i], until: end }));
     }
 
-    // A tile shows the mean of the selected interval and of the time before it, or the current value and the mean of
-    // the hour.
+    // With a selected interval, a tile shows the mean over it, and over the time before it or the interval that it is
+    // compared with. Without a selected interval, a tile shows the current value and the mean over the whole range.
     showTiles(limits) {
         const { machine, chosen, base } = this, n = this.facts?.n || 1;
         const cores = this.file ? coresIn(machine) : this.facts.cores;
@@ -619,7 +626,7 @@ class Overview {
             (one.until ?? Infinity) > since);
     }
 
-    // Returns the record whose steps the charts of tiles and services use.
+    // Returns the record whose steps are used in the charts of tiles and of services.
     steps() {
         return this.machine.ends.length > 0 ? this.machine : this.lines;
     }
@@ -639,7 +646,7 @@ class Overview {
         this.busiest.explain(services.length > 0 || !table ? "" : this.absence());
     }
 
-    // Returns why a value of a cgroup is missing now, or null. For the past, starvation is not recorded.
+    // Returns why the current value of a cgroup is missing, or null. Starvation in the past is not recorded.
     starvedOf(path, entry, lines) {
         const groups = new Set([...lines.map((line) => line.group),
                                 ...(entry?.available ?? []).flatMap((one) => one.groups)]);
@@ -663,7 +670,7 @@ class Overview {
             return "Cgroups are not counted: collectors.cgroup.enabled is false in the configuration.";
         if (this.facts && !this.facts.hasUsage && this.cgroups.document.cgroups.length > 0)
             return "The CPU time of cgroups is not known: no group of collectors.cgroup.groups has task-clock. The " +
-                "view Services has what is counted.";
+                "view Services shows what is counted.";
         return this.cgroups.document.cgroups.length > 0 ? "No service used a CPU in that time."
             : "No cgroup matches the configuration (collectors.cgroup.include).";
     }
@@ -723,7 +730,8 @@ class Overview {
         this.showLegend(time);
     }
 
-    // Returns the values of the bands at a time; for null, their means over the selected interval or the latest steps.
+    // Returns the values of the bands at a time. If the time is null, returns their means over the selected interval or
+    // over the latest steps.
     valuesAt(time) {
         const { record, bands: all, sums } = this.stacked, at = time === null ? -1 : record.stepAt(time);
         const range = this.chosen ?? (this.file ? {} : this.recent(nowS[this.shownRange()]));
@@ -764,7 +772,7 @@ class Overview {
         try {
             record = Record.of(JSON.parse(await file.text()));
         } catch {
-            // not JSON; reported below
+            // the file is not JSON: the error is reported below
         }
         if (!record || record.ends.length === 0) {
             this.page.fault(`${plain(file.name).slice(0, 100)} is not a document of /api/v1/history with steps.`);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was counted in each step of a time range, from documents of /api/v1/history and /api/v1/rates: for each
-// configured group of each PMU, for each cgroup, and how busy each CPU was. Pure functions. Times are the daemon's, in
-// seconds since 1970. A value that is unknown in a step is NaN.
+// A record contains what was counted in each step of a time range, from documents of /api/v1/history and /api/v1/rates.
+// A record has a line for each configured group of each PMU and of each cgroup, and the share of time that each CPU was
+// busy. Times are from the daemon's clock, in seconds since 1970. A value that is unknown in a step is NaN.
 
 import { cpusOf } from "../numbers.js";
 
-const longestPause = 7; // seconds between two answers; a longer pause is a gap
+const longestPause = 7; // maximum seconds between two answers; a longer pause is a gap
 
 // Validates a document, which may come from a file of unknown origin.
 function isHistory(document) {
@@ -49,8 +49,9 @@ function addUp(rows) {
 
 const number = (value) => typeof value === "number" ? value : NaN;
 
-// Weights for the mean of a derived metric over several steps, so that it equals the metric of the summed counts: the
-// denominator of its formula, if that event is counted in the same group.
+// Patterns of derived metrics, with the event in the denominator of their formula. If this event is counted in the same
+// group, its counts are the weights for the mean of the metric over several steps, which then equals the metric of the
+// summed counts.
 const denominators = [[/^(ipc|.*_stall_ratio|topdown_.*)$/, ["cycles"]], [/pki$/, ["instructions"]],
     [/^cpu_frequency_hertz$/, ["busy"]], [/^frequency_hertz$/, ["task_clock"]],
     [/^cache_miss_ratio$/, ["cache_references", "l1d_cache"]], [/^branch_miss_ratio$/, ["branches", "br_retired"]],
@@ -62,17 +63,17 @@ export class Record {
         this.keep = keep;
         this.ends = [];
         this.seconds = [];       // seconds recorded in each step; 0 for a gap
-        // By key: {collector, pmu, cgroup, group, values: Map of name to an array with a slot for each step}
+        // Maps a key to {collector, pmu, cgroup, group, values: Map of name to an array with a slot for each step}.
         this.lines = new Map();
         this.cpus = new Map();   // CPU number → the share of each step in which the CPU was busy
     }
 
-    // Converts a document. Returns null if it is not one of /api/v1/history.
+    // Converts a document of /api/v1/history to a record. Returns null for any other document.
     static of(document, options) {
         return isHistory(document) ? new Record(options).take(document) : null;
     }
 
-    // Appends the steps of another record that are newer than the last own step.
+    // Appends those steps of another record that are newer than the last step of this record.
     append(other) {
         const first = other.ends.findIndex((end) => !(end <= this.until)), at = this.ends.length;
 
@@ -133,7 +134,8 @@ export class Record {
         return this.settle();
     }
 
-    // Appends an answer of /api/v1/rates?totals=cgroup as a step that ends at `end`. `busy` maps each CPU to its share.
+    // Appends an answer of /api/v1/rates?totals=cgroup as a step that ends at `end`. `busy` maps each CPU to the share
+    // of time that it was busy.
     takeRates({ seconds, totals }, end, busy = new Map()) {
         const cpus = (list) => cpusOf(list).filter((cpu) => busy.has(cpu));
 
@@ -208,8 +210,8 @@ export class Record {
         return [first, Math.max(first, this.find((end) => end > until))];
     }
 
-    // Binary search: returns the first step for whose end `passes` is true, or the number of steps. It must be true for
-    // all later steps as well.
+    // Binary search: returns the first step for whose end `passes` is true, or the number of steps. If `passes` is true
+    // for a step, it must be true for all later steps as well.
     find(passes) {
         let low = 0, high = this.ends.length;
 
@@ -230,8 +232,8 @@ export class Record {
         return at < this.ends.length && time > this.ends[at] - Math.max(this.seconds[at], this.gapBefore(at)) ? at : -1;
     }
 
-    // A step may be slightly shorter than the distance between its end and the previous one. Returns that distance,
-    // unless there is a real gap.
+    // Returns the seconds between the end of a step and the end of the previous one, or the length of the step if there
+    // is a gap between the two. A step may be slightly shorter than the time since the previous one.
     gapBefore(at) {
         return at > 0 && this.ends[at] - this.ends[at - 1] < 1.5 * this.seconds[at] ? this.ends[at] - this.ends[at - 1]
             : this.seconds[at];
@@ -275,7 +277,8 @@ export class Record {
         return Number.isNaN(weighted) ? this.mean(line.values.get(name), range) : weighted;
     }
 
-    // Returns the lines that contain `name`, sorted by how much of the time they were counted, the most first.
+    // Returns the lines that contain `name`, sorted by the share of time that they were counted, the largest share
+    // first.
     having(name, isWanted = () => true) {
         const found = [...this.lines.values()].filter((line) => line.values.has(name) && isWanted(line));
         const share = new Map(found.length > 1 ? found.map((line) => [line, this.mean(line.values.get("counted")) || 0])
@@ -311,7 +314,7 @@ export class Record {
     }
 }
 
-// Provides arrays of a record to the charts of lines.js.
+// Provides arrays of a record as a source of values for the charts of lines.js.
 export class Tracks {
     constructor() {
         this.values = new Map(); // name → an array with a slot for each step

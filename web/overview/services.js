@@ -6,7 +6,7 @@ import { absent, amount, digits, metric, percent, titleOf, unitLabel, whole } fr
 import { shortText } from "../services/cgroups.js";
 import { isWorse } from "./tiles.js";
 
-export const bands = 6; // number of services that have a colour of their own
+export const bands = 6; // number of services that have their own colour
 
 // Candidates for columns: the first three that a record contains are shown. `better`: 1 if higher is better, -1 if
 // lower is, 0 for neither.
@@ -44,7 +44,7 @@ export class Legend {
         this.root = element("div", { class: "legend" }, element("h3", {}, this.when, " ", this.what), this.list);
     }
 
-    // `services`: [{path, title}]. Without services the whole chart is one band, which is labelled with the first of
+    // `services`: [{path, title}]. Without services the whole chart is one band, whose label is the first text in
     // `extra`.
     make(services, extra) {
         const key = JSON.stringify([services, extra]);
@@ -65,7 +65,8 @@ export class Legend {
         replace(this.list, [...this.rows, ...this.sums].map((one) => one.root));
     }
 
-    // `values` are the values of the services, followed by that of the others; `sums` are the texts of the rows below.
+    // `values` are the values of the services, and last the value of all others; `sums` are the texts of the rows below
+    // the services.
     show(when, what, values, sums) {
         const text = (value) => Number.isFinite(value) ? value.toFixed(2) : absent;
 
@@ -144,9 +145,9 @@ export class Busiest {
                     this.table), this.empty);
     }
 
-    // `services`: [{path, cpus, name, colour}]. `record` has their other values. `span` is the title of the column of
-    // charts. `compared` is null or {usage, record} of the base interval. starvedOf(path, name, lines) returns the
-    // reason for a missing value, or null.
+    // `services`: [{path, cpus, name, colour}]. `record` contains the other values of the services. `span` is the title
+    // of the column of charts. `compared` is null or {usage, record} of the base interval. starvedOf(path, name, lines)
+    // returns the reason for a missing value, or null.
     show(services, { record, compared, metrics, when, span, starvedOf }) {
         const lines = services.map(({ path }) => record.of(path));
         const names = [...columns.keys()].filter((name) => lines.flat().some((line) => line.values.has(name)))

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sources of the records of the overview: the daemon's history (Daemon), or a record in memory, from a saved file or
-// from this tab (Local). Both have the same methods, each for a time range {since, until}.
+// from this tab (Local). Both classes have the same methods, each for a time range {since, until}.
 import { Fault } from "../client.js";
 import { Record } from "./record.js";
 
-const mostSteps = 400; // maximum number of steps of a line; a screen has no room for more
+const mostSteps = 400; // maximum number of steps in a chart; a screen has no room for more
 
 // Escapes a path so that it matches only itself as a pattern.
 const patternOf = (path) => path.replace(/[\\*?[]/g, "\\$&");
 
-// The daemon answers 400 if nothing on this machine counts what was requested. That is not an error for the user.
+// The daemon answers 400 if nothing on this machine counts what was requested. For the user, this status is not an
+// error.
 const refused = (error) => error instanceof Fault && error.status === 400;
 
 export class Daemon {
@@ -19,7 +20,8 @@ export class Daemon {
         this.interval = 10; // seconds between two readings
     }
 
-    // Requests a range. With `whole`, the range is one step. Otherwise it extends until now, since `until` is omitted.
+    // Requests the values in a time range. With `whole`, the answer has one step for the whole range. Without `whole`,
+    // the parameter `until` is omitted, so that the answer extends to the present.
     async ask({ since, until }, { whole = false, signal, ...parameters }) {
         const length = until - since, few = length / this.interval <= mostSteps;
         const step = whole ? `${Math.max(1, length).toFixed(3)}s` : few ? null : `${Math.ceil(length / mostSteps)}s`;

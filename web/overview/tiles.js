@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles: the most telling numbers of this machine, each with a sparkline; and the choice of these numbers.
+// The tiles: the most informative numbers of this machine, each with a sparkline; and the selection of these numbers.
 import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
 import { absent, amount, cpusOf, digits, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
 
-const shown = 8; // tiles shown at first; a button shows the others
-const changed = 0.25; // relative change from which on a value is marked as worse
+const shown = 8; // number of tiles that are shown at first; a button shows the others
+const changed = 0.25; // minimum relative change for which a value is marked as worse
 
 // Derives the name of a kind of core from its PMU: "armv8_cortex_a76" → "Cortex-A76".
 export function coreTitle(name) {
@@ -36,8 +36,8 @@ export function coresOf(pmus, online) {
     return rest.length ? [...cores, { pmu: null, title: "CPUs", absent: true, cpus: rest }] : cores;
 }
 
-// Metrics for tiles, the most telling first. The first available name of each row is used. `better`: which direction is
-// better. `event`: the event of the flame graph that the tile links to.
+// Metrics for tiles, the most informative first. The first available name of each row is used. `better`: 1 if higher is
+// better, -1 if lower is, 0 for neither. `event`: the event of the flame graph that the tile links to.
 const wanted = [
     { names: ["cpu_frequency_hertz"], title: "Clock", each: true, better: 1, event: "cycles" },
     { names: ["ipc"], title: "IPC", each: true, better: 1, event: "cycles" },
@@ -51,7 +51,7 @@ const events = ["context_switches", "cpu_migrations", "minor_faults", "major_fau
 function metricTile(entry, lines, options) {
     const { title = titleOf(entry.name), better = 0, event = null, core = null, cpus = null } = options;
     const isShare = entry.unit === "ratio" && !entry.name.startsWith("ipc");
-    // Adds the values of all PMUs of this kind, for example of memory controllers
+    // Whether the values of several PMUs are added up, for example of memory controllers.
     const adds = entry.collector === "pmu";
     const sum = (values) => adds ? values.reduce((a, b) => a + b, 0) : values[0];
 
@@ -80,7 +80,8 @@ function eventTile(name, better = 0) {
              share: (record, range) => record.mean(lines(record)[0]?.values.get("counted"), range) };
 }
 
-// `busy` is the number of CPUs in use at each step, out of `n`. `now` has the current share, or is null.
+// `busy` is the number of CPUs in use at each step, out of `n`. `now` contains the current share of time that the CPUs
+// were busy, or is null.
 export function usageTile(busy, n, now) {
     const values = busy.map((value) => value / n);
 
@@ -150,7 +151,7 @@ export function changeOf({ max }, value, before) {
     return max === 1 ? `${sign}${digits(rounded)} point${rounded === 1 ? "" : "s"}` : `${sign}${percent(rounded / 100)}`;
 }
 
-// Whether a value is considerably worse than before.
+// Returns whether a value is considerably worse than before.
 export function isWorse({ better }, value, before) {
     return better !== 0 && Number.isFinite(value) && Number.isFinite(before) && before !== 0 &&
         better * (before - value) / Math.abs(before) > changed;
@@ -278,8 +279,8 @@ export class Cpus {
         return cell;
     }
 
-    // `busy` maps each CPU to its share; CPUs that are not in `online` are shown as offline. `clocks` maps each kind of
-    // core to its clock rate in Hz. `limited` are the CPUs whose clock rate is limited.
+    // `busy` maps each CPU to the share of time that it was busy; CPUs that are not in `online` are shown as offline.
+    // `clocks` maps each kind of core to its clock rate in Hz. `limited` are the CPUs whose clock rate is limited.
     show(busy, online, clocks, limited) {
         for (const [cpu, { cell, text }] of this.cells) {
             const share = busy.get(cpu), here = online.has(cpu), known = here && Number.isFinite(share);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the current recording or, once the user has kept one as A, both or their difference. The two recordings of
-// off-CPU and on-CPU time, which are made at the same time, are shown one above the other.
+// Shows the current recording or, once the user has kept a recording as A, both recordings or their difference. The two
+// recordings of off-CPU and on-CPU time, which are made at the same time, are shown one above the other.
 import { element, replace, write } from "../element.js";
 import { difference } from "../flame/tree.js";
 import { summary } from "./notes.js";
 import { Panel } from "./panel.js";
 
-// If parameters differ, a warning says that the difference means less.
+// Returns a warning if the parameters of two recordings differ, since their difference then means less; otherwise "".
 function differs(before, after) {
     const names = ["event", "cpu", "cgroup", "pid", "frequency", "period", "threshold", "state"];
     const other = names.filter((name) => (before.request[name] ?? "") !== (after.request[name] ?? ""));
@@ -31,7 +31,7 @@ export class Comparison {
         this.hide();
     }
 
-    // Returns the recording that was made at the same time, or null.
+    // Returns the recording that was made at the same time as the current one, or null.
     get beside() {
         return this.recording?.beside?.header ? this.recording.beside : null;
     }
@@ -52,7 +52,8 @@ export class Comparison {
         this.root.classList.toggle("two", Boolean(apart) && !this.beside);
     }
 
-    // `state`: {by, shape, search, compare}. Returns the tree that is shown, and the tree of A if they are compared.
+    // `state`: {by, shape, search, compare}. Returns the tree that is shown and, in a comparison, the tree of recording
+    // A.
     draw(state) {
         if (!this.recording)
             return null;
@@ -80,7 +81,7 @@ export class Comparison {
     }
 
     remark() {
-        return this.pair ? differs(...this.pair) : "This is A. Record again to see B beside it.";
+        return this.pair ? differs(...this.pair) : "This is recording A. Record again to compare it with B.";
     }
 
     zoomTo(path) {

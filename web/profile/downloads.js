@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Downloads of a recording: the graph as it is shown, which the browser creates, and the formats of the daemon, which
-// are a new recording.
+// Downloads of a recording. The browser itself saves the graph as it is shown. For the formats of the daemon, the
+// daemon records again or, for a past interval, sends the samples again.
 import { element, write } from "../element.js";
 import { folded, svg } from "../flame/export.js";
 import { duration, timeOf } from "../numbers.js";
 import { summary } from "./notes.js";
 
 const keptMs = 60000; // an object URL is kept this long, since the browser may first ask where to save the file
-const graceMs = 30000; // for the answer to arrive after the recording has ended
+const graceMs = 30000; // time for the answer to arrive after the recording has ended
 
 function save(name, blob) {
     const url = URL.createObjectURL(blob);
@@ -47,13 +47,14 @@ export class Downloads {
             this.link();
     }
 
-    // Sets the request of the links. `hindsight` is the number of seconds for which the daemon keeps samples.
+    // Sets the parameters of the links. `hindsight` is the number of seconds for which the daemon keeps samples.
     ask(request, hindsight) {
         Object.assign(this, { request, hindsight });
         this.link();
     }
 
-    // For a selected interval the samples are requested again while the daemon has them. Returns the parameters.
+    // Updates the links and returns their parameters. For a selected interval, the same samples are requested again
+    // while the daemon still has them.
     link() {
         const { shown, request } = this, again = shown?.recording.again(this.hindsight);
         const asked = again ?? request;
@@ -69,7 +70,7 @@ export class Downloads {
     }
 
     // Over plain HTTP, except from localhost, browsers send no Sec-Fetch headers, so the daemon cannot tell that a link
-    // is on its own page. The file is then fetched by script, with the header that the client sets.
+    // is on its own page. In this case, a script fetches the file, with the header that the client sets.
     async follow(event, name, path) {
         const request = this.link(), seconds = Number(request.seconds) || 0;
 
@@ -90,7 +91,7 @@ export class Downloads {
         }
     }
 
-    // Called when the page is hidden or the view is closed.
+    // Aborts a download. Called when the page is hidden or the view is closed.
     stop() {
         this.controller?.abort();
     }

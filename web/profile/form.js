@@ -11,11 +11,12 @@ const defaultSeconds = "10", live = "live", last = "last";
 const spans = ["10", "30", live].map((value) => ({ value, title: value === live ? live : `${value} s` }));
 // Software events that are offered until the daemon has listed the events of this machine.
 const alwaysThere = ["cpu-clock", offCpu, "page-faults", "context-switches"].map((name) => ({ name }));
-const longestSeconds = 3600; // limit until the daemon has sent its own
+const longestSeconds = 3600; // limit until the daemon has sent its configured limit
 const minuteS = 60;
 const states = ["blocked", "sleeping", "uninterruptible", "stopped", "runnable"];
 
-// Maps an error of the daemon to the first control whose pattern matches. The rate has two names.
+// The controls, and patterns of the errors that belong to them: an error of the daemon belongs to the first control
+// whose pattern matches. The control "rate" sets the parameter frequency or the parameter period.
 const culprits = [
     ["event", /^event:|^cpu \d+ |there is no (event|PMU)/],
     ["rate", /frequency|period/],
@@ -42,7 +43,7 @@ function textInput(name, properties) {
                               "aria-describedby": `profile-${name}-fault`, ...properties });
 }
 
-// A group of buttons, one of which is pressed: [{value, title, note}].
+// A group of options [{value, title, note}], one of which is selected.
 class Options {
     constructor(name, label, onChoose) {
         Object.assign(this, { name, onChoose, inputs: new Map() });
@@ -98,8 +99,8 @@ export class Form {
             pid: textInput("pid", { inputmode: "numeric", size: 8, placeholder: "all" }),
         };
         this.rateKind = element("select", { "aria-label": "Rate by", onchange: () => this.changed() },
-                                element("option", { value: "frequency" }, "Samples a second"),
-                                element("option", { value: "period" }, "Events a sample"));
+                                element("option", { value: "frequency" }, "Samples per second"),
+                                element("option", { value: "period" }, "Events per sample"));
         this.faults = {};
         this.fields = {};
         this.cgroups = element("datalist", { id: "profile-cgroups" });
@@ -137,7 +138,7 @@ export class Form {
         return this.fields[name];
     }
 
-    // The card of the default event has the empty value.
+    // The value of the card of the default event is empty, so that the URL omits it.
     setKinds(offers) {
         this.kinds.set(choices(offers).filter((one) => one.title).map(({ name, title, note }, i) =>
             ({ value: i === 0 || name === this.picker.input.placeholder ? "" : name, title, note })));
@@ -166,7 +167,7 @@ export class Form {
         return isChosen || !event || event === offCpu ? null : proposedPeriod(event, this.rates.get(event) ?? null);
     }
 
-    // Updates the controls that show the same choice elsewhere.
+    // Updates the parts of the form that depend on the values of other controls.
     show() {
         const { cpu, cgroup, pid, seconds, rate, threshold } = this.inputs, period = this.proposed();
         const waits = this.event === offCpu && !this.isPast;
@@ -183,11 +184,11 @@ export class Form {
         this.spans.choose(seconds.value.trim() || defaultSeconds);
         replace(this.where, parts.length === 0 ? "of the whole machine" : "only",
                 parts.map(([name, text]) => element("button", { type: "button", class: "chip",
-                    "aria-label": `${text}: of the whole machine instead`,
+                    "aria-label": `${text}: record the whole machine instead`,
                     onclick: () => this.set({ [name]: "" }) }, text)));
         write(this.proposal, this.isPast ? "samples that were already taken"
             : waits ? `each wait of at least ${threshold.value.trim() || threshold.placeholder}` : period === null ? ""
-            : period === 1 ? "each event is a sample" : `a sample each ${count(period)} events`);
+            : period === 1 ? "each event is a sample" : `one sample per ${count(period)} events`);
         if (period !== null)
             rate.placeholder = `period ${period}`;
         else
@@ -201,7 +202,7 @@ export class Form {
             this.on.record();
     }
 
-    // Returns the values for the URL, which omits empty ones. The rate is for the selected event only.
+    // Returns the values for the URL, which omits empty ones. The rate is included only for the selected event.
     values(event = this.inputs.event.value.trim()) {
         const { rate, threshold, state, seconds, cpu, cgroup, pid } = this.inputs;
         const isChosen = event === this.inputs.event.value.trim();
@@ -217,12 +218,12 @@ export class Form {
         return this.inputs.seconds.value.trim() === live;
     }
 
-    // Whether the request is for samples that were already taken.
+    // Returns whether the request is for samples that were already taken.
     get isPast() {
         return this.inputs.seconds.value.trim() === last;
     }
 
-    // Returns the parameters for the API.
+    // Returns the parameters of the request for samples.
     request(event = this.inputs.event.value.trim()) {
         const values = this.values(event), period = this.proposed(event || this.inputs.event.placeholder);
 
@@ -238,7 +239,8 @@ export class Form {
         return [isClock(this.event) ? this.inputs.event.value.trim() : "", offCpu].map((event) => this.request(event));
     }
 
-    // A link never starts a recording. With `start`, the focus is on the button, so that Enter starts it.
+    // Fills in the form from the parameters of a link. A link never starts a recording; with the parameter `start`, the
+    // button has the focus, so that Enter starts the recording.
     fill(parameters) {
         for (const name of ["event", "threshold", "state", "cpu", "cgroup", "pid"])
             this.inputs[name].value = parameters.get(name) ?? "";
@@ -250,7 +252,7 @@ export class Form {
             this.recordButton.focus();
     }
 
-    // Offers what this machine has. `rates` maps events to their number per second on a CPU.
+    // Offers the events and cgroups of this machine. `rates` maps events to their number per second on a CPU.
     offer(offers, cgroups, sampler, rates) {
         const cycles = offers.some(({ name }) => name === "cycles");
         const configured = sampler?.event && sampler.event !== "auto" ? sampler.event : null;
@@ -269,7 +271,7 @@ export class Form {
         this.show();
     }
 
-    // Shows an error beside the control that it is about. Returns whether there is such a control.
+    // Shows an error beside the control to which it belongs. Returns false if the error belongs to no control.
     accuse(sentence) {
         const name = culprit(sentence);
 
@@ -289,7 +291,7 @@ export class Form {
         }
     }
 
-    // Moves the focus to the button that can be used now, if it was on the other one.
+    // Enables either Record or Stop, and moves the focus from the disabled button to the enabled one.
     setRecording(recording) {
         const [from, to] = recording ? [this.recordButton, this.stopButton] : [this.stopButton, this.recordButton];
         const moves = document.activeElement === from;

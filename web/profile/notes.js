@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentences about a recording, and the text that is shown before there is one.
+// The sentences about a recording, and the text that is shown before the first recording.
 import { element, plain, replace } from "../element.js";
 import { amount, digits, duration, timeOf, waited } from "../numbers.js";
 
@@ -30,7 +30,7 @@ function counted({ samples, tree }) {
     return tree.isTime ? of(samples, "wait", "waits") : of(samples, "sample", "samples");
 }
 
-// Returns the sentence for a running recording.
+// Returns the sentence about the progress of a running recording.
 export function progress(recording) {
     if (recording.begun === null)
         return "Waiting for the daemon.";
@@ -53,7 +53,7 @@ function rateOf({ threshold_ns: threshold, period, frequency }) {
     return frequency ? `at ${frequency.toLocaleString()} Hz` : "";
 }
 
-// Returns a one-line summary.
+// Returns a one-line summary of a recording.
 export function summary(recording) {
     const { header, tree, request } = recording;
     const parts = [`${recording.event || "samples"} ${rateOf(header ?? {})}`.trim(), duration(recording.elapsed),
@@ -64,7 +64,7 @@ export function summary(recording) {
 }
 
 const wordsOf = ({ since, until }) => `${timeOf(since)} to ${timeOf(until)}, ${duration(until - since)}`;
-const wholeS = 1; // shorter times are not mentioned
+const wholeS = 1; // a shorter missing time is not mentioned
 
 // Describes the time range of past samples, and the part of it for which the daemon had samples.
 export function covered({ isPast, interval, kept, span, request }) {
@@ -72,9 +72,9 @@ export function covered({ isPast, interval, kept, span, request }) {
         return "";
     const asked = interval ?? { since: kept.until - Number(request.last), until: kept.until };
     if (!span)
-        return `${wordsOf(asked)}: it is too ${asked.until <= kept.since ? "late" : "early"} for its samples. The `
-            + `daemon has those of ${wordsOf(kept)}.`;
-    return span.since - asked.since < wholeS && asked.until - span.until < wholeS ? `${wordsOf(asked)}: all of it.`
+        return `${wordsOf(asked)}: the daemon ${asked.until <= kept.since ? "no longer has" : "does not yet have"} `
+            + `these samples, only those of ${wordsOf(kept)}.`;
+    return span.since - asked.since < wholeS && asked.until - span.until < wholeS ? `${wordsOf(asked)}: complete.`
         : `${wordsOf(asked)}: the daemon had samples of ${wordsOf(span)}.`;
 }
 
@@ -93,7 +93,7 @@ function losses({ lost, dropped, throttled, broken, isPast, tree }) {
     ];
 }
 
-// Returns a note about waits that gave no sample. The kernel counts them in any case.
+// Returns notes about waits that are in no sample, which the daemon only counts.
 function leftOut({ header, end, request: { cpu, cgroup, pid } }) {
     const of = (n) => `${n.toLocaleString()}${cpu || cgroup || pid ? " on the whole machine" : " of them"}`;
 
@@ -109,8 +109,8 @@ function awaited({ end, interval, samples }) {
         + `${interval ? "Load the page" : "Record"} again to see the names.`;
 }
 
-// Returns the notes on a finished recording. The daemon's own notes follow, except for the one that the page words
-// itself.
+// Returns the notes on a finished recording. The daemon's own notes follow, except for the note about addresses without
+// a symbol, which the page words itself.
 export function notes(recording) {
     const { tree, end, samples, ended } = recording;
     const others = (end?.notes ?? []).filter((note) => !/^addresses without a symbol:/.test(note)).map(sentence);
@@ -143,7 +143,8 @@ function sentence(note) {
     return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
-// --- The text before the first recording: how to start one, or how to enable sampling, with lines to copy.
+// --- The text before the first recording: how to start one, or how to enable sampling, with configuration lines to
+// copy.
 
 function block(title, text) {
     const copy = () => navigator.clipboard.writeText(text);
@@ -161,7 +162,7 @@ export class Guide {
         this.show(false);
     }
 
-    // Takes the documents of /api/v1/config and /api/v1/status.
+    // Updates the text from the documents of /api/v1/config and /api/v1/status.
     learn({ sampler, web }, { config_file: file }) {
         this.file = file ?? this.file;
         this.isLocal = Boolean(web?.local_operators);
@@ -192,8 +193,8 @@ export class Guide {
         return [element("h3", {}, "Samples are off on this machine"),
                 element("p", {}, "A flame graph is made of samples, which show what the programs of all users do. So "
                     + "they are off until somebody enables them."),
-                block(`1. These lines in ${plain(this.file)}`, `${lines.join("\n")}\n`),
-                block("2. Then, on that machine", "sudo systemctl restart perfcountd\n"),
+                block(`1. Add these lines to ${plain(this.file)}`, `${lines.join("\n")}\n`),
+                block("2. Run this command on that machine", "sudo systemctl restart perfcountd\n"),
                 element("p", {}, "Without systemd, end perfcountd and start it again; the flag --sampler.enabled can "
                     + "replace the first line."),
                 element("p", { class: "quiet" }, "From another machine, recording requires a password or a certificate "

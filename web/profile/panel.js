@@ -37,8 +37,8 @@ export class Panel {
         this.crumbs = element("ol", { class: "crumbs" });
         this.box = element("div", { class: "graph" });
         this.root = element("section", { class: "card panel", "aria-label": title }, this.title, this.about,
-                            element("nav", { "aria-label": `Path of the zoom, ${title}` }, this.crumbs), this.matched,
-                            this.box);
+                            element("nav", { "aria-label": `Path to the zoomed frame, ${title}` }, this.crumbs),
+                            this.matched, this.box);
         this.path = [];
         this.onZoom = onZoom;
         this.graph = null; // created when there is data to show
@@ -50,7 +50,7 @@ export class Panel {
         this.graph.zoomTo(this.path);
     }
 
-    // `about` is a line of text. Options: {shape, search, difference: bool}.
+    // `about` is a line of text about the recording. Options: {shape, search, difference: bool}.
     show(about, tree, { shape, search: text, difference }) {
         this.tree = tree;
         write(this.about, about);
@@ -167,7 +167,7 @@ function shares(tree) {
     }]));
 }
 
-// Returns the rows of the table. `before` may be null.
+// Returns the rows of the table. `before` is the tree of recording A, or null.
 export function rows(tree, before) {
     const found = shares(tree), old = before ? shares(before) : new Map();
 

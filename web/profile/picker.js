@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input for an event. Any text may be typed, and a list offers the events of this machine. It is a combobox as in
-// the ARIA Authoring Practices: the focus stays in the input.
+// The input for an event. Any text may be typed, and a list offers the events of this machine. The input is a combobox
+// as in the ARIA Authoring Practices: the focus stays in the input.
 import { element, plain, replace, write } from "../element.js";
 
-export const offCpu = "off-cpu"; // samples each wait, so it has a threshold instead of a rate
-const shownMax = 60; // longest list that is shown; further events are found by typing
+export const offCpu = "off-cpu"; // each wait is a sample, so this event has a threshold instead of a rate
+const shownMax = 60; // maximum number of events in the list; others are found by typing
 
 export class Picker {
-    // `properties` are those of the input. onChange() is called when an event was selected or typed.
+    // `properties` are the properties of the input element. onChange() is called when an event was selected or typed.
     constructor(properties, onChange) {
         this.offers = this.all = [];
         this.options = [];
@@ -79,7 +79,8 @@ export class Picker {
         this.input.setAttribute("aria-activedescendant", option.id);
     }
 
-    // The arrow keys wrap around: up from the input is the last option, and down from the last option is the input.
+    // The arrow keys wrap around: Up leads from the input to the last option, and Down leads from the last option to
+    // the input.
     move(by) {
         const n = this.options.length;
 
@@ -132,7 +133,7 @@ export class Picker {
 // --- Prepares the events of /api/v1/events for the list: one entry for each name, suggestions, and search.
 
 // Suggestions: the first available event of each row, so that cpu-clock is suggested only if no PMU counts cycles.
-// Those with a title are the cards of the form.
+// Suggestions with a title are also the cards of the form.
 const first = [
     { title: "CPU", use: "where the CPUs' time goes", events: ["cycles", "cpu-clock"] },
     { title: "Off-CPU time", use: "how long tasks wait, and where: sleeping, for disks, for a CPU", events: [offCpu] },
@@ -145,7 +146,8 @@ const first = [
 ];
 
 // Converts the list of the API to [{name, kind, note, text}], one entry for an event of several PMUs. Off-CPU time is
-// not in that list, since it cannot be counted. `tracepoints` are those that clients may name.
+// added, since it cannot be counted and so is not in the list. `tracepoints` are the tracepoints that clients may
+// request.
 export function gather(list, tracepoints = []) {
     const waits = { name: offCpu, kind: "software", description: "time that tasks wait", pmus: [] };
     const byName = new Map([[offCpu, waits]]);
@@ -172,7 +174,7 @@ function has(offer, wanted) {
     return wanted.startsWith("/") ? offer.name.endsWith(wanted) : offer.name === wanted;
 }
 
-// Returns the available suggestions. Their note says what they are good for.
+// Returns the available suggestions. `note` says what the suggested event is useful for.
 export function choices(offers) {
     const found = first.map(({ title, use, events }) => {
         const event = events.map((name) => offers.find((one) => has(one, name))).find(Boolean);
@@ -184,7 +186,7 @@ export function choices(offers) {
 }
 
 // Returns the events that contain each word of the text. Names that begin with the text come first, and events that
-// clients may not name come last.
+// clients may not request come last.
 export function find(offers, text) {
     const wanted = text.trim().toLowerCase(), words = wanted.split(/\s+/);
     const rank = (one) => (one.refused ? 2 : 0) + (one.name.toLowerCase().startsWith(wanted) ? 0 : 1);
@@ -200,7 +202,7 @@ const clocks = /^(cpu-cycles|cycles|ref-cycles|bus-cycles|cpu-clock|task-clock|(
 const rare = /^(page|minor|major)-faults|^(context|cgroup)-switches|migrations/;
 const wantedHz = 99; // samples per second on each CPU, as for a clock event
 
-// Ignores modifiers: "cycles:u" is the event "cycles".
+// Returns whether an event is a clock. Modifiers are ignored: "cycles:u" is the event "cycles".
 export function isClock(event) {
     return clocks.test(event.trim().replace(/:[a-zA-Z]+$/, ""));
 }

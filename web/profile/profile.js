@@ -17,7 +17,8 @@ const drawMs = 250, drawsShare = 8; // at most an eighth of the time is spent on
 const sayMs = 5000, countingLongestMs = 100;
 const rateSeconds = 0.5;
 
-// Returns the events per second on a CPU from an answer of /api/v1/rates by PMU, under the names that sampling uses.
+// Returns a Map from each event to its number per second on one CPU, from an answer of /api/v1/rates by PMU. The events
+// have the names that sampling uses.
 export function ratesOf({ totals = [] }, n) {
     const rates = new Map();
 
@@ -65,7 +66,7 @@ class ProfileView {
                 this.guide.root, this.result);
     }
 
-    // Loads what the machine offers, once. After a failure, Poll tries again.
+    // Loads the lists of what this machine offers, once. After a failure, the Poll tries again.
     async load(signal) {
         const { client } = this.page;
         const optional = (path) => client.json(path, { signal }).catch((error) => {
@@ -88,7 +89,7 @@ class ProfileView {
         this.poll.close();
     }
 
-    // Rates are needed only to propose a sample period.
+    // Rates are needed only to propose a sample period, so an error is ignored.
     askRates(signal) {
         const parameters = { collector: "cpu", totals: "pmu", seconds: rateSeconds, limit: 1 };
 
@@ -159,8 +160,8 @@ class ProfileView {
         this.start(new Recording(client, request, { isLive, beside: new Recording(client, beside, { isLive }) }));
     }
 
-    // If the URL contains an interval, its samples are requested at once, since the daemon soon drops them, but only
-    // once.
+    // If the URL contains an interval, the samples of this interval are requested immediately, since the daemon may
+    // soon drop them. These samples are requested only once.
     lookBack() {
         const { interval } = this.state;
         const recording = interval && new Recording(this.page.client, this.form.values(), { interval });
@@ -265,8 +266,8 @@ class ProfileView {
             this.count(shown);
     }
 
-    // Computes the table of functions. For a tree that is too large to do so several times a second, this waits until
-    // the recording ends.
+    // Computes the table of functions. If the tree is too large to compute it several times a second, it is computed
+    // only after the recording has ended.
     count({ tree, before }) {
         const begin = performance.now();
 

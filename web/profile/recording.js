@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// One recording: turns a stream of /api/v1/samples into a tree of stacks. The samples are kept, however the stream
-// ends.
+// One recording: turns a stream of /api/v1/samples into a tree of stacks. Samples that have arrived are kept, no matter
+// how the stream ends.
 import { Fault } from "../client.js";
 import { readRecords, stacksOf } from "../flame/samples.js";
 import { StackTree } from "../flame/tree.js";
 
 const graceMs = 20000; // time after the end for which the daemon may still resolve symbols
-// Margin for the time until a request for the past arrives; longest time that can be requested
+// marginS: added to a request for past samples, for the time until the request arrives. longestS: longest time that can
+// be requested.
 const marginS = 5, longestS = 86400;
 
-// Returns the parameters that request the samples of the last seconds. Event and rate cannot be changed for the past.
+// Returns the parameters that request the samples of the last `seconds`. The event and the rate of past samples cannot
+// be selected.
 export function pastOf({ cpu, cgroup, pid }, seconds) {
     return { last: String(Math.min(longestS, Math.max(1, Math.ceil(seconds)))), cpu, cgroup, pid };
 }
 
 export class Recording {
-    // `request`: the parameters of the API. `isLive`: the recording continues until it is stopped. With `interval`, in
-    // the daemon's time, or with `last` in the request, the samples are past ones. `beside`: a recording made at the
-    // same time.
+    // `request`: the parameters of the request for samples. `isLive`: the recording continues until it is stopped. With
+    // `interval`, which is in the daemon's time, or with `last` in the request, past samples are requested. `beside`: a
+    // recording made at the same time.
     constructor(client, request, { isLive = false, interval = null, beside = null } = {}) {
         this.client = client;
         this.beside = beside;
@@ -25,11 +27,11 @@ export class Recording {
         this.interval = interval;
         this.request = interval ? pastOf(request, 0) : request;
         this.tree = new StackTree();
-        this.merged = null; // the same tree without processes, once it was needed
+        this.merged = null; // the same tree without frames of processes, created when first needed
         this.samples = this.lost = this.dropped = this.throttled = this.broken = 0;
         this.paused = false;
         this.header = this.end = this.fault = null;
-        this.cause = null; // why it ended early: stopped, hidden, left or late
+        this.cause = null; // why the recording ended early: stopped, hidden, left or late
         this.ended = false;
         this.begun = this.finished = null; // performance.now(), which is monotonic
         this.controller = new AbortController();
@@ -47,8 +49,8 @@ export class Recording {
         return this.request.last !== undefined;
     }
 
-    // For a request for the past: `kept` is the range for which the daemon has samples, `span` the requested part of
-    // it. null if empty.
+    // For past samples, `kept` is the time range for which the daemon has samples, or null if unknown; `span` is the
+    // requested part of this range, or null if empty.
     get kept() {
         return this.header && { since: this.header.time, until: this.header.time + this.header.seconds };
     }
@@ -61,7 +63,7 @@ export class Recording {
         return until > since ? { since, until } : null;
     }
 
-    // Identifies the samples of a request: it is equal for equal requests.
+    // Identifies the past samples of a request: equal requests have equal subjects.
     get subject() {
         const { cpu, cgroup, pid } = this.request;
 
@@ -78,17 +80,18 @@ export class Recording {
         return Math.max(0, this.seconds - this.elapsed);
     }
 
-    // Returns the recording to show. If off-CPU time is refused, that is the on-CPU recording that was started with it.
+    // Returns the recording to show. If the daemon refuses to record off-CPU time, this is the on-CPU recording that
+    // was started together with it.
     get shown() {
         return this.refusal && this.beside?.header ? this.beside : this;
     }
 
-    // Returns the error if there was no answer.
+    // Returns the error of a recording of which not even the first line has arrived, otherwise null.
     get refusal() {
         return this.header ? null : this.fault;
     }
 
-    // Never throws. An error is stored in `fault`.
+    // Never throws an exception; an error is stored in `fault`.
     async run() {
         await Promise.all([this.read(), this.beside?.run()]);
         this.ended = true;
@@ -172,7 +175,8 @@ export class Recording {
         }
     }
 
-    // Returns the tree by "process" or "merged". It grows during the recording.
+    // Returns the tree with the stacks by process, or the merged tree if `by` is "merged". The tree grows during the
+    // recording.
     treeBy(by) {
         if (by !== "merged")
             return this.tree;
@@ -180,8 +184,8 @@ export class Recording {
         return this.merged;
     }
 
-    // Returns the parameters that request the samples of the interval again, together with later ones; null once the
-    // daemon has dropped them.
+    // Returns the parameters that request the samples of the interval again, together with later samples. Returns null
+    // once the daemon has dropped these samples.
     again(hindsight) {
         const { span, kept } = this;
         const last = span && kept.until - span.since + (performance.now() - this.begun) / 1000;

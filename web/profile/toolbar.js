@@ -5,13 +5,13 @@ import { intervalOf } from "../scales.js";
 
 const searchDelayMs = 200;
 
-// Values in the URL. The first is the default and is omitted.
+// Values of the display options in the URL. The first value is the default and is omitted.
 const choices = { by: ["process", "merged"], shape: ["icicle", "flame"], compare: ["side", "difference"] };
 const titles = { process: "By process", merged: "Merged", icicle: "Icicle", flame: "Flame", side: "A and B",
                  difference: "Difference" };
 const labels = { by: "Stacks", shape: "Shape", compare: "Show" };
 
-// Escapes a name for use in a regular expression.
+// Escapes a name for the zoomed path in the URL, in which names are separated by ";".
 function escaped(name) {
     return name.replace(/[%;]/g, encodeURIComponent);
 }
@@ -32,7 +32,7 @@ function zoomText(path) {
     return text.length > longestZoom ? "" : text;
 }
 
-// Returns the state of the view from the URL, except for the form.
+// Returns the state of the view from the URL, without the values of the form.
 export function stateOf(parameters) {
     const state = { search: parameters.get("search") ?? "", zoom: [],
                     interval: intervalOf(parameters.get("from"), parameters.get("to")) };
@@ -54,7 +54,7 @@ export function parametersOf(state) {
 }
 
 export class Toolbar {
-    // on: {change(values), keep(), forget()}
+    // `on`: callbacks. change(values) when a control changes; keep() for "Keep as A"; forget() for "Forget A".
     constructor(on) {
         this.on = on;
         this.selects = {};
@@ -96,7 +96,7 @@ export class Toolbar {
         this.search.value = state.search;
     }
 
-    // Shows whether there is a recording to keep, the one that was kept, and the time range of past samples.
+    // Shows the controls for the recording that can be kept and for the kept one, and the time range of past samples.
     offer({ recording, kept, past = "" }) {
         write(this.past, past);
         this.past.hidden = past === "";

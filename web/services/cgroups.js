@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table, from the answers of the daemon. All groups and PMUs of a cgroup form one row, under the name
-// by which people know the cgroup.
+// Converts the answers of the daemon to rows of the table. All groups and PMUs of a cgroup form one row, whose title is
+// the name by which people know the cgroup.
 import { plain } from "../element.js";
 
 const ids = /[0-9a-f]{64}/g, longest = 120;
@@ -29,7 +29,8 @@ export const kinds = new Map([
     ["description", "The description of the systemd unit"],
 ]);
 
-// isAlone(title) returns whether no other cgroup has this title. If another one does, the path is appended.
+// isAlone(title) returns whether no other cgroup has this title. If another cgroup has the same title, the path is
+// appended to the title.
 function identityOf(entry, isAlone = () => true) {
     const path = entry.cgroup, name = entry.name || path, title = shortText(name);
     const names = new Map([...kinds.keys()].filter((kind) => entry[kind]).map((kind) => [kind, entry[kind]]));
@@ -38,8 +39,8 @@ function identityOf(entry, isAlone = () => true) {
              title: isAlone(title) ? title : `${title} ${shortText(path)}` };
 }
 
-// Converts an entry of `totals`, one group of a cgroup on all of its PMUs: the share of time that it was counted, and
-// its values by name.
+// Converts an entry of `totals`, which is one group of a cgroup on all of the group's PMUs, to the share of time that
+// the group was counted, and its values by name.
 function groupOf(total, formulas) {
     const { running_ratio, ...metrics } = total.ratios;
     const starved = running_ratio === 0 && Object.values(total.events).every((value) => value === null);
@@ -52,7 +53,8 @@ function groupOf(total, formulas) {
     return { name: total.group, pmus: total.pmus, share: running_ratio ?? null, starved, values };
 }
 
-// If two groups count the same event, the one that was counted for longer is used.
+// Returns whether one value is better than another value of the same event: the value of the group that was counted for
+// longer is better.
 function better(one, other) {
     if (one.value === null || other.value === null)
         return one.value !== null;
@@ -80,7 +82,7 @@ export class Cgroups {
         this.document = { cgroups: [] };
     }
 
-    // Takes the document of /api/v1/cgroups.
+    // Stores the document of /api/v1/cgroups.
     learn(document) {
         const times = new Map();
 
@@ -93,7 +95,7 @@ export class Cgroups {
             [one.cgroup, identityOf(one, (title) => times.get(title) === 1)]));
     }
 
-    // Takes the document of /api/v1/metrics.
+    // Stores the document of /api/v1/metrics.
     learnMetrics(document) {
         this.formulas = new Map(document.metrics.filter((one) => one.collectors.includes("cgroup"))
             .map((one) => [one.name, one]));
@@ -124,9 +126,9 @@ export class Cgroups {
 
 // --- The filter: part of a name, or a pattern with the syntax of the daemon's parameter `cgroup`.
 
-// Whether a pattern matches a whole text: * matches any characters but /, ** any characters, ? one character but /. The
-// time is at most the product of both lengths: after a mismatch, matching resumes at the last * or, if that cannot
-// match more, at the last **.
+// Returns whether a pattern matches a whole text: * matches any characters but /, ** any characters, ? one character
+// but /. The run time is at most proportional to the product of both lengths: after a mismatch, matching resumes at the
+// last * or, if that cannot match more, at the last **.
 export function glob(pattern, text) {
     let p = 0, t = 0, star = null, stars = null;
 
@@ -155,8 +157,8 @@ export function glob(pattern, text) {
 }
 
 // Returns a function that tests a cgroup, an object from identityOf(). Text without * and ? matches a part of the path
-// or of a name, in upper or lower case. A pattern without / is compared with the last component of either.
-// "container=web*" matches only that kind of name.
+// or of a name, in upper or lower case. A pattern without / is compared only with the last component of the path and of
+// each name. "container=web*" is compared only with the name of the container.
 export function filterOf(text) {
     const wanted = text.trim(), [, kind, pattern] = /^(\w+)=(.*)$/.exec(wanted) ?? [];
     const all = (one) => [one.path, one.name, ...one.names.values()];

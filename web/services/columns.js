@@ -58,7 +58,7 @@ function eventColumn(name) {
         : { ...column, title: plain(column.title) };
 }
 
-// Returns the column of a name from systemd or from a container runtime. Names are untrusted.
+// Returns a table column that shows names given by systemd or by a container runtime. Names are untrusted.
 function nameColumn(key, help) {
     const value = (row) => row.names.get(key) ?? "";
 
@@ -89,7 +89,7 @@ const name = { key: "cgroup", title: "Service", note: kindOf,
                number: false, heading: true, value: (row) => row.title, text: (row) => row.title,
                hint: (row) => plain(row.path).slice(0, 1000) };
 const counted = { key: "counted", title: "Counted", number: true,
-                  help: "Share of the time that it was counted; the lowest of its groups. Below 100 %: estimates.",
+                  help: "The lowest share of time that a group was counted. Below 100 %, values are estimates.",
                   value: (row) => row.share, text: (row) => row.share === 0 ? "starved" : percent(row.share),
                   classes: (row) => row.share !== null && row.share < whole ? "warn" : "",
                   hint: (row) => sharesOf(row).join("\n") };
@@ -110,7 +110,7 @@ export function columnsOf(metrics, values) {
     return of;
 }
 
-// Adds a bar to a column. Its length is the value relative to the highest one; `row.bar` has that share.
+// Adds a bar to a column. The length of the bar is `row.bar`, the value as a share of the highest value.
 export function withBar(column) {
     return { ...column, classes: (row) => `main ${column.classes(row)}`, make() {
         const bar = element("i"), number = element("span", { class: "value" });
@@ -164,8 +164,8 @@ export function profileColumn(hrefOf) {
     } };
 }
 
-// Whether a column is informative for any of the rows: a share of time below 100 %, a name that differs from the title
-// of the row, or a number other than 0.
+// Returns whether a column is informative for any of the rows: whether it contains a share of time below 100 %, a name
+// that differs from the title of the row, or a number other than 0.
 export function isTelling(column, rows) {
     if (column.key === "counted")
         return rows.some((row) => row.share !== null && row.share < whole);
@@ -174,7 +174,7 @@ export function isTelling(column, rows) {
     return rows.some((row) => column.value(row) || row.values.get(column.key)?.starved);
 }
 
-// Returns how many columns fit into a width in pixels, besides the name, the bar, the sparkline and the link.
+// Returns how many columns fit into a width in pixels, in addition to the name, the bar, the sparkline and the link.
 function room(width) {
     return Math.max(0, Math.min(12, Math.floor((width - 640) / 115)));
 }

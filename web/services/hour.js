@@ -2,7 +2,7 @@
 // Values of cgroups over the last hour, from the document of /api/v1/history. If the history is disabled, lines show
 // what this tab has recorded. A line is [{x, y}]: x is the position in the visible time, 0 to 1; y is NaN in a gap.
 
-const hour = 3600, leastSpan = 300, stepSeconds = 30, mostCgroups = 100; // seconds, except for mostCgroups
+const hour = 3600, leastSpan = 300, stepSeconds = 30, mostCgroups = 100; // in seconds, except for mostCgroups
 
 // Returns the parameters that request the busiest cgroups by a column. `entry` is the entry of a metric in
 // /api/v1/metrics; it is undefined for an event.
@@ -49,13 +49,13 @@ export function linesOf(document) {
     return { span, lines };
 }
 
-// A source of values for lines.js with one of these lines.
+// A source of values for the charts of lines.js: one of the lines that linesOf() returns.
 export class Hour {
     constructor() {
         this.take([], leastSpan);
     }
 
-    // Returns whether the line or its span has changed.
+    // Replaces the line. Returns whether the line or its span has changed.
     take(line, span) {
         const isNew = line !== this.line || span !== this.seconds;
 
@@ -82,7 +82,7 @@ export class Hour {
     }
 }
 
-// The title of the column: "last hour", "last 8 min".
+// Returns the title of the column of lines: "last hour", "last 8 min".
 export function titleOfSpan(span) {
     return span > hour - leastSpan ? "last hour" : `last ${Math.round(span / 60)} min`;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The details below an opened row: path and names, the share of time that it was counted, and its values with
-// sparklines.
+// The details below an opened row: path and names of the cgroup, the share of time that it was counted, and its values
+// with sparklines.
 import { element, plain, replace, write } from "../element.js";
 import { titleOf } from "../numbers.js";
 import { kinds } from "./cgroups.js";

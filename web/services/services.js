@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view Services: slices with the services and containers inside them, as a tree with columns.
 //
-// Each answer contains all cgroups, since reading them costs the daemon far more than writing them. So the table can be
-// sorted and filtered while the user types, without further requests.
+// Each answer contains all cgroups, since reading the counters costs the daemon far more than writing the answer.
+// Therefore the table can be sorted, and filtered while the user types, without further requests.
 import { Age } from "../age.js";
 import { Fault } from "../client.js";
 import { element, plain, replace, write } from "../element.js";
@@ -42,7 +42,7 @@ class Services {
         this.take(page.address.parameters);
         this.build(root);
         this.poll = new Poll(page, 0, (signal) => this.ask(signal));
-        this.hour = null; // a Poll, once the column to request is known
+        this.hour = null; // a Poll for the last hour; null until the column to request is known
         this.observer = new ResizeObserver(() => this.showColumns());
         this.observer.observe(root);
     }
@@ -92,7 +92,7 @@ class Services {
     }
 
     async ask(signal) {
-        // Only totals are used, so the limit omits all rows except one.
+        // Only the totals are used, so the limit omits all rows of the answer except one.
         const options = { signal, parameters: { collector: "cgroup", seconds: this.answer ? seconds : firstSeconds,
                                                 totals: "cgroup", limit: 1 } };
 
@@ -154,7 +154,8 @@ class Services {
         this.show();
     }
 
-    // Returns the column with bars and sparklines: CPU time or, if it is not counted, the column that is sorted by.
+    // Returns the column with bars and sparklines: CPU time or, if that is not counted, the column by which the table
+    // is sorted by default.
     mainKey() {
         const { formulas } = this.cgroups, isHere = (one) => one.collector === "cgroup";
 
@@ -230,7 +231,8 @@ class Services {
         this.showColumns();
     }
 
-    // Shows the selected columns, or the informative ones that fit. The column that is sorted by is always shown.
+    // Shows the selected columns, or the informative ones that fit. The column by which the table is sorted is always
+    // shown.
     showColumns() {
         const main = this.mainKey(), width = this.table.scroll.parentNode.clientWidth;
         const wanted = this.chosen ?? [main, "line", ...usual(this.columns, width, this.telling)];
@@ -268,7 +270,7 @@ class Services {
 
         replace(this.choice, element("legend", { class: "unseen" }, "Columns"),
                 keys.filter((key) => key !== "cgroup").map((key) => box(this.columns.get(key))),
-                element("button", { type: "button", onclick: () => this.choose(null) }, "The usual ones"),
+                element("button", { type: "button", onclick: () => this.choose(null) }, "Default columns"),
                 this.absentMetrics());
     }
 
@@ -282,7 +284,7 @@ class Services {
                 lines.push(element("li", {}, `${entry.name}: ${plain(why.message)}`));
         }
         return lines.length === 0 ? null
-            : element("details", { class: "quiet" }, element("summary", {}, `Not here: ${lines.length} metrics`),
+            : element("details", { class: "quiet" }, element("summary", {}, `Unavailable metrics: ${lines.length}`),
                       element("ul", {}, lines));
     }
 
@@ -399,8 +401,9 @@ class Services {
         this.show();
     }
 
-    // Lists the cgroups that match the patterns and are not counted. The list appears only after the first rows, which
-    // would otherwise push it away from under the pointer. The summary element is reused, so that it keeps the focus.
+    // Lists the cgroups that match the patterns and are not counted. The list appears only after the first rows:
+    // otherwise these rows would move it away from under the pointer. The summary element is reused, so that it keeps
+    // the focus.
     showDropped() {
         const dropped = this.cgroups.dropped, { limit, descriptors_each } = this.cgroups.document;
         const names = dropped.slice(0, listedMax).map((one) => element("li", { title: plain(one.path) }, one.title));
@@ -411,11 +414,11 @@ class Services {
             return;
         write(this.droppedTitle, `${count(dropped.length)} cgroups are not counted`);
         replace(this.droppedBody,
-                element("p", {}, `There is room for ${count(limit)}` +
+                element("p", {}, `At most ${count(limit)} cgroups are counted` +
                         (descriptors_each ? `, each with ${descriptors_each} open files` : "") +
                         ". To count more, raise collectors.cgroup.max_cgroups" +
                         (descriptors_each ? " and the limit of open files" : "") +
-                        ", or include fewer. The cgroups that are nearest to the root come first."),
+                        ", or include fewer cgroups. Those nearest to the root are counted first."),
                 element("ul", {}, names, rest > 0 ? element("li", {}, `and ${count(rest)} more`) : null));
     }
 

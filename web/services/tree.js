@@ -73,7 +73,7 @@ function textOf(paths) {
 }
 
 export class Folds {
-    // `parameters` are those of the URL.
+    // `parameters` are the parameters of the URL.
     constructor(parameters) {
         this.all = parameters.get("fold") === "all";
         this.others = new Set(listOf(parameters.get(this.all ? "unfold" : "fold")));

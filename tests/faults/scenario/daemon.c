@@ -86,7 +86,7 @@ static void hotplug_act(void *state)
 {
     set_online(state, false);
     set_online(state, true);
-    simulated_pass(state, 61); /* a failed check is repeated */
+    simulated_pass(state, 61); /* waits until a failed check is repeated */
     simulated_scrape(state);
     simulated_pass(state, 2);
 }
@@ -113,7 +113,7 @@ static void pause_act(void *state)
     simulated_scrape(simulated);
 }
 
-#define INTERVAL_S 11 /* longer than history.interval */
+#define INTERVAL_S 11 /* seconds, more than history.interval */
 #define LAST_FRAMES 2
 
 /* Checks and describes how much each row grew in the last frames. */

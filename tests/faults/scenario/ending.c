@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon ends while four clients are connected: one is idle, one waits for rates, two have streams. */
+/* The daemon exits while four clients are connected: one is idle, one waits for rates, two receive streams. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdlib.h>

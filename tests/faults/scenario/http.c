@@ -124,7 +124,9 @@ static void ask(struct scrapes *scrapes, size_t i)
     faults_release();
     served_daemon_ask(served, 0, questions[i].request, questions[i].headers);
     client_step(&served->clients[0]);
-    /* Time must pass between the two readings of the rates, and then the rates' interval. */
+    /*
+     * A request for rates takes two readings: time must pass between them, and the interval of the request must expire.
+     */
     served_daemon_turn(served, 8);
     faults_hold();
     fake_advance(served->simulated->fake, STEP_NS);
@@ -153,7 +155,7 @@ static void scrapes_act(void *state)
         if (scrapes->served.clients[0].outcome == CLIENT_ANSWERED)
             check_answer(scrapes, i);
         if (faults_last() && scrapes->served.clients[0].outcome == CLIENT_WAITS)
-            break; /* the remaining requests would not be answered either */
+            break; /* the daemon would not answer the remaining requests either */
     }
 }
 
@@ -171,7 +173,7 @@ static void scrapes_recover(void *state)
     served_daemon_turn(&scrapes->served, 20);
 }
 
-/* Repeats all requests, whose responses must be right now. */
+/* Repeats all requests. Without a fault, all responses must be right. */
 static void scrapes_describe(void *state, struct buffer *out)
 {
     struct scrapes *scrapes = state;

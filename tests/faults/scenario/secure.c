@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients of a server with TLS and passwords: their handshakes and passwords, also while the certificate and the
- * password are replaced, or TLS is disabled and enabled. No unauthorised client is let in, and a right password is
- * never rejected as wrong.
+ * Clients connect to a server with TLS and passwords, also while the certificate and the password are replaced, or TLS
+ * is disabled and enabled again. No unauthorised client is served, and a right password is never rejected as wrong.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -32,8 +31,8 @@
 
 struct secure {
     struct served_daemon served;
-    bool changing; /* both passwords may be right */
-    bool renewed;  /* the second password and certificate apply in the end */
+    bool changing; /* the password is being replaced: the old and the new one may be right */
+    bool renewed;  /* the new password and certificate apply in the end */
     bool recovered;
 };
 
@@ -105,7 +104,7 @@ static bool has_outcome(const void *userdata)
     return ((const struct client *)userdata)->outcome != CLIENT_WAITS;
 }
 
-/* A 401 response is delayed; the simulated time passes at once. */
+/* The server delays a 401 response. The delay passes in simulated time. */
 static struct client *ask(struct secure *secure, size_t i, const char *request, const char *password)
 {
     struct served_daemon *served = &secure->served;
@@ -172,7 +171,7 @@ static void secure_recover(void *state)
     secure->recovered = true;
 }
 
-/* Uses new connections. */
+/* Describes the server by requests over new connections. */
 static void secure_describe(void *state, struct buffer *out)
 {
     static const char *const passwords[] = {WITH_SECRET, WITH_OTHER, ""};
@@ -198,7 +197,7 @@ static void secure_finish(void *state)
     free(secure);
 }
 
-/* Three clients are connected and have had a response. */
+/* Connects three clients, each of which has received a response. */
 static void *changing_prepare(void)
 {
     struct secure *secure = secure_prepare();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Four clients sample at once, each in another format, from the ring buffers of two captures, with symbols from the
- * symboliser. A stream that ends normally must have each sample that was taken, or count it as lost; otherwise it must
- * break off, or be an error message.
+ * symboliser. A stream that ends normally must contain each sample that was taken, or count it as lost. Otherwise the
+ * connection must be closed, or the response must be an error message.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -28,7 +28,7 @@
 #define SECONDS 60 /* the machine's clock also advances while the test waits, by some seconds at most */
 #define BURSTS 3
 #define PER_BURST 20
-#define TAKEN (BURSTS * PER_BURST * (size_t)4) /* on four CPUs */
+#define TAKEN (BURSTS * PER_BURST * (size_t)4) /* samples on four CPUs */
 #define KERNEL_NAME "do_idle"
 /* A fault may prevent what the test waits for, such as the start of a stream or a symbol. */
 #define FAULT_SECONDS 1.0
@@ -49,11 +49,11 @@ static const char *const requests[N_FORMATS] = {
 struct streams {
     struct served_daemon served;
     size_t sampled[N_FORMATS]; /* samples written to the ring buffers of the stream */
-    size_t of_user[N_FORMATS]; /* those that a stream has if it may not sample the kernel */
-    size_t late[N_FORMATS];    /* the least that a stream has if, because of a fault, it began after the first sample */
-    size_t seen[N_FORMATS];    /* samples that it has, or counts as lost */
+    size_t of_user[N_FORMATS]; /* the samples among them that a stream without the kernel's samples gets */
+    size_t late[N_FORMATS];    /* minimum for a stream that began late because of a fault */
+    size_t seen[N_FORMATS];    /* samples that the stream contains, or counts as lost */
     char folded[4096];
-    bool begun[N_FORMATS]; /* it began before the first sample */
+    bool begun[N_FORMATS]; /* the stream began before the first sample */
     bool recovered;
 };
 
@@ -77,8 +77,8 @@ static void *streams_prepare(void)
 }
 
 /*
- * Returns whether the stream has visibly begun. The text formats show it in their output; the others only by their ring
- * buffers, and each of them is the first with its period.
+ * Returns whether the stream has visibly begun: NDJSON and perf.data by a header in the response; pprof and folded
+ * stacks, which send nothing until the end, by ring buffers with their period.
  */
 static bool is_seen(const struct served_daemon *served, enum format format)
 {
@@ -126,9 +126,9 @@ static bool ask(struct served_daemon *served, enum format format, double seconds
 }
 
 /*
- * Writes a sample to the ring buffers with this period, and counts it for the streams that use them. A text format has
- * all samples since it has visibly begun. A stream that may not sample the kernel has only those of its own ring
- * buffers.
+ * Writes a sample to the ring buffers with this period, and counts it for the streams that use them. A stream of NDJSON
+ * or perf.data contains all samples from its header on. A stream that may not sample the kernel has ring buffers of its
+ * own, and contains only their samples.
  */
 static void sample_period(struct streams *streams, uint64_t period, uint64_t ip)
 {
@@ -165,8 +165,8 @@ static bool never(const void *userdata)
 }
 
 /*
- * Samples repeatedly until a kernel symbol is seen: then the symboliser, a real process, has answered, and no simulated
- * time can end its work. Returns whether one was seen.
+ * Samples repeatedly until a kernel symbol is seen. Then the symboliser, a real process, has answered, and cannot time
+ * out any more when simulated time passes. Returns whether a symbol was seen.
  */
 static bool await_names(struct streams *streams, double seconds)
 {
@@ -282,8 +282,8 @@ static size_t count_samples(struct streams *streams, enum format format)
 }
 
 /*
- * Advances the time to the end of the streams. Real processes may answer slowly, so that a stream begins, or a request
- * is repeated, after the time has advanced: then the time advances again.
+ * Advances the time to the end of the streams. Since real processes may answer slowly, a stream may begin, or a request
+ * be repeated, after the time has advanced. The time then advances again.
  */
 static void end_streams(struct served_daemon *served)
 {
@@ -296,7 +296,7 @@ static void end_streams(struct served_daemon *served)
     served_daemon_wait(served);
 }
 
-/* Runs four streams from start to end. `well`: without a fault. */
+/* Runs four streams from start to end. The argument `well` says that there is no fault. */
 static void run_streams(struct streams *streams, bool well)
 {
     static const enum format order[] = {FORMAT_PPROF, FORMAT_FOLDED, FORMAT_NDJSON, FORMAT_PERF_DATA};
@@ -309,8 +309,8 @@ static void run_streams(struct streams *streams, bool well)
     for (size_t i = 0; i < N_FORMATS; i++)
         streams->begun[order[i]] = ask(served, order[i], seconds);
     /*
-     * Real processes read /proc for these two. Under a fault they may begin late, even after the text formats, without
-     * showing it.
+     * Real processes read /proc for these two streams. Under a fault they may begin late, even after the other two, and
+     * the test cannot see when.
      */
     streams->begun[FORMAT_PPROF] &= well;
     streams->begun[FORMAT_FOLDED] &= well;
@@ -333,7 +333,7 @@ static void run_streams(struct streams *streams, bool well)
         fault_expect(whole || !well, "%s: no stream: %.300s", requests[i], client->in);
         fault_expect(!well || streams->sampled[i] >= TAKEN, "%s: %zu samples are too few", requests[i],
                      streams->sampled[i]);
-        /* Folded stacks without samples are an empty text. */
+        /* Without samples, the response with folded stacks is empty. */
         bool may_be_empty = whole && i == FORMAT_FOLDED && !streams->begun[i];
         fault_expect(client->outcome != CLIENT_ANSWERED || client->body_size > 10 || may_be_empty,
                      "%s: %u without an explanation", requests[i], client->status);

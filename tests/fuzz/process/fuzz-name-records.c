@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends any bytes to the daemon as a compromised reader of state files, while containers are created and removed. A
- * container gets a name only from a record with its own id and a ticket of a request, and each name is printable.
+ * Sends arbitrary bytes to the daemon as a compromised reader of state files, while containers are created and removed.
+ * A container gets a name only from a record with its own id and a ticket of a request, and each name is printable.
  */
 #include "base/text.h"
 #include "cgroups/name-source.h"
@@ -33,7 +33,7 @@ static struct {
     struct state_files state_files;
     struct input input;
     void *state;
-    int reader; /* the reader's end of the socket */
+    int reader; /* the end of the socket that the reader of state files has */
     uint64_t now, tickets[TICKETS_MAX];
     size_t n_tickets;
     bool was_raw;
@@ -90,7 +90,7 @@ static void send_record(bool is_last)
     record.header.ticket = is_asked
                                ? world.tickets[input_byte(&world.input) % MIN(world.n_tickets, (size_t)TICKETS_MAX)]
                                : input_word(&world.input);
-    for (size_t i = 0; i < world.n_tickets && !is_asked; i++) /* skips tickets that are valid by chance */
+    for (size_t i = 0; i < world.n_tickets && !is_asked; i++) /* ignores a random ticket that happens to be valid */
         if (world.tickets[i % TICKETS_MAX] == record.header.ticket)
             return;
     if (is_last)

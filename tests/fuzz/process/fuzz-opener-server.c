@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends any bytes to an opener as a compromised daemon: a sequence of packets with descriptors, including those that
- * the opener returned before. Each packet gets one reply with as many descriptors as it says. The opener keeps none of
- * them, opens only what the rules allow, and accepts only cgroups as cgroups.
+ * Sends arbitrary bytes to an opener as a compromised daemon: a sequence of packets with descriptors, including those
+ * that the opener returned before. Each packet gets one reply, which has exactly as many descriptors as it announces.
+ * The opener keeps none of them, opens only what the rules allow, and accepts only cgroups as cgroups.
  */
 #include <linux/magic.h>
 #include <sys/eventfd.h>
@@ -34,7 +34,7 @@ static struct {
     int files[SOCKET + 1];
     struct fd_list handed_out;
     bool sampling;
-    uint16_t kind; /* of the last packet sent */
+    uint16_t kind; /* kind of the last packet that was sent */
 } world;
 
 static const char *const paths[] = {

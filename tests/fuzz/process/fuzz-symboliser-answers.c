@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends any bytes to the daemon as a compromised symboliser: hellos and answers in any order, of any size, with or
- * without descriptors of all kinds. Each request of the daemon is completed once, a table that it gets is valid, and no
- * descriptor is leaked.
+ * Sends arbitrary bytes to the daemon as a compromised symboliser: hellos and answers in any order, of any size, with
+ * or without descriptors of all kinds. Each request of the daemon is completed once, each symbol table that the daemon
+ * accepts is valid, and no descriptor is leaked.
  *
- * The process is /bin/sleep: the fuzzer keeps the socket, and answers in its place.
+ * The symboliser process is /bin/sleep; the fuzzer keeps its socket, and answers in its place.
  */
 #include <dlfcn.h>
 #include <spawn.h>
@@ -30,7 +30,7 @@ static struct {
 int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions, int fd, int target)
 {
     (void)actions;
-    if (target != SYMBOLISER_SOCKET) /* the finder is started first, and replaced by the symboliser */
+    if (target != SYMBOLISER_SOCKET) /* keeps the socket of the symboliser, which is started after the finder */
         return 0;
     closep(&world.process);
     world.process = dup(fd);
@@ -153,7 +153,7 @@ static void act(struct input *input, struct symboliser *symboliser, unsigned *do
         answer(input, kind, input_byte(input));
     if (kind == HANG_UP)
         world.process = -1;
-    if (!(choice & 0x80)) /* otherwise together with the next message */
+    if (!(choice & 0x80)) /* otherwise the daemon reads it together with the next message */
         turn();
 }
 

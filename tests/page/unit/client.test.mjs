@@ -53,7 +53,7 @@ const faults = [
     [504, html, "", { "Retry-After": "-1" }, "The proxy in front of the daemon gets no answer from it."],
 ];
 
-test("each status becomes a sentence, with the time to retry after", async () => {
+test("each HTTP error becomes a sentence, with the time after which to try again", async () => {
     for (const [status, headers, body, more, sentence] of faults) {
         answer = sends(status, { ...headers, ...more }, body);
         const fault = await faultOf(new Client(client.base).json("api/v1/status"));
@@ -76,7 +76,7 @@ test("after a 401 no more requests are sent, since they would lack the password"
     assert.equal(asked, 1);
 });
 
-test("requests are relative to the page and carry its header", async () => {
+test("requests are relative to the page's URL and carry the header X-Requested-With", async () => {
     answer = (request, response) => sends(200, json, JSON.stringify(
         [request.method, request.url, request.headers["x-requested-with"]]))(request, response);
     const parameters = { a: ["1&", 2], b: "", c: null, d: 0 };
@@ -84,7 +84,7 @@ test("requests are relative to the page and carry its header", async () => {
         ["POST", "/below/a/prefix/api/v1/pause?a=1%26&a=2&d=0", "perfcountd"]);
 });
 
-test("an answer that breaks off, is late or does not come from perfcountd becomes a sentence", async () => {
+test("an answer that breaks off, is late or does not come from perfcountd gives an error sentence", async () => {
     answer = (request, response) => {
         response.writeHead(200, { ...json, "Content-Length": "100" });
         response.write('{"a": ', () => response.destroy());
@@ -109,11 +109,11 @@ test("headers or a body that never arrive are reported as late", async () => {
     assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
 });
 
-test("a stream has no time limit once it has begun, and ends with its signal", async (context) => {
+test("a stream has no time limit once it has begun, and ends when its signal is aborted", async (context) => {
     let more;
     const ended = new Promise((resolve) => answer = (request, response) => {
         if (!request.url.endsWith("/stream"))
-            return; // belongs to the previous test
+            return; // this is a request of the previous test
         response.writeHead(200, json);
         response.write("1");
         more = () => response.write("2");
@@ -136,7 +136,7 @@ test("a stream has no time limit once it has begun, and ends with its signal", a
     await ended;
 });
 
-test("an aborted request throws the reason of the signal, and leaves no listener behind", async () => {
+test("an aborted request throws the abort reason of its signal, and leaves no listener behind", async () => {
     const controller = new AbortController();
     let listeners = 0;
     const signal = new Proxy(controller.signal, {

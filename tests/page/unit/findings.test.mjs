@@ -16,7 +16,7 @@ const starved = (cpu, more) => ({ collector: "cpu", group: "cache", pmu: "armv8"
 
 test("a healthy daemon has no findings", () => assert.deepEqual(findings(well), []));
 
-test("each reason is one sentence, with everything that it affects", () => {
+test("failures with the same reason become one sentence, with a list of what is affected", () => {
     const found = findings({ ...well, failures: [failure("a"), failure("b"), failure("c", { cpus: "7" }),
         failure("d", { message: "permission denied" }),
         failure("", { collector: "cgroup", group: "", message: "none" })] });
@@ -28,7 +28,7 @@ test("each reason is one sentence, with everything that it affects", () => {
         ["None.", ["cgroup"]]]);
 });
 
-test("starved groups have one line each, with the CPUs and what helps", () => {
+test("each starved group has one line with its CPUs, below a sentence that says what helps", () => {
     const status = { ...well, starved: [starved(0), starved(1), starved(5), starved(-1, { cgroup: "/a\u202e" })] };
     const [found, ...more] = findings(status);
 
@@ -58,7 +58,7 @@ test("a failing collector is reported once", () => {
     assert.deepEqual(found.map((one) => one.title), ["The collector cgroup fails"]);
 });
 
-test("a missing PMU is one note, whatever it explains", () => {
+test("a missing PMU becomes one note, however many failures it causes", () => {
     const found = findings({ ...well, failures: [failure("cycles", { reason: "no_pmu", message: "no PMU (ENOENT)" }),
         failure("x"), failure("instructions", { reason: "no_pmu", message: "another text", collector: "cgroup" }),
         failure("cycles", { reason: "no_pmu", collector: "self", cpus: "" })] });
@@ -67,7 +67,7 @@ test("a missing PMU is one note, whatever it explains", () => {
     assert.deepEqual(found[1].places, ["Not counted: cycles, instructions"]);
 });
 
-test("an opener that has ended or does not answer is reported", () => {
+test("an opener process that has ended or does not answer is reported", () => {
     assert.equal(openerFault(well), "");
     assert.match(openerFault({ opener: { state: "lost" } }), /new ones cannot be opened: restart perfcountd\.$/);
     assert.match(openerFault({ opener: { state: "late" } }), /does not answer/);

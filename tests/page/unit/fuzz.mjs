@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the stream of samples by mutating typical and odd lines. It checks that splitting the stream anywhere gives
-// the same records; that each sample becomes a stack; that no weight is lost in the tree, its folded text, the merged
-// tree or the table; that the SVG contains no markup other than its own; and that every search ends.
+// Fuzzes the stream of samples by mutating typical and odd lines. The fuzzer checks that splitting the stream anywhere
+// gives the same records; that each sample becomes a stack; that no weight is lost in the tree, its folded text, the
+// merged tree or the table; that the SVG contains no markup other than its own; and that every search ends.
 //
 // usage: node fuzz.mjs [SECONDS [SEED]]     the same seed produces the same inputs
 import assert from "node:assert/strict";
@@ -109,7 +109,7 @@ function checkStack(frames) {
                ["process", "user", "kernel"].includes(kind));
 }
 
-// Checks each sample as an off-CPU wait, whatever its times are.
+// Adds each sample to a tree of off-CPU time, with arbitrary times, and checks the tree.
 function checkWaits(samples) {
     const tree = new StackTree({ isTime: true });
 
@@ -124,7 +124,7 @@ function checkWaits(samples) {
     assert(/^([^\n]+ [1-9]\d*\n)*$/.test(folded(tree)));
 }
 
-// The tree has a node for each path if there is room.
+// Checks that the tree has a node for each path unless it is full.
 function checkPaths(tree, stacks) {
     const paths = new Set();
 
@@ -155,7 +155,7 @@ function checkFolded(tree) {
     assert.equal(new Set(lines.map((line) => line.slice(0, line.lastIndexOf(" ")))).size, lines.length);
 }
 
-// The text is XML 1.0 (production "Char"), with only the attributes that the SVG itself uses.
+// Checks that the SVG contains only characters of XML 1.0 (production "Char"), and no markup from names.
 function checkSvg(tree) {
     const text = svg(tree, { title: tree.root.children?.values().next().value?.name ?? "t" });
     const rest = text.replace(/<\/?(svg|style|g|title|rect|text)( [a-zA-Z-]+="[^"<>&]*")*\/?>|<\?xml [^>]*\?>/g, "");
@@ -212,7 +212,7 @@ export async function tryOne(random) {
     checkLayout(tree);
 }
 
-// Runs inputs until `goesOn(number)` is false. Returns their number. On failure the error contains the seed.
+// Runs inputs until `goesOn(number)` is false. Returns the number of inputs. On failure, the error contains the seed.
 export async function fuzz(seed, goesOn) {
     let n = 0;
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { History } from "../../../web/history.js";
 
-// Creates a history with a manual clock: after(seconds, {name: value}) advances it and adds a moment.
+// Creates a history with a manual clock: after(seconds, {name: value}) advances the clock and adds a moment.
 function fixture(options) {
     let now = 1000;
     const history = new History({ clock: () => now * 1000, ...options });
@@ -44,7 +44,7 @@ test("a pause in recording is a gap", () => {
     assert.deepEqual(history.summary("ipc"), { last: 3, lowest: 1, highest: 3, n: 3 });
 });
 
-test("values older than five minutes are dropped, whatever the pace", () => {
+test("values older than five minutes are dropped, however often values are added", () => {
     for (const pace of [0.5, 2, 6]) {
         const { history, after } = fixture();
         for (let i = 0; i < 1000; i++)
@@ -95,7 +95,7 @@ test("the wall clock has no effect", () => {
 test("the summary of an empty history is empty", () => {
     const { history, after } = fixture();
 
-    history.add("ipc", 1); // before the first moment
+    history.add("ipc", 1); // ignored, since there is no moment yet
     after(2, {});
     assert.equal(history.summary("ipc").n, 0);
     after(2, { ipc: -1 });

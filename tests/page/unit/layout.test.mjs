@@ -30,7 +30,7 @@ test("children lie side by side, sorted by name, below their parent", () => {
     assert.deepEqual(laid(small), [["all", 0, 0, 100], ["a", 1, 0, 50], ["b", 1, 50, 50], ["x", 2, 50, 25]]);
 });
 
-test("a window shows part of the tree, including frames that extend beyond it", () => {
+test("a window shows a part of the tree, including frames that extend beyond the window", () => {
     assert.deepEqual(laid(small, { from: 0.5, to: 0.75 }),
         [["all", 0, -200, 400], ["b", 1, 0, 200], ["x", 2, 0, 100]]);
 });
@@ -43,7 +43,7 @@ test("frames narrower than half a pixel are skipped with everything below them",
     assert.deepEqual(laid(tree, undefined, 150).map(([name]) => name), ["all", "just", "thin", "wide", "below"]);
 });
 
-test("an empty tree, and one without width, have no frames", () => {
+test("an empty tree, and a layout of width 0, have no frames", () => {
     assert.deepEqual(laid(new StackTree()), []);
     assert.deepEqual(laid(small, undefined, 0), []);
 });
@@ -84,7 +84,7 @@ test("a path leads to its frame, or to its last existing ancestor", () => {
     assert.equal(follow(small.root, [{ name: "__proto__" }]), small.root);
 });
 
-test("of two frames with the same name, the zoomed one is found again, otherwise the wider one", () => {
+test("of two frames with the same name, the zoomed one is found again, or else the wider one", () => {
     const tree = new StackTree();
 
     tree.add([frame("read")], 9);
@@ -93,7 +93,7 @@ test("of two frames with the same name, the zoomed one is found again, otherwise
     assert.equal(follow(tree.root, [{ name: "read", kind: "kernel", module: "m" }]).kind, "kernel");
 });
 
-test("the window moves from its position to the frame, and ends there exactly", () => {
+test("the animated window moves to the zoomed frame, and ends exactly there", () => {
     const zoom = new Zoom(new Layout()), seen = [];
 
     zoom.ask(small.root, [{ name: "b" }], true);

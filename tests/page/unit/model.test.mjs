@@ -15,7 +15,7 @@ function each(seed, check) {
         check(random.list(random.below(30), stack), random);
 }
 
-// A tree has exactly one node for each path of frames with a weight.
+// Checks that a tree has exactly one node for each path of frames with a weight.
 function checkTree(tree, stacks) {
     const heavy = stacks.filter(({ weight }) => weight > 0);
     const paths = new Set(heavy.flatMap(({ frames }) => frames.map((_, i) => JSON.stringify(frames.slice(0, i + 1)))));
@@ -99,7 +99,7 @@ test("a difference of trees is correct", () => {
     });
 });
 
-test("a difference of samples has the error of Poisson counts", () => {
+test("the error of a difference follows from the Poisson distribution of samples", () => {
     assert.equal(deviation(0, 100, 0, 100), 0);
     assert.ok(Math.abs(deviation(25, 100, 0, 100) - 0.05) < 1e-12);
     assert.equal(deviation(5, 10, 0, 0), deviation(5, 10, 0, 10), "a recording without samples adds no error");

@@ -62,7 +62,7 @@ test("numbers and times of en-US equal those of Intl", () => {
     assert.deepEqual(JSON.parse(differ[0]).slice(0, 5), []);
 });
 
-test("a value that is not a number is an en dash", () => {
+test("a value that is not a number is written as an en dash", () => {
     for (const value of [null, undefined, NaN, Infinity, -Infinity, "1", {}])
         for (const write of [digits, amount, bytes, percent, duration, timeOf, (one) => metric(one, "ratio", "ipc")])
             assert.equal(write(value).trim(), absent, `${write.name}(${value})`);

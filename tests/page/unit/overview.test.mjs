@@ -31,17 +31,17 @@ test("the innermost services are listed, so that none contains another", () => {
     assert.deepEqual(outermost(usage.keys()), ["/system.slice", "/user.slice", "/lxc.payload.web", "/idle.slice"]);
 });
 
-test("the root is never listed itself; equally busy services are sorted by name", () => {
+test("the root cgroup is never listed; equally busy services are sorted by name", () => {
     assert.deepEqual(busiest(usageOf({ "/": 4 }), 6), []);
     assert.deepEqual(paths(busiest(usageOf({ "/": 4, "/b": 0.1, "/a": 0.1, "/c": NaN }), 6)), ["/a", "/b"]);
     assert.deepEqual(busiest(new Map(), 6), []);
 });
 
-test("a path is not inside one that merely begins with the same letters", () => {
+test("a path is not inside another path that merely begins with the same letters", () => {
     assert.deepEqual(outermost(["/a", "/ab", "/a/b/c"]), ["/a", "/ab"]);
 });
 
-test("the others are the total minus the services; a step without a value is a gap", () => {
+test("the band of the others is the total minus the services; a step without a value is a gap", () => {
     const { bands, sums, gaps } = stack([[1, NaN, 2, NaN], [0.5, 1, 1, NaN]], [2, 3, 1, NaN], [10, 10, 10, 10]);
 
     assert.deepEqual(bands, [[1, 0, 2, 0], [0.5, 1, 1, 0], [0.5, 2, 0, 0]]);
@@ -51,7 +51,7 @@ test("the others are the total minus the services; a step without a value is a g
     assert.deepEqual(stack([], null, []), { bands: [[]], sums: [], gaps: [] });
 });
 
-test("utilisation uses the daemon's clock unless it was set", () => {
+test("utilisation uses the daemon's clock unless that clock has jumped", () => {
     const statusAt = (timestamp, at, ...idle) => ({ at: at * 1000, status: { timestamp, machine: { cpu_idle_seconds:
         idle.length ? idle.map(([cpu, seconds]) => ({ cpu, seconds })) : null } } });
     const before = statusAt(100, 7, [0, 50], [1, 50], [2, 50]);
@@ -63,7 +63,7 @@ test("utilisation uses the daemon's clock unless it was set", () => {
     assert.equal(usageBetween(before, statusAt(100, 7, [0, 50])).size, 0);
 });
 
-test("a cgroup shows the name that people use, and where it is", () => {
+test("a cgroup has the name that people use as its title, and its kind or its parent as a note", () => {
     const identity = { title: "shop/db", names: new Map([["container", "db"], ["unit", "docker-1.scope"]]) };
 
     assert.deepEqual(nameOf("/system.slice/docker-1.scope", identity), { title: "shop/db", note: "container" });
@@ -74,7 +74,7 @@ test("a cgroup shows the name that people use, and where it is", () => {
 
 // --- intervals and scales
 
-test("an interval has two moments in either order; an invalid one in a link is ignored", () => {
+test("the two ends of an interval may be in either order; an invalid interval in a link is ignored", () => {
     assert.deepEqual(between(7, 3), { since: 3, until: 7 });
     assert.equal(between(3, 3), null);
     assert.equal(between(3, NaN), null);
@@ -84,7 +84,7 @@ test("an interval has two moments in either order; an invalid one in a link is i
         assert.equal(intervalOf(from, to), null);
 });
 
-test("scales have a few round grid lines, and end at the number of CPUs if it is near", () => {
+test("scales have a few round grid lines, and end at the number of CPUs if that is near", () => {
     assert.deepEqual(valueScale(7.13, 8), { end: 8, step: 2 });
     assert.deepEqual(valueScale(0.3, 8), { end: 0.3, step: 0.1 });
     assert.deepEqual(valueScale(0, 64), { end: 1, step: 0.5 });
@@ -128,7 +128,7 @@ const core = (pmu, hertz, ipc) => line("cpu", pmu, { ipc, cpu_frequency_hertz: h
     l2_mpki: 7, branch_miss_ratio: 0.1 }, { cycles: 1, instructions: 1 });
 const software = line("cpu", "software", {}, { context_switches: 50, minor_faults: 10, odd_event: 1 });
 
-test("a board has a clock rate and IPC for each kind of core, and each metric once", () => {
+test("a board has tiles for the clock rate and IPC of each kind of core, and one tile for each other metric", () => {
     const record = Record.of(document(core(a55.name, 1.8e9, 0.6), core(a76.name, 2.4e9, 1.2), software,
         line("pmu", "uncore_imc_0", { memory_bytes_per_second: 1e9 }),
         line("pmu", "uncore_imc_1", { memory_bytes_per_second: 2e9 }), line("pmu", "power", { package_watts: 7 })));
@@ -211,7 +211,7 @@ test("requests are limited to a few steps and to exactly the given cgroups", asy
         ["1000.000", null, null, ["/a\\*\\[x]\\?\\\\", "/b"]], ["1000.000", "1060.500", "60.500s", undefined],
         ["1000.000", null, "9s", undefined]]);
     assert.ok(client.asked.every((one) => one.limit === 1));
-    assert.equal((await daemon.services({ since: 0, until: 1 }, [])).ends.length, 0); // sends no request
+    assert.equal((await daemon.services({ since: 0, until: 1 }, [])).ends.length, 0); // no cgroups: no request is sent
 });
 
 test("an event that nothing counts gives an empty record; a disabled history is an error", async () => {
@@ -220,10 +220,10 @@ test("an event that nothing counts gives an empty record; a disabled history is 
 
     assert.equal((await daemon.usage({ since: 0, until: 10 })).ends.length, 0);
     await assert.rejects(daemon.usage({ since: 0, until: 10 }), { status: 404 });
-    assert.equal((await daemon.usage({ since: 0, until: 10 })).ends.length, 0); // not a document
+    assert.equal((await daemon.usage({ since: 0, until: 10 })).ends.length, 0); // the answer is not a history
 });
 
-test("a file supports the same queries as the daemon", async () => {
+test("a saved file supports the same queries as the daemon", async () => {
     const local = new Local(Record.of({ times: [10, 20], seconds: [10, 10], rows: [{ collector: "cgroup", cgroup: "/a",
         group: "g", state: ["counting", "counting"], events: { task_clock: [1, 2] } }] }));
 
@@ -233,7 +233,7 @@ test("a file supports the same queries as the daemon", async () => {
 
 // --- findings
 
-test("findings are text, and only documents of the daemon are evidence", () => {
+test("findings are text, and only links to documents of the daemon are accepted as evidence", () => {
     const [first, second] = itemsOf({ findings: [
         { rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit.", since: 5,
           until: null, evidence: "/api/v1/history?cpu=4", cpus: "4-7" },
@@ -249,14 +249,14 @@ test("findings are text, and only documents of the daemon are evidence", () => {
     const of = (rule, since, until) => comparisonOf({ rule, since, until }, 10000);
     assert.deepEqual(of("service_changed", 9000, 9300),
                      [{ since: 9000, until: 9300 }, { since: 8700, until: 9000 }]);
-    assert.deepEqual(of("clock_limited", 7000, null), // limited to the last hour
+    assert.deepEqual(of("clock_limited", 7000, null), // the compared interval is limited to the last hour
                      [{ since: 7000, until: 10000 }, { since: 6400, until: 7000 }]);
     for (const none of [of("starved", 6430, null), of("starved", null, null), of("service_changed", 9000, 9030),
                         of("multiplexed", 9000, 9300)])
         assert.equal(none, null);
 });
 
-test("without findings, the overview lists what is not counted, except for a missing PMU", () => {
+test("without /api/v1/findings, the overview lists what is not counted, except for a missing PMU", () => {
     const failure = { collector: "cpu", group: "g", event: "cycles", pmu: "cpu", reason: "ENOENT", cpus: "0-1",
                       message: "this machine offers no hardware PMU (ENOENT)" };
     const status = { failures: [failure, { ...failure, reason: "no_pmu", message: "none" },
@@ -279,7 +279,7 @@ test("a change is relative to the previous value, or in points for a share", () 
                      ["", "", "", ""]);
 });
 
-test("a limited clock rate shows its causes", () => {
+test("a limited clock rate is shown with the causes of the limit", () => {
     const hot = "A cooling device slows them: they are too hot.", low = "The voltage of the supply is too low.";
 
     assert.equal(limitWords({ text: `At most 1 GHz. ${hot}`, before: 2.4e9 }), "of 2.4 GHz: too hot");
@@ -287,7 +287,7 @@ test("a limited clock rate shows its causes", () => {
     assert.equal(limitWords({ text: "No cooling device is active: the limit was set." }), "limited");
 });
 
-test("the causes of a limit occur in the daemon's source", () => {
+test("the daemon's source contains the sentences about causes that the page looks for", () => {
     const source = readFileSync(new URL("../../../collectors/findings.c", import.meta.url), "utf8");
 
     assert.match(source, /A cooling device slows/);

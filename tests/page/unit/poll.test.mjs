@@ -86,7 +86,7 @@ function polls(...answers) {
     return { poll, times };
 }
 
-test("it polls once per interval, measured from the start of each request", async () => {
+test("a poll sends one request per interval, measured from the start of each request", async () => {
     const { poll, times } = polls(1);
     await settle();
     await pass(6100);
@@ -109,7 +109,7 @@ test("a daemon that stops is polled less and less often, and reported once", asy
     poll.close();
 });
 
-test("it waits as long as the daemon demands", async () => {
+test("a poll waits as long as the daemon demands", async () => {
     const { poll, times } = polls(new Fault("Busy.", { status: 503, retryAfter: 30 }), 1);
     await settle();
     await pass(33000);
@@ -118,7 +118,7 @@ test("it waits as long as the daemon demands", async () => {
     poll.close();
 });
 
-test("it does not ask for a password repeatedly", async () => {
+test("a poll does not ask for a password repeatedly", async () => {
     const { poll, times } = polls(new Fault("A password.", { status: 401 }));
     await settle();
     await pass(600000);
@@ -138,7 +138,7 @@ test("an exception in the page does not end polling", async () => {
     poll.close();
 });
 
-test("while hidden or kept for the Back button, it sends nothing and aborts its request", async () => {
+test("while the page is hidden or kept for the Back button, a poll sends nothing and aborts its request", async () => {
     let signal = null;
     let asked = 0;
     const poll = new Poll(page, 2000, (given) => {
@@ -163,7 +163,7 @@ test("while hidden or kept for the Back button, it sends nothing and aborts its 
     assert.deepEqual(page.said, []);
 });
 
-test("after an error, a restored network is used at once", async () => {
+test("after an error, a poll tries again as soon as the network is restored", async () => {
     globalThis.addEventListener ??= EventTarget.prototype.addEventListener.bind(window);
     globalThis.removeEventListener ??= EventTarget.prototype.removeEventListener.bind(window);
     const gone = new Fault("Gone.");
@@ -182,7 +182,7 @@ test("after an error, a restored network is used at once", async () => {
     delete globalThis.removeEventListener;
 });
 
-test("a long-lived signal does not accumulate listeners", async () => {
+test("a poll does not accumulate listeners on its signal", async () => {
     let signal, added = 0;
     const poll = new Poll(page, 2000, async (given) => {
         if (signal)
@@ -216,7 +216,7 @@ function faultLine() {
     return { faults: new Faults(node, button), node, text, button };
 }
 
-test("sources that fail and recover at different times do not make the line flicker", async () => {
+test("requests that fail and recover at different times do not make the error line flicker", async () => {
     const { faults, node, text } = faultLine();
     faults.set("Gone.", "a", null);
     for (let i = 0; i < 20; i++) {

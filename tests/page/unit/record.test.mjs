@@ -81,7 +81,7 @@ test("busy CPUs are known in total, for a PMU, and for each CPU", () => {
 
     assert.deepEqual(record.busy(), [0.6, 2.1]);
     assert.deepEqual(record.busy("armv8_cortex_a55"), [0.5, 1]);
-    assert.deepEqual([...record.cpus], [[0, [0.5, 1]], [1, [0.1, 1]]]); // capped at 1
+    assert.deepEqual([...record.cpus], [[0, [0.5, 1]], [1, [0.1, 1]]]); // shares are at most 1
     // The software PMU covers all CPUs
     assert.deepEqual(recordOf([row(a55), row({ busy: [1, 1] })]).busy(), [0.1, 0.1]);
     assert.equal(recordOf([row()]).busy(), null);
@@ -102,7 +102,7 @@ test("a record appends newer steps and drops old ones", () => {
     assert.deepEqual(record.append(new Record()).ends, [1000]);
 });
 
-test("answers about rates become steps, with a gap after a pause", () => {
+test("answers of /api/v1/rates become steps, with a gap after a pause", () => {
     const answer = (cpus) => ({ seconds: 2, totals: [
         { collector: "cgroup", cgroup: "/a", pmus: ["software"], group: "core", events: { task_clock: cpus },
           ratios: {} },
@@ -112,7 +112,7 @@ test("answers about rates become steps, with a gap after a pause", () => {
 
     record.takeRates(answer(0.25), 100, new Map([[0, 0.5], [1, 1]]));
     record.takeRates(answer(0.5), 102);
-    record.takeRates(answer(0.5), 101); // the clock was set back
+    record.takeRates(answer(0.5), 101); // ignored: the daemon's clock was set back
     record.takeRates(answer(1), 200);
     assert.deepEqual(record.ends, [100, 102, 198, 200]);
     assert.deepEqual(numbers(record.usage().get("/a")), [0.25, 0.5, null, 1]);
@@ -120,7 +120,7 @@ test("answers about rates become steps, with a gap after a pause", () => {
     assert.equal(record.value(record.having("x")[0], "counted"), 0.5);
 });
 
-test("a moment belongs to a step or to none", () => {
+test("a moment belongs to at most one step", () => {
     const record = recordOf([cgroup("/a", [1, 1, 1])], { times: [110, 120.1, 200], seconds: [10, 10, 10] });
 
     assert.deepEqual([99, 100.5, 110, 110.05, 120.1, 121, 195, 201].map((time) => record.stepAt(time)),
@@ -145,7 +145,7 @@ test("files that are not a history are rejected", () => {
         assert.equal(Record.of(file), null, JSON.stringify(file));
 });
 
-test("untrusted names are only names", () => {
+test("untrusted names have no special meaning", () => {
     const names = ["/__proto__", "/constructor", '/<img src=x onerror="window.ran=1">', "/\u202e"];
     const rows = names.map((path, i) => cgroup(path, [i + 1, 1]));
     const events = JSON.parse('{"__proto__": [10, 20], "toString": [1, 2]}');
@@ -157,7 +157,7 @@ test("untrusted names are only names", () => {
     assert.equal({}.x, undefined);
 });
 
-test("arrays of a record become lines of a range", () => {
+test("arrays of a record become points of lines in a time range", () => {
     const tracks = new Tracks();
 
     tracks.values.set("a", [1, NaN, 3]);

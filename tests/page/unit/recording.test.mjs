@@ -16,8 +16,8 @@ import { eventually } from "../daemon.mjs";
 import { Recording, pastOf } from "../../../web/profile/recording.js";
 import { parametersOf, stateOf } from "../../../web/profile/toolbar.js";
 
-let server, client, send, asked; // send(response, write) of the current test; requested paths
-// In the daemon's time
+let server, client, send, asked; // send(response, write) answers requests of the test; asked: requested paths
+// The current time of the daemon, in seconds.
 const now = 2000;
 const header = { type: "header", event: "cycles", frequency: 99, seconds: 1 };
 const end = { type: "end", reason: "seconds", lost: 0, dropped: 0, seconds: 1, awaiting_symbols: 0, notes: [] };
@@ -137,7 +137,7 @@ test("off-CPU time is weighted by duration, below its state; time after the wake
                                   "Waits whose stack the kernel could not take are left out: 2 on the whole machine."]);
 });
 
-test("a wait belongs to the user function, and a few long waits have a larger error than many short ones", () => {
+test("a wait counts for its user function; a few long waits have a larger error than many short ones", () => {
     const frames = (name) => ["main", name].map((symbol) => ({ symbol, module: "/bin/p" })).concat(
         { symbol: "schedule", module: "[kernel.kallsyms]" }).reverse();
     const of = (n, ms, other) => {
@@ -184,7 +184,7 @@ test("simultaneous recordings on and off CPU are stopped together, and if one is
 
 // --- past samples
 
-// Makes a recording of the past from a daemon that has samples from `since` on.
+// Requests past samples from a daemon that has samples since `since`.
 function looked(since, interval, times, request = {}) {
     return recorded((response, write) => {
         const seconds = now - since;
@@ -197,7 +197,7 @@ function looked(since, interval, times, request = {}) {
 
 const asksFor = (url) => Object.fromEntries(new URL(url, client.base).searchParams);
 
-test("only samples within a past interval are drawn", async () => {
+test("of past samples, only those within the interval are drawn", async () => {
     const interval = { since: 1950, until: 1960 };
     const request = { event: "cycles", frequency: "99", seconds: "10", cpu: "0", cgroup: "/a", pid: "" };
     const one = await looked(1945, interval, [1949.9, 1950, 1955, 1960, 1960.1], request);
@@ -205,12 +205,12 @@ test("only samples within a past interval are drawn", async () => {
     assert.deepEqual([one.samples, one.tree.total, one.elapsed, one.fault], [3, 3, 10, null]);
     assert.deepEqual(asked.map((url) => url.split("?")[0]), ["/api/v1/status", "/api/v1/samples"]);
     assert.deepEqual(asksFor(asked[1]), { last: "55", cpu: "0", cgroup: "/a" });
-    assert.match(covered(one), /^\d.* to .*, 10 s: all of it\.$/);
+    assert.match(covered(one), /^\d.* to .*, 10 s: complete\.$/);
     assert.match(summary(one), /^cycles at 99 Hz, 10 s, 3 samples, CPUs 0, \/a$/);
     assert.deepEqual(notes(one), []);
 });
 
-test("a note says which part of an interval is left, or that nothing is left", async () => {
+test("a note says for which part of an interval the daemon still has samples, or that it has none", async () => {
     const some = await looked(1957, { since: 1950, until: 1960 }, [1958]);
     const late = await looked(1990, { since: 1950, until: 1960 }, [1991]);
     const early = await looked(1990, { since: 2050, until: 2060 }, [1991]);
@@ -218,8 +218,8 @@ test("a note says which part of an interval is left, or that nothing is left", a
 
     assert.deepEqual([some.samples, late.samples, early.samples, short.samples], [1, 0, 0, 1]);
     assert.match(covered(some), /, 10 s: the daemon had samples of .*, 3 s\.$/);
-    assert.match(covered(late), /, 10 s: it is too late for its samples\. The daemon has those of .*, 10 s\.$/);
-    assert.match(covered(early), /too early/);
+    assert.match(covered(late), /, 10 s: the daemon no longer has these samples, only those of .*, 10 s\.$/);
+    assert.match(covered(early), /does not yet have/);
     assert.match(covered(short), /, 1 min 0 s: the daemon had samples of .*, 10 s\.$/);
     assert.deepEqual([notes(late), asksFor(asked.at(-1))], [[], { last: "60" }]);
 });
@@ -236,7 +236,7 @@ test("an interval can be requested again while the hindsight covers it", async (
     assert.equal(other.subject, one.subject, "equal requests have the same subject");
 });
 
-test("requests for the past have at least one second; the interval is in the URL", () => {
+test("requests for past samples cover at least one second; the interval is in the URL", () => {
     assert.deepEqual(["-7", "0.2", "59.1", "1e12"].map((seconds) => pastOf({}, Number(seconds)).last),
                      ["1", "1", "60", "86400"]);
     const { from, to } = parametersOf(stateOf(new URLSearchParams("from=1950&to=1960")));
@@ -290,7 +290,7 @@ test("clock events are sampled by time; for other events a period is proposed fr
     assert.equal(proposedPeriod("context-switches", null), 1);
 });
 
-test("events have their names for sampling, and rates are per CPU", () => {
+test("events have the names that sampling uses, and rates are per CPU", () => {
     const rates = ratesOf({ totals: [{ events: { context_switches: 300, minor_faults: 80, major_faults: 20 } },
                                      { events: { cycles: null, context_switches: 100 } }] }, 4);
 

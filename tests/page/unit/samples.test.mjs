@@ -11,7 +11,8 @@ function bytes(text) {
     return new TextEncoder().encode(text);
 }
 
-// A response whose body arrives in these pieces. `error` breaks it off; without `closes` it never ends.
+// Returns a response whose body arrives in `pieces`. With `error`, the body breaks off; without `closes`, it never
+// ends.
 function response(pieces, { error = null, closes = true } = {}) {
     const waiting = [...pieces];
 

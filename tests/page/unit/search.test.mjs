@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches: what texts and patterns match, and that none of them runs for ever.
+// Tests which names a searched text or pattern matches, and that no search runs for ever.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Pattern } from "../../../web/flame/pattern.js";
@@ -12,7 +12,7 @@ const tree = treeOf([
     { frames: [process("cat"), user("main"), user("/usr/lib/x")], weight: 4 },
 ]);
 
-// A text, the share that it matches, and the number of frames.
+// A text, the share of samples that it matches, and the number of frames that it matches.
 const found = [
     ["main", 1, 2], ["READ", 0.375, 2], ["read", 0.375, 2], ["nginx", 0.5, 1], ["all", 0, 0], ["<int>::", 0.125, 1],
     ["/usr/lib", 0.5, 1], ["/^read$/", 0.375, 1], ["/READ/", 0, 0], ["/READ/i", 0.375, 2], ["/^(ngx|cat)/", 0.875, 2],
@@ -27,7 +27,7 @@ test("each sample counts once, even if several of its frames match", () => {
     }
 });
 
-test("a tree without samples has the share 0", () => {
+test("a search in a tree without samples gives the share 0", () => {
     assert.deepEqual(search(treeOf([]), "x"), { matches: new Set(), weight: 0, share: 0, error: null });
 });
 
@@ -43,25 +43,25 @@ test("an unsupported pattern gives a sentence with the reason", () => {
     assert.match(search(tree, "/(?=a)/").error, /"\(\?=" is not supported here/);
 });
 
-// The browser's own engine takes from minutes to for ever on these.
+// For these patterns, the browser's own engine takes minutes or never finishes.
 const endless = ["(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*)*x", "a*a*a*a*a*a*b", "(a?){40}a{40}$", "(\\w+\\s?)*$",
     "(a*)*(a*)*b", "((a+)+)+$", "(a|b|ab)*c", "(?:a?a?a?a?a?a?a?a?a?a?)+$", "^(([a-z])+.)+[A-Z]([a-z])+$"];
 
-test("no pattern runs for ever on one name", () => {
+test("no pattern takes exponential time on a long name", () => {
     const name = `${"a".repeat(4000)}!`;
 
     for (const pattern of endless)
         assert.equal(search(treeOf([{ frames: [user(name)], weight: 1 }]), `/${pattern}/`).error, null, pattern);
 });
 
-test("the end of a long name is matched as its end", () => {
+test("$ matches only the end of a long name", () => {
     const long = treeOf([{ frames: [user(`${"a".repeat(4095)}!`)], weight: 1 }]);
 
     assert.equal(search(long, "/a$/").share, 0);
     assert.equal(search(long, "/!$/").share, 1);
 });
 
-test("a slow pattern on many names stops with a sentence", (context) => {
+test("a search that takes too long stops with an error sentence", (context) => {
     let now = 0;
 
     context.mock.method(performance, "now", () => now += 100);
@@ -84,7 +84,7 @@ function pattern(random, depth) {
     return parts.join("") + (random.below(5) === 0 ? `|${pattern(random, 0)}` : "");
 }
 
-test("random patterns match the same as the browser's engine", () => {
+test("random patterns match the same names as in the browser's engine", () => {
     const random = new Random(9), letters = ["a", "b", "c", "1", " ", "_", "é", "\u{1f600}", "]", ".", "A"];
     let hits = 0;
 

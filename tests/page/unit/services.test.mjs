@@ -41,7 +41,7 @@ test("the groups of a cgroup form one row", () => {
     assert.equal(rows[0].values.get("minor_faults").share, 1);
 });
 
-test("values of several PMUs are the sums of the daemon, and the share of time names the PMUs", () => {
+test("values on several PMUs are the sums from the daemon, and the text on the share of time names the PMUs", () => {
     const both = { ...total("little", { cycles: 1000, ll_cache_miss_rd: 5 }, { running_ratio: 0.5 }),
                    pmus: ["little", "big"] };
     const { rows: [row] } = rowsOf(both);
@@ -53,7 +53,7 @@ test("values of several PMUs are the sums of the daemon, and the share of time n
     assert.deepEqual(sharesOf(row), ["core (little, big): 50%"]);
 });
 
-test("starved is not zero, and neither is unknown", () => {
+test("starved values and unknown values are not shown as zero", () => {
     const starved = rowsOf(total("cpu", { cycles: null, instructions: null }, { running_ratio: 0 })).rows[0];
     const paused = rowsOf(total("cpu", { cycles: null, instructions: null }, {})).rows[0];
     const zero = rowsOf(total("cpu", { cycles: 0, instructions: 0 }, {})).rows[0];
@@ -83,7 +83,7 @@ test("an unlisted cgroup is reported as new; names such as __proto__ are ordinar
     assert.equal(rows[0].values.get("constructor").value, 1);
 });
 
-test("an estimate is marked as one", () => {
+test("a value that was counted for only a part of the time is marked as an estimate", () => {
     const { rows: [row] } = rowsOf(total("cpu", { cycles: 100 }, { running_ratio: 0.31 }),
                                    total("software", { minor_faults: 1 }, { running_ratio: 1 }, "software"));
     const columns = columnsOf(new Map(), new Set(row.values.keys()));
@@ -194,13 +194,13 @@ test("a history becomes lines: gaps stay gaps, and events are per second", () =>
     assert.deepEqual([300, 500, 3600].map(titleOfSpan), ["last 5 min", "last 8 min", "last hour"]);
 });
 
-test("a line of this tab is as long as its recording", () => {
+test("a line that this tab has recorded covers only the time since its first value", () => {
     const history = { points: () => [{ x: -60, y: 1 }, { x: 0, y: 2 }] };
 
     assert.deepEqual(lineOf(history, "x", 600), [{ x: 0.9, y: 1 }, { x: 1, y: 2 }]);
 });
 
-test("a line of the hour is a source for lines.js", () => {
+test("a line of the last hour is a source of values for lines.js", () => {
     const hour = new Hour(), line = [{ x: -1, y: 9 }, { x: 0, y: 4 }, { x: 0.5, y: NaN }, { x: 1, y: 2 }];
 
     assert.deepEqual([hour.points(), hour.summary().n, hour.summary().last], [[], 0, NaN]);
@@ -233,7 +233,7 @@ const globs = [
 test("glob patterns match", () => {
     for (const [pattern, text, expected] of globs)
         assert.equal(glob(pattern, text), expected, `${pattern} of ${text}`);
-    // Would take for ever with backtracking.
+    // With backtracking, these patterns would take for ever.
     assert.equal(glob(`${"*a".repeat(50)}b`, "a".repeat(4096)), false);
     assert.equal(glob(`${"**a*".repeat(25)}b`, "a/".repeat(2048)), false);
 });
@@ -288,7 +288,7 @@ test("names that occur in a row become columns, as one line of text", () => {
     assert.equal(names.at(-1).path, "/b");
 });
 
-test("rows without a value come last in either order, and equal ones keep their order", () => {
+test("rows without a value come last in either order, and equal rows keep their order", () => {
     const rows = [["a", 1], ["b", null], ["c", 3], ["d", NaN], ["e", 1], ["f", undefined], ["g", 0]]
         .map(([key, n]) => ({ key, n }));
     const order = (direction) => sorted(rows, { value: (row) => row.n }, direction).map((row) => row.key).join("");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From samples to stacks and folded text. folded.test.mjs compares that text with the daemon's for the same samples.
+// Converts samples to stacks and to folded text. folded.test.mjs compares the folded text with that of the daemon for
+// the same samples.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { folded } from "../../../web/flame/export.js";
@@ -66,7 +67,7 @@ test("no record causes an exception, whatever its fields are", () => {
         }
 });
 
-test("a process that changes its name becomes two", () => {
+test("a process that changes its name has one frame for each name", () => {
     const tree = new StackTree();
 
     for (const comm of ["sh", "sh", "demo"])

@@ -6,7 +6,8 @@ export const process = (name) => ({ name, module: "", kind: "process" });
 export const user = (name, module = "/usr/bin/demo") => ({ name, module, kind: "user" });
 export const kernel = (name) => ({ name, module: "[kernel.kallsyms]", kind: "kernel" });
 
-// xorshift32 (Marsaglia, "Xorshift RNGs", 2003): a failing test fails every time.
+// xorshift32 (Marsaglia, "Xorshift RNGs", 2003): the same seed gives the same stacks, so that a failing test fails
+// every time.
 export class Random {
     constructor(seed) {
         this.state = seed;
@@ -34,7 +35,8 @@ function frame(random) {
     return random.below(4) === 0 ? kernel(random.of(names)) : user(random.of(names), random.of(["/bin/a", "/bin/b"]));
 }
 
-// Returns {frames, weight}. There are few names, so that stacks share frames and functions are recursive.
+// Returns a random stack, {frames, weight}. There are only a few names, so that stacks share frames and functions are
+// recursive.
 export function stack(random) {
     return {
         frames: [process(random.of(["demo", "sh", ":7"])), ...random.list(1 + random.below(6), frame)],

@@ -6,7 +6,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 
 const source = readFileSync(fileURLToPath(new URL("../../../formats/flame.js", import.meta.url)), "utf8");
-// This is a script without exports, not a module.
+// formats/flame.js is a script without exports, not a module.
 const { label, nameOf, neighbour, place, search, share } = new Function(
     `${source}\nreturn { label, nameOf, neighbour, place, search, share };`)();
 
@@ -45,7 +45,7 @@ test("at any zoom, frames stay within the width, and only ancestors are above th
     assert.equal(place(other, main), null);
 });
 
-test("a frame without samples, or too narrow, is not placed", () => {
+test("an empty graph has the full width; a frame that is too narrow is not placed", () => {
     const empty = { name: "all", at: 0, n: 0, depth: 0 };
 
     assert.deepEqual(place(empty, empty), { x: 10, pixels: 1180, above: false });
@@ -64,7 +64,7 @@ test("a sample counts once, even if several of its frames match", () => {
     assert.equal(share(0, 0), "0.00 %");
 });
 
-test("the share refers to the zoomed frame", () => {
+test("the share of a search refers to the zoomed frame", () => {
     assert.equal(search(frames, a, "leaf").n, 50);
     assert.equal(search(frames, b, "leaf").n, 20, "its caller matches too, but only samples of the zoomed frame count");
     assert.equal(search(frames, c, "leaf").n, 0);

@@ -44,7 +44,7 @@ test("frames are as wide as their share, and lie above their callers", () => {
     assert.ok(framesOf(up).every(({ x, width }) => x >= 10 && x + width <= 1190.1));
 });
 
-test("a long name is shortened, and a narrow frame has none", () => {
+test("a long name is shortened, and a narrow frame has no name", () => {
     const long = svg(treeOf([{ frames: [user("x".repeat(500))], weight: 1 }, { frames: [user("y")], weight: 199 }]));
 
     assert.equal(frame(long, "xxx").text, undefined);
@@ -58,7 +58,7 @@ test("one sample is written in the singular", () => {
     assert.match(frame(text, "two").title, /: 2 samples, /);
 });
 
-test("it has a dark style, with the colours of the SVG of perfcountd record", () => {
+test("the SVG has a dark style, with the same colours as the SVG of perfcountd record", () => {
     const of = (text) => new Map([...text.slice(text.indexOf("@media (prefers-color-scheme: dark)"))
         .matchAll(/\.(paper|all rect|process rect|user rect|kernel rect) { fill: (#\w+);? }/g)]
         .map(([, name, fill]) => [name, fill]));
@@ -69,7 +69,7 @@ test("it has a dark style, with the colours of the SVG of perfcountd record", ()
     assert.match(svg(tree), /<g class="user"><title>hot_seventy.*?<rect [^>]*fill="#f3b562"/);
 });
 
-test("an empty tree gives a picture too", () => {
+test("an empty tree gives an SVG, too", () => {
     assert.match(svg(new StackTree()), /all: 0 samples, 0\.00 %/);
 });
 

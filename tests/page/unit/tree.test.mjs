@@ -9,7 +9,7 @@ import { Random, nodeAt, process, treeOf, user } from "./stacks.mjs";
 
 const MB = 1 << 20;
 
-test("nodes add up, and know their path from the root", () => {
+test("the weights of nodes add up, and a node returns its path from the root", () => {
     const tree = treeOf([
         { frames: [process("sh"), user("main"), user("f")], weight: 3 },
         { frames: [process("sh"), user("main")], weight: 2 },
@@ -32,7 +32,7 @@ test("a tree derived from another one can grow", () => {
                      [3, 6, [["f", 5], ["g", 1]]]);
 });
 
-test("a weight that is 0 or not a number adds nothing; a huge one stays finite", () => {
+test("a weight that is 0 or not a number adds nothing; a huge weight stays finite", () => {
     const tree = new StackTree(), frames = [process("sh"), user("main")];
 
     for (const weight of [0, -1, NaN, null, "text"])
@@ -43,7 +43,7 @@ test("a weight that is 0 or not a number adds nothing; a huge one stays finite",
     assert.equal(tree.total, 4 * 2 ** 53);
 });
 
-test("names of JavaScript's own properties are ordinary names", () => {
+test("names such as constructor and __proto__ are ordinary names", () => {
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "size"];
     const tree = treeOf(names.map((name) => ({ frames: [process(name), user(name)], weight: 1 })));
 
@@ -60,7 +60,7 @@ test("two frames are equal only if kind, name and module are equal", () => {
     assert.deepEqual([tree.size, tree.root.children.size], [pairs.length + 1, pairs.length + 1]);
 });
 
-test("an endless stack keeps its outermost and innermost frames", () => {
+test("a stack that is too deep keeps its outermost and innermost frames", () => {
     const recursion = Array.from({ length: 10000 }, (_, i) => user(i % 2 ? "even" : "odd"));
     const tree = treeOf([{ frames: [process("sh"), user("main"), ...recursion, user("leaf")], weight: 3 }]);
     const rows = new Map(hottest(tree).map((row) => [row.name, row]));
@@ -96,7 +96,7 @@ test("stacks without room go to (other), below the last frame with room", () => 
     assert.equal(nodeAt(tree.merged(), "(other)").total, 4);
 });
 
-test("(other) itself is bounded", () => {
+test("the number of nodes (other) is bounded", () => {
     const tree = new StackTree({ limit: 800 });
 
     for (let i = 0; i < 800; i++)
@@ -107,14 +107,14 @@ test("(other) itself is bounded", () => {
     assert.equal(nodeAt(tree, "(other)").self, 700);
 });
 
-test("a real function called (other) is kept apart", () => {
+test("a function that is really called (other) is not confused with the node (other)", () => {
     const tree = treeOf([{ frames: [process("(other)"), user("(other)"), user("(left out)")], weight: 1 }]);
 
     assert.equal(tree.lumped, 0);
     assert.equal(folded(tree), "(other);(other);(left out) 1\n");
 });
 
-test("200,000 distinct stacks: the tree is bounded, and no weight is lost", () => {
+test("with 200,000 distinct stacks, the tree is bounded and no weight is lost", () => {
     const random = new Random(3), tree = new StackTree();
 
     for (let i = 0; i < 200000; i++)
@@ -127,7 +127,7 @@ test("200,000 distinct stacks: the tree is bounded, and no weight is lost", () =
     assert.equal(folded(tree).split("\n").reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0), 200000);
 });
 
-test("names of 4 KB: the number of characters is bounded", () => {
+test("with names of 4 KB, the number of characters in the tree is bounded", () => {
     const tree = new StackTree({ text: 1 << 20 });
 
     for (let i = 0; i < 2000; i++)
@@ -140,7 +140,7 @@ test("names of 4 KB: the number of characters is bounded", () => {
     assert.ok(folded(tree).length < 2 * MB);
 });
 
-test("deep stacks of long names give a text and a picture of bounded size", () => {
+test("deep stacks of long names give a folded text and an SVG of bounded size", () => {
     const tree = new StackTree(), names = Array.from({ length: 500 }, (_, i) => user(`${i}${"<".repeat(4090)}`));
 
     for (let depth = 1; depth <= 500; depth++)

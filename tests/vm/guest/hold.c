@@ -2,7 +2,7 @@
 /*
  * hold CPU NUMBER
  *
- * Holds this many counters of the CPU until it is killed, like another user of perf: with pinned events, which have
+ * Like another user of perf, holds this many counters of the CPU until it is killed, with pinned events, which have
  * priority over others. Prints how many it got.
  */
 #define _GNU_SOURCE

@@ -16,8 +16,8 @@
  *
  * Steps:
  *   into=PATH        moves itself into a cgroup
- *   out              what follows belongs to no cgroup, in what is printed, until the next step `into` or `in`
- *   in               what follows belongs to the cgroup of the step `into` again
+ *   out              until the next step `into` or `in`, what is counted is printed for no cgroup
+ *   in               what is counted is printed for the cgroup of the last step `into` again
  *   loop=MILLIONS    the loop; a decimal fraction is allowed
  *   follow=MILLIONS  the same, while others move the task: looks every 20,000 instructions where it is
  *   faults=NUMBER    touches that many new pages
@@ -177,8 +177,7 @@ static void serve(long seconds, long phase, long before, long after)
 
 enum { INSTRUCTIONS, CYCLES, FAULTS, CLOCK, N_COUNTED };
 #define STAYS_MAX 256
-#define MOVES                                                                                                          \
-    0 /* the stay for what a move of its own takes, "-": one cgroup has a part of it, and the other the rest */
+#define MOVES 0 /* the stay "-" has what the task's own moves cost, which either cgroup may count */
 #define PMUS_MAX 2
 
 /* The state survives execve(2), like the events do: it is the memory of a file that stays open. */
@@ -187,7 +186,8 @@ static struct task {
         char path[256];
         int64_t counted[N_COUNTED];
     } stays[STAYS_MAX];
-    int n, last, current; /* the stay of the last step `into`, and the current one; -1: counts belong to no cgroup */
+    /* The number of stays, the stay of the last step `into`, and the current one; -1: counts belong to no cgroup. */
+    int n, last, current;
     int64_t begun[N_COUNTED];
     int fds[N_COUNTED][PMUS_MAX], n_fds[N_COUNTED];
 } * task;
