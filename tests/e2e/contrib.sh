@@ -122,6 +122,24 @@ perf_pmu_energy_joules_total{cpu="0",pmu="power",group="power",instance="opi"} 7
 equals "backfill leaves out samples near --since and --until" "$(simulated --since=109 --until=131 | jq -r '
     select(.metric.__name__ == "perf_cpu_group_enabled_seconds_total") | [.timestamps, .values] | @json')" \
     '[[120000],[20]]'
+# refused FILE-OR-OPTION...: prints the exit status, what backfill printed, and its error.
+refused() {
+    local output status
+    output=$("$contrib/fleet/backfill" "$@" "file://$scratch/simulated" 2>&1)
+    status=$?
+    echo "$status $output"
+}
+equals "backfill refuses a --since that is not a time" "$(refused --since=null --until=131)" \
+    "1 backfill: --since=null: not a time in seconds since 1970"
+equals "backfill fails if the history begins too late" "$(refused --since=50 --until=100 --openmetrics)" \
+    "1 backfill: no samples: the history begins at 110.0, which is after --until"
+# A pause after the outage: no growth is known in the reading at 130.
+cp "$scratch/simulated/api/v1/history" "$scratch/history"
+jq '.rows[] |= (.enabled[2] = null | .running[2] = null | .events[][2] = null)' "$scratch/history" \
+    >"$scratch/simulated/api/v1/history"
+equals "backfill fails if there was a pause after the outage" "$(refused --since=108 --until=122)" \
+    "1 backfill: no samples: between --since and now each series has a gap, such as a pause; nothing before it can be computed"
+cp "$scratch/history" "$scratch/simulated/api/v1/history"
 
 # --- promtool
 
