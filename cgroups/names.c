@@ -65,6 +65,10 @@ int names_merge(struct names *names, const struct names *other)
     }
     names->is_pause |= other->is_pause;
     names->source = names->source ? names->source : other->source;
+    if (names->texts[NAME_CONTAINER])
+        names->unnamed = NULL;
+    else if (!names->unnamed)
+        names->unnamed = other->unnamed;
     return 0;
 }
 

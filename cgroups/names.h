@@ -56,7 +56,10 @@ struct names {
  * character becomes U+FFFD. With size 0 the name is removed. Returns -ENOMEM on failure.
  */
 int names_set(struct names *names, enum name_kind kind, const char *text, size_t size);
-/* Copies each name that `names` lacks from `other`, and the source if `names` has none. Returns -ENOMEM on failure. */
+/*
+ * Copies each name that `names` lacks from `other`, and the source if `names` has none. If the container still has no
+ * name, the reason is copied too; otherwise the reason is removed. Returns -ENOMEM on failure.
+ */
 int names_merge(struct names *names, const struct names *other);
 bool names_equal(const struct names *a, const struct names *b);
 void names_done(struct names *names);

@@ -106,10 +106,8 @@ int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collecto
     _cleanup_(names_done) struct names names = {0};
     int r = resolver_find(resolver, counts->path, &names);
 
-    if (r == 0 && !counts->node && counts->names.texts[NAME_CONTAINER]) {
+    if (r == 0 && !counts->node && counts->names.texts[NAME_CONTAINER])
         r = names_merge(&names, &counts->names);
-        names.unnamed = NULL;
-    }
     if (r < 0)
         return r;
     if (!counts->info || !have_same_labels(&counts->names, &names)) {

@@ -298,13 +298,17 @@ TEST(test_renamed)
     sim_done();
 }
 
-/* Asserts the container's name in a cgroup, watched or not; "" if none is known. */
+/*
+ * Asserts the container's name in a cgroup, watched or not; "" if none is known. NULL: the cgroup is a container whose
+ * name is not known, and the reason is found instead.
+ */
 static void assert_found(const char *path, const char *container)
 {
     _cleanup_(names_done) struct names names = {0};
 
     assert_int_equal(cgroup_set_find_names(&sim.set, path, &names), 0);
-    assert_string_equal(names.texts[NAME_CONTAINER] ? names.texts[NAME_CONTAINER] : "", container);
+    assert_string_equal(names.texts[NAME_CONTAINER] ? names.texts[NAME_CONTAINER] : "", container ? container : "");
+    assert_int_equal(names.unnamed != NULL, container == NULL);
 }
 
 /*
@@ -315,7 +319,7 @@ TEST(test_found)
 {
     begin("max_cgroups: 4");
     sim_make(1);
-    assert_found("/c0001", "");
+    assert_found("/c0001", NULL);
     book_write(1, (struct entry){"shop", false});
     assert_found("/c0001", "shop");
     assert_found("/c0001/inner", "");

@@ -79,6 +79,23 @@ TEST(test_merges)
     names_done(&third);
 }
 
+/* The reason why a container has no name is merged too, until a name is known. */
+TEST(test_merges_reason)
+{
+    struct names names = {0}, other = {.unnamed = "nobody knows it"}, third = {.unnamed = "too late"}, named = {0};
+
+    set(&named, NAME_CONTAINER, "shop");
+    assert_int_equal(names_merge(&names, &other), 0);
+    assert_int_equal(names_merge(&names, &third), 0);
+    assert_string_equal(names.unnamed, "nobody knows it");
+    assert_int_equal(names_merge(&names, &named), 0);
+    assert_null(names.unnamed);
+    assert_int_equal(names_merge(&names, &other), 0);
+    assert_null(names.unnamed);
+    names_done(&names);
+    names_done(&named);
+}
+
 TEST(test_best)
 {
     static const struct {
