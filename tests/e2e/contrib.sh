@@ -463,7 +463,12 @@ for metric in instance:perf_cpu_context_switches:rate5m site_unit:perf_cgroup_in
     matches "a site sends $metric" "$metric" "^($sent)$"
 done
 equals "a site sends no series of cgroups" "$(query "count({__name__=~\"$sent\", cgroup!=\"\"})")" "[]"
-curl -sS http://127.0.0.1:9090/api/v1/rules >"$scratch/rules"
+# Prometheus evaluates each group of rules first at some time within its interval of up to a minute.
+rules_are_evaluated() {
+    curl -sS http://127.0.0.1:9090/api/v1/rules >"$scratch/rules"
+    jq -e 'all(.data.groups[].rules[]; .health != "unknown")' "$scratch/rules" >/dev/null
+}
+holds "each rule is evaluated" eventually 600 rules_are_evaluated
 compares "Prometheus has loaded the rules" "$(jq '[.data.groups[].rules[]] | length' "$scratch/rules") > 6"
 equals "no rule fails" "$(jq -r '.data.groups[].rules[] | select(.health != "ok") | "\(.name): \(.lastError)"' \
     "$scratch/rules")" ""
