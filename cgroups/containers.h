@@ -84,7 +84,7 @@ void containers_done(struct containers *containers);
 int containers_add(struct containers *containers, uint32_t user, const char *id, const char *path,
                    struct container **ret);
 
-/* Whether a file has given its name or says that it is a pause container, which needs no name. */
+/* Whether a state file gave the container's name, or says that it is a pause container, which needs no name. */
 bool container_is_named(const struct container *container);
 /*
  * Moves `names`, which come from the file of a place, to the container, unless an earlier place in the list of places

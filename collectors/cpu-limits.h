@@ -5,7 +5,7 @@
  *
  * Each metric is one row of a table of files in /sys. A series is only present on machines that have its file. The
  * files are searched for when the `self` collector is opened, and read whenever that collector is read. The files stay
- * open in between: opening and closing a file of /sys costs several times what reading it costs.
+ * open in between: to open and close a file of /sys takes several times as long as to read it.
  *
  * The limits are also stored in the snapshot, together with the lost time of each CPU. At each reading, the lost time
  * grows by the time since the previous reading, multiplied by the fraction of the highest clock rate that the limit

@@ -63,7 +63,7 @@ static const struct option config_rows[] = {
     {
         .path = "user",
         MEMBER(text, user),
-        .range = "the name or number of a user other than root; empty for \"perfcountd\", or else \"nobody\"",
+        .range = "a user name or UID, but not root; empty for \"perfcountd\", or \"nobody\" if there is no such user",
         .default_yaml = "\"\"",
         .help = "the user that the listening process becomes when root starts it",
     },

@@ -133,8 +133,8 @@ struct opener_request {
  */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * Returns 0 if the request is allowed, or else the reason for refusing it: -EUNATCH if an opener that was started for
- * sampling, or for a BPF program with more slots, would allow the request; -ENOPKG for a tracepoint, probe or
+ * Returns 0 if the request is allowed, or else the reason for refusing it: -EUNATCH if the opener was started without
+ * sampling or for a BPF program with fewer slots, so that a restart would help; -ENOPKG for a tracepoint, probe or
  * breakpoint that was not in the configuration, or a PMU that did not exist, when the opener was started; -ENOKEY for a
  * breakpoint of the configuration if opener.breakpoints is not set; -EBADRQC for any other request, which no intact
  * daemon sends.

@@ -30,7 +30,7 @@ struct bpf_span {
     uint64_t events;              /* mask of the configured events that have a word */
     uint64_t clocks, switches;    /* masks of the configured events that count time or context switches */
     uint8_t first_event;          /* word of the first event in `events`; the words of the other events follow */
-    uint8_t first_times, n_times; /* first index and number of the perf groups' times on a CPU */
+    uint8_t first_times, n_times; /* where the times of the perf groups begin on a CPU, and how many there are */
     uint8_t *times;               /* for each open group (group_counts_view()), the index of its times */
 };
 

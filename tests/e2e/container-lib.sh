@@ -187,7 +187,7 @@ info_of() {
     get /metrics | sed -n "s|^perf_cgroup_info{\(cgroup=\"$1\".*\)} 1\$|\1|p"
 }
 
-# strictly_parsed TEXT OPENMETRICS: checks that strict parsers accept the two files with an exposition.
+# strictly_parsed TEXT OPENMETRICS: checks that strict parsers accept the expositions in the files TEXT and OPENMETRICS.
 strictly_parsed() {
     equals "promtool has no complaint" "$(promtool check metrics <"$1" 2>&1)" ""
     holds "the exposition is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$1"

@@ -163,6 +163,10 @@ execFileSync("cc", ["-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-o", wa
                     join(root, "tests/e2e/waits.c")]);
 const offCpu = (title, body) => test(title, { skip: process.getuid() !== 0 && "root, to load BPF programs" }, body);
 
+// Waits until the form has its list of events, whose arrival redraws the cards.
+const eventsAreListed = (view) =>
+    view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
+
 async function withWaits(view, body) {
     const child = started(waits, ["600"]);
 
@@ -188,6 +192,7 @@ const waitsOf = (view, name) => view.page.evaluate((program, name) => {
 offCpu("off-CPU time of a function agrees with the program's own measurement, below its states", () =>
     session.see("#profile?seconds=600", async (view) => {
         await withWaits(view, () => {}); // makes the daemon read the symbols, which it keeps for a while
+        await eventsAreListed(view);
         await view.page.click(".kinds label:nth-of-type(2)");
         assert.deepEqual(await texts(view, ".options :checked + span b"), ["Off-CPU time"]);
         assert.equal(await view.text(".proposal"), "each wait of at least 1ms");
@@ -404,7 +409,7 @@ test("a client that is not an operator reads how to become an operator", () => c
     })));
 
 test("an event can be found with the keyboard", () => session.see("#profile?seconds=0.3", async (view) => {
-    await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
+    await eventsAreListed(view);
     await view.page.click(".advanced summary");
     await view.page.focus("#profile-event");
     await view.key("ArrowDown", "ArrowDown");
@@ -427,7 +432,7 @@ test("a link fills in the form and starts nothing", () => {
     const state = "event=page-faults&period=7&seconds=2&cpu=0&cgroup=%2Fa&pid=1&search=main&zoom=a%253Bb;c&by=merged" +
         "&shape=flame";
     return session.see(`#profile?record=1&${state}`, async (view) => {
-        await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
+        await eventsAreListed(view);
         assert.equal(view.asked(/api\/v1\/samples/).length, 0);
         const values = await view.page.$$eval("main form .advanced :is(input, select)", (all) =>
                 all.map((one) => one.value));
@@ -445,7 +450,7 @@ test("a link fills in the form and starts nothing", () => {
 
 test("a link with start=1 focuses Record, starts nothing, and shows what will be recorded", () =>
     session.see("#profile?cgroup=%2F&cpu=0&event=page-faults&seconds=30&start=1", async (view) => {
-        await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
+        await eventsAreListed(view);
         assert.equal((await view.focused()).text, "Record");
         assert.equal(view.asked(/api\/v1\/samples/).length, 0);
         assert.equal(await view.page.$eval(".progress", (one) => one.innerText), "");
@@ -459,7 +464,7 @@ test("a link with start=1 focuses Record, starts nothing, and shows what will be
 
 test("event and duration can be chosen on cards, by keyboard too; a sample period is proposed for events other than clocks",
      () => session.see("#profile", async (view) => {
-        await view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
+        await eventsAreListed(view);
         const chosen = () => texts(view, ".options :checked + span b");
         assert.deepEqual(await chosen(), ["CPU", "10 s"]);
         assert.equal(await view.text(".proposal"), "");

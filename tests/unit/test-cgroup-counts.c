@@ -270,7 +270,10 @@ TEST_WITH(test_remainders, NULL, end)
     assert_int_equal(find_row(&rig.snapshot, "cpu", "a")->counters[0].raw, 2);
 }
 
-/* Before each reading, each of two CPUs was idle, or its group was enabled for 10 ns in which it ran or starved. */
+/*
+ * Each step is a reading of two CPUs. Since the last reading, a CPU was idle (its group was not enabled), or its group
+ * was enabled for 10 ns, in which the group was counted or starved.
+ */
 static const struct state_step {
     enum { IDLE, RAN, STARVED } in[2]; /* for each CPU */
     enum row_state out;
