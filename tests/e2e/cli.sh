@@ -465,7 +465,7 @@ url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -
 equals "the telemetry path of the file is used" "$(status_of /file)" 200
 stop_daemon
 missing=$scratch/missing.yaml
-printf 'collectors: {cpu: {groups: [%s]}}\n' \
+printf 'collectors: {cgroup: {enabled: false}, cpu: {groups: [%s]}}\n' \
     '{name: a, events: "cs,sched:no_such"}, {name: b, events: "cpu-migrations,sched:no_such"}' >"$missing"
 start_daemon --config.file="$missing"
 hint=$(grep -o '[0-9]* events are not counted, see .*"' "$daemon_log")
