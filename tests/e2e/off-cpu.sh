@@ -114,7 +114,7 @@ begin_stream() {
     curl -sN --globoff "$url/api/v1/samples?event=off-cpu&seconds=300&$1" >"$scratch/stream" &
     stream=$!
     children+=("$stream")
-    holds "$1: a stream begins" eventually 60 grep -q '"type":"header"' "$scratch/stream"
+    holds "${1:-no parameter}: a stream begins" eventually 60 grep -q '"type":"header"' "$scratch/stream"
 }
 
 begin_stream "cgroup=$below&threshold=0.1ms"
@@ -146,9 +146,12 @@ idle=$(perf_fds)
 
 # --- parameters of a request
 
-get "/api/v1/samples?event=off-cpu&max=50" >"$scratch/stream"
+begin_stream ""
+holds "by default, a stream has samples" eventually 60 grep -q '"type":"sample"' "$scratch/stream"
+kill "$stream"
+wait "$stream" 2>/dev/null
 compares "by default, waits are not shorter than a millisecond" \
-    "$(jq -r 'select(.type == "sample") | .off_cpu_ns' "$scratch/stream" | sort -n | head -n 1) >= 1e6"
+    "$(sed '$d' "$scratch/stream" | jq -r 'select(.type == "sample") | .off_cpu_ns' | sort -n | head -n 1) >= 1e6"
 "$scratch/$program" 300 >"$scratch/out" &
 pid=$!
 children+=("$pid")
