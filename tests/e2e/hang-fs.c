@@ -16,6 +16,7 @@
  * each operation that begins to wait. Then the process that asked is in the state D, and no signal ends it before the
  * answer. Lookups are getattr as well; close(2) is flush. The kernel caches nothing, so that each operation comes here,
  * except the pages of a file that is open for writing: a shared mapping needs them.
+ * Processes of another process group never wait: a daemon of another test may sample the programs of this test.
  * If SIGKILL ends this process, operations that wait fail with ECONNABORTED; unmount with `umount -l MOUNTPOINT`.
  *
  * Built by: cc -o hang-fs hang-fs.c $(pkg-config --cflags --libs fuse3)
@@ -56,6 +57,9 @@ static bool does_hang(const char *operation, const char *path)
 
 static void wait_for_answer(const char *operation, const char *path)
 {
+    /* The process ID is 0 if the kernel itself asks. */
+    if (getpgid(fuse_get_context()->pid) != getpgrp())
+        return;
     pthread_mutex_lock(&lock);
     if (does_hang(operation, path))
         printf("waits %s %s\n", operation, path);
