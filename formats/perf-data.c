@@ -555,13 +555,10 @@ static bool perf_data_record(void *state, const struct record *record, struct bu
 
     if (!may_be_shown(data->source, record))
         return false;
-    buffer_append(out, record->bytes, record->size);
-    if (out->failed)
+    record_append(record, out);
+    if (out->failed || record->type != PERF_RECORD_SAMPLE)
         return true;
     char *copy = out->data + out->size - record->size;
-    memcpy(copy + offsetof(struct perf_event_header, size), &record->size, sizeof(record->size));
-    if (record->type != PERF_RECORD_SAMPLE)
-        return true;
     show_addresses(data->source, record, copy);
     if (data->source->read)
         start_counts_at_zero(data, record, copy);

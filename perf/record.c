@@ -546,3 +546,11 @@ int record_decode(const void *bytes, size_t size, const struct record_layout *la
     *ret = record;
     return 0;
 }
+
+void record_append(const struct record *record, struct buffer *out)
+{
+    buffer_append(out, record->bytes, record->size);
+    if (!out->failed)
+        memcpy(out->data + out->size - record->size + offsetof(struct perf_event_header, size), &record->size,
+               sizeof(record->size));
+}

@@ -11,6 +11,7 @@
 
 #include <linux/perf_event.h>
 
+#include "base/buffer.h"
 #include "base/util.h"
 
 #define WORD sizeof(uint64_t)
@@ -175,6 +176,8 @@ struct record {
  * accepted, since newer kernels add some.
  */
 int record_decode(const void *bytes, size_t size, const struct record_layout *layout, struct record *ret);
+/* Appends a copy of the record, whose header has the record's true size. Sets out->failed if memory runs out. */
+void record_append(const struct record *record, struct buffer *out);
 
 /* "SAMPLE", "MMAP2"..., or NULL for an unknown type. The types of Linux 6.19 are known. */
 const char *record_type_name(uint32_t type);

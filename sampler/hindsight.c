@@ -87,7 +87,7 @@ static void keep_record(struct hindsight *hindsight, const struct record *record
         forget_older_half(kept);
     if (kept->size + record->size > hindsight->kept_max)
         return;
-    buffer_append(kept, record->bytes, record->size);
+    record_append(record, kept);
     kept->failed = false;
 }
 
@@ -313,13 +313,14 @@ int hindsight_pause(struct hindsight *hindsight, bool paused)
 
 /* --- looking back --- */
 
+/* Copies nothing if no CPU of the options has a ring. */
 static int copy_rings(struct hindsight *hindsight, const struct record_options *options, struct rings *ret,
                       struct past_span *span)
 {
     uint64_t full_since;
 
     int r = rings_copy(&hindsight->samples, &options->cpus, ret, &full_since);
-    if (r < 0)
+    if (r < 0 || ret->n == 0)
         return r;
     take_tracking(hindsight);
     char *bytes = malloc(MAX(hindsight->kept.size, 1));
@@ -350,12 +351,17 @@ int hindsight_look_back(struct hindsight *hindsight, const struct machine *machi
     r = record_options_choose_cgroups(&options, hindsight->sys, hindsight->cgroups, paths, n_paths, "\"last\"", error);
     if (r == 0) {
         r = copy_rings(hindsight, &options, &rings, &span);
-        if (r == 0)
+        if (r == 0 && rings.n > 0)
             return capture_of_past(hindsight->sys, hindsight->event, hindsight->symbols, &rings, &options, &span, ret) <
                            0
                        ? error_oom(error)
                        : 0;
-        error_set(error, r, "the samples cannot be copied: %s", strerror(-r));
+        if (r < 0)
+            error_set(error, r, "the samples cannot be copied: %s", strerror(-r));
+        else
+            r = error_set(error, -EBUSY,
+                          "there are no samples of these CPUs: when they came online, their ring buffers could not be "
+                          "opened");
     }
     rings_done(&rings);
     record_options_done(&options);

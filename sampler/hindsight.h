@@ -54,7 +54,7 @@ int hindsight_pause(struct hindsight *hindsight, bool paused);
  * back. `paths`, if not NULL, lists the cgroups to select, instead of the cgroup in the request. Returns these errors
  * with a message: -EINVAL if the request asks for something that was not sampled, the errors from
  * record_options_of_past(), -EOPNOTSUPP if the request names a cgroup but samples do not contain the cgroup (before
- * Linux 5.7), -ENOMEM.
+ * Linux 5.7), -EBUSY if no CPU of the request has a ring buffer, -ENOMEM.
  */
 int hindsight_look_back(struct hindsight *hindsight, const struct machine *machine,
                         const struct record_request *request, char *const *paths, size_t n_paths, struct capture **ret,

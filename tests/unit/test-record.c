@@ -237,6 +237,11 @@ TEST(test_claims_too_much)
         assert_int_equal(record.size, size);
         _cleanup_(freep) char *text = describe(&record);
         assert_string_equal(text, cases[i].out);
+        _cleanup_(buffer_done) struct buffer copy = {0};
+        record_append(&record, &copy);
+        assert_int_equal(copy.size, size);
+        assert_int_equal(((const struct perf_event_header *)(const void *)copy.data)->size, size);
+        assert_memory_equal(copy.data + 8, built.bytes + 8, size - 8);
     }
 }
 

@@ -385,11 +385,15 @@ static int look_back(struct sampled *f, const struct record_request *request, st
     return stream_open(f->sampler, request, &writer_lines, reader_on_ready, reader, &reader->stream, error);
 }
 
-/* Uses CPU time, so that there are samples to look back at. */
+/*
+ * Uses CPU time, so that there are samples to look back at: 200 times a millisecond, since a virtual machine takes only
+ * one sample while its host does not run it, but may count that time.
+ */
 static void burn(void)
 {
-    for (clock_t end = clock() + CLOCKS_PER_SEC / 5; clock() < end;)
-        ;
+    for (int i = 0; i < 200; i++)
+        for (clock_t end = clock() + CLOCKS_PER_SEC / 1000; clock() < end;)
+            ;
 }
 
 /*
@@ -492,6 +496,26 @@ TEST_WITH(test_hindsight_of_less, sampled_begin, sampled_end)
         if (r == 0)
             reader_stop(&a);
     }
+    enable_hindsight(f, false);
+}
+
+/* If the ring buffers cannot be opened when the CPUs come online again, there is nothing to look back at. */
+TEST_WITH(test_hindsight_of_nothing, sampled_begin, sampled_end)
+{
+    struct sampled *f = *state;
+    struct error error;
+    struct reader a;
+
+    real = wrap_calls(&f->sys, (struct sys_calls){.mmap = lock_little, .open_group = open_like_older});
+    locked_max = SIZE_MAX;
+    is_before_5_7 = false;
+    enable_hindsight(f, true);
+    if (sampler_no_hindsight(f->sampler))
+        skip_because("%s", sampler_no_hindsight(f->sampler));
+    locked_max = 0;
+    sampler_cpus_changed(f->sampler, f->machine, &f->machine->online);
+    assert_int_equal(look_back(f, &(struct record_request){.last = 1}, &a, &error), -EBUSY);
+    assert_non_null(strstr(error.message, "could not be opened"));
     enable_hindsight(f, false);
 }
 
