@@ -127,11 +127,13 @@ start_daemon --config.file="$light" --web.config.file="$slow"
 password_of_alice "${secret/10/20}" "$slow"
 kill -HUP "$daemon_pid"
 holds "the slow hash is accepted with a warning" eventually 60 log_has 'bcrypt cost of "alice" is 20: '
+begin=$SECONDS
 yes "$url/-/reload" | head -n 150 | xargs curl -s -X POST -u bob:secret >"$scratch/reloads"
 equals "150 reloads succeed" "$(grep -o reloaded "$scratch/reloads" | wc -l)" 150
 equals "the warning is logged once" "$(grep -c 'bcrypt cost' "$daemon_log")" 1
+# A message is logged once a minute beside the first hundred.
 compares "requests in a loop do not fill the log" \
-    "$(grep -c 'configuration reloaded' "$daemon_log") <= 102"
+    "$(grep -c 'configuration reloaded' "$daemon_log") <= 102 + ($SECONDS - $begin) / 60"
 stop_daemon
 equals "the daemon exits cleanly afterwards" "$daemon_status" 0
 
@@ -145,9 +147,13 @@ threads() {
 holds "the thread that checks passwords ends when it is idle" eventually 60 threads 1
 for _ in 1 2 3 4 5; do get /metrics -u alice:secret -o /dev/null; done
 holds "a known password is not checked again" threads 1
-get /metrics -u alice:unknown -o /dev/null &
-holds "an unknown password is checked" eventually 60 threads 2
-wait $!
+tries=0
+unknown_is_checked() {
+    tries=$((tries + 1)) # a wrong password is remembered as well
+    get /metrics -u "alice:unknown$tries" -o /dev/null
+    threads 2 # for ten seconds
+}
+holds "an unknown password is checked" eventually 60 unknown_is_checked
 
 # --- the file changes
 

@@ -140,7 +140,7 @@ stop_daemon
 
 run_as 12347 "$scratch/names" unshare --mount --propagation private
 list=/tmp/perf-$started.map
-holds "the program has written its map" eventually 60 grep -q 'late;function' "$list"
+holds "the program has written its map" eventually 60 grep -q 'early function' "$list"
 cp --preserve=ownership "$list" "$scratch/files/tmp"
 nsenter -t "$started" -m mount --bind "$scratch/mount/tmp" /tmp || exit 1
 for operation in "${operations[@]}"; do

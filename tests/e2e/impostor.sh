@@ -85,10 +85,11 @@ fi
 
 # On a kernel without BTF, a separate program first reads kernel memory to find the offsets.
 cgroups=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+own_cgroup=$cgroups/test-impostor-$$
 cat >"$scratch/without-types" <<END
 #!/bin/sh -e
-mkdir -p $cgroups/test-impostor
-echo \$\$ >$cgroups/test-impostor/cgroup.procs
+mkdir -p $own_cgroup
+echo \$\$ >$own_cgroup/cgroup.procs
 [ ! -e /sys/kernel/btf ] || mount -t tmpfs none /sys/kernel/btf
 exec "\$@"
 END
@@ -97,7 +98,7 @@ wrapper=(unshare --mount "$scratch/without-types")
 impostor "a kernel without BTF" --config.file="$config"
 wrapper=()
 bpf_is_guarded
-eventually 60 rmdir "$cgroups/test-impostor"
+eventually 60 rmdir "$own_cgroup"
 
 # A configuration with all kinds of descriptors, and samples.
 counting='      - {name: software, events: "{context-switches,minor-faults}"}

@@ -25,10 +25,16 @@ daemon_pid=0
 light=$scratch/light.yaml
 printf '%s\n' 'collectors: {cgroup: {enabled: false}}' 'history: {enabled: false}' >"$light"
 
+# group_of PID: prints the process group.
+group_of() {
+    sed -E 's/.*\) . [0-9]+ ([0-9]+) .*/\1/' "/proc/$1/stat" 2>/dev/null
+}
 cleanup() {
-    local pid
+    local pid group
+    group=$(group_of $$)
     for pid in "${children[@]}"; do
-        kill -9 "$pid" 2>/dev/null
+        # If the child has ended, another test may have a process with this PID.
+        [ "$(group_of "$pid")" != "$group" ] || kill -9 "$pid" 2>/dev/null
     done
     wait 2>/dev/null
     rm -rf "$scratch"

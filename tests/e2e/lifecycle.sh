@@ -7,7 +7,7 @@ need curl jq
 
 config=$scratch/perfcountd.yaml
 groups() {
-    printf 'web: {min_interval: 0s, local_operators: true}\ncollectors:\n  cpu:\n    groups:\n'
+    printf 'web: {min_interval: 0s, local_operators: true}\ncollectors:\n  cgroup: {enabled: false}\n  cpu:\n    groups:\n'
     printf '      - {name: %s, events: "%s"}\n' "$@"
 }
 # value EVENT GROUP: prints the total over all CPUs.
@@ -56,7 +56,8 @@ stop_daemon
 
 flood=/sys/class/mem/null/uevent
 if [ "$(id -u)" = 0 ] && [ -w "$flood" ]; then
-    start_daemon
+    echo 'web: {min_interval: 0s}' >"$config"
+    start_daemon --config.file="$config"
     counted() {
         get '/api/v1/counters?group=software&cpu=0' | jq '.counters[0].enabled_ns'
     }
@@ -72,8 +73,10 @@ fi
 
 # --- reload
 
+# The port is used again below, so the address is one at which no other program takes a port meanwhile.
+address=127.19.84.1
 groups stays '{minor-faults,context-switches}' goes '{cpu-migrations}' >"$config"
-start_daemon --config.file="$config"
+start_daemon --config.file="$config" --web.listen-address=$address:0
 equals "perfcountd_config_last_reload_successful is 1 after the start" \
     "$(value_of_metric perfcountd_config_last_reload_successful)" 1
 # The page faults of many processes make the total large, so that a total that restarts at 0 is noticed.
@@ -147,14 +150,14 @@ equals "totals never decrease across twenty SIGHUPs" "$fell" 0
 port=${url##*:}
 kill -9 "$daemon_pid"
 wait "$daemon_pid" 2>/dev/null
-start_daemon --config.file="$config" --web.listen-address="127.0.0.1:$port"
+start_daemon --config.file="$config" --web.listen-address="$address:$port"
 equals "after kill -9 it starts again on the same port" "$(status_of /metrics)" 200
 
 # --- errors before anything is opened
 
-equals "a port in use: exit status 2" "$(exit_status --web.listen-address="127.0.0.1:$port")" 2
+equals "a port in use: exit status 2" "$(exit_status --web.listen-address="$address:$port")" 2
 equals "a port in use: the error is one sentence" "$(wc -l <"$scratch/stderr")" 1
-matches "a port in use: the error names the address" "$(cat "$scratch/stderr")" "127\.0\.0\.1:$port.*in use"
+matches "a port in use: the error names the address" "$(cat "$scratch/stderr")" "${address//./\\.}:$port.*in use"
 equals "an address of another machine: exit status 2" "$(exit_status --web.listen-address=192.0.2.1:9999)" 2
 equals "an address of another machine: the error is one sentence" "$(wc -l <"$scratch/stderr")" 1
 matches "an address of another machine: the error names the address" "$(cat "$scratch/stderr")" "192\.0\.2\.1"

@@ -69,6 +69,7 @@ configure() {
     cat >"$config" <<END
 web: {min_interval: 0s$1}
 sampler: {enabled: true, event: cpu-clock, frequency: 50$2}
+collectors: {cgroup: {enabled: false}} # whose descriptors depend on the cgroups of the machine
 END
 }
 

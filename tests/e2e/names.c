@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program whose functions have the mangled names of C++ and Rust, for a sampler to demangle. It also makes functions
- * at run time and lists them in /tmp/perf-PID.map, the second one after two seconds.
+ * at run time and lists them in /tmp/perf-PID.map, the second one when it gets the signal SIGUSR1.
  *
  * usage: names SECONDS
  *
@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <err.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,13 @@ static void (*make_function(const char *name))(void)
     return function;
 }
 
+static volatile sig_atomic_t is_late;
+
+static void be_late(int signal)
+{
+    is_late = signal;
+}
+
 int main(int argc, char **argv)
 {
     double seconds = argc == 2 ? strtod(argv[1], NULL) : 0;
@@ -72,13 +80,14 @@ int main(int argc, char **argv)
     if (!(seconds > 0 && seconds < 1e6))
         errx(2, "usage: names SECONDS");
     time_t start = time(NULL);
+    signal(SIGUSR1, be_late);
     void (*early)(void) = make_function("early function:1"), (*late)(void) = NULL;
     printf("names %d\n", (int)getpid());
     fflush(stdout);
     while (time(NULL) < start + (time_t)seconds) {
         seed = turn(spin(seed));
         early();
-        if (!late && time(NULL) > start + 2)
+        if (!late && is_late)
             late = make_function("late;function");
         if (late)
             late();

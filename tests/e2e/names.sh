@@ -12,7 +12,7 @@ echo 'sampler: {enabled: true, allow: local, event: cpu-clock}' >"$scratch/confi
 # start_program: starts the program. Sets pid.
 start_program() {
     rm -f "$scratch/names.out"
-    "$scratch/$program" 60 >"$scratch/names.out" &
+    "$scratch/$program" 600 >"$scratch/names.out" &
     pid=$!
     children+=("$pid")
     eventually 60 test -s "$scratch/names.out"
@@ -24,8 +24,16 @@ end_program() {
     rm -f "/tmp/perf-$pid.map"
 }
 
-# sample SECONDS: samples into the files folded, samples and pprof.
+# knows NAME: succeeds if a stream of the program's samples has the function's name. The daemon reads symbols meanwhile.
+knows() {
+    get "/api/v1/folded?seconds=0.3&frequency=997&pid=$pid" | grep -qF "${1//;/:}"
+}
+
+# sample SECONDS: samples into the files folded, samples and pprof, again if the program hardly ran meanwhile.
 sample() {
+    holds "the program is sampled" eventually 60 sampled "$1"
+}
+sampled() {
     local query="seconds=$1&frequency=997&pid=$pid" folded samples
     get "/api/v1/folded?$query" -o "$scratch/folded" &
     folded=$!
@@ -33,6 +41,7 @@ sample() {
     samples=$!
     get "/debug/pprof/profile?$query" -o "$scratch/pprof"
     wait "$folded" "$samples"
+    has_samples "$scratch/samples" 100
 }
 
 in_all() {
@@ -48,7 +57,10 @@ case $(status_of '/api/v1/folded?seconds=0.1') in
 403) skip "the right to sample" ;;
 esac
 start_program
-sample 6
+holds "the daemon reads the program's symbols" eventually 60 knows 'early function:1'
+kill -USR1 "$pid"
+holds "the daemon reads the function that was made since" eventually 60 knows 'late;function'
+sample 1
 in_all 'app::value<int>::spin'
 in_all app::turn
 in_all 'early function:1'
@@ -63,6 +75,7 @@ end_program
 start_program
 mv "/tmp/perf-$pid.map" "$scratch/map"
 ln -s "$scratch/map" "/tmp/perf-$pid.map"
+eventually 60 knows 'app::value<int>::spin'
 sample 1
 lacks "a link is not followed" 'early function' "$scratch/folded"
 holds "C++ names are still found" grep -q 'app::value<int>::spin' "$scratch/folded"
@@ -70,6 +83,7 @@ end_program
 if [ "$(id -u)" -eq 0 ]; then
     start_program
     chown 1 "/tmp/perf-$pid.map"
+    eventually 60 knows 'app::value<int>::spin'
     sample 1
     lacks "another user's JIT symbol file is not read" 'early function' "$scratch/folded"
     holds "C++ names are found although the JIT symbol file belongs to another user" grep -q 'app::value<int>::spin' "$scratch/folded"
@@ -79,6 +93,7 @@ stop_daemon
 
 start_daemon --no-opener --config.file="$scratch/config.yaml"
 start_program
+eventually 60 knows 'early function:1'
 sample 1
 in_all 'early function:1'
 end_program

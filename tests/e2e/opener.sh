@@ -134,27 +134,32 @@ stat_field() {
 process_value() {
     get /metrics | awk -v series="perfcountd_process_$1{process=\"$2\"}" '$1 == series { print $2 }'
 }
-# A value may be a second old.
 value_is() {
     [ "$(process_value "$1" "$2")" = "$3" ]
+}
+# process_agrees PROCESS PID, status_agrees PROCESS PID: succeed if the metrics, or the status, have what the kernel
+# reports. The process's memory may change between the two readings.
+process_agrees() {
+    running "$2" && [ "$(for name in resident_memory_bytes virtual_memory_bytes threads; do process_value "$name" "$1"; done)" = \
+        "$(echo $(($(stat_field "$2" 24) * $(getconf PAGESIZE))) && stat_field "$2" 23 && field "$2" Threads)" ]
+}
+status_agrees() {
+    [ "$(status_field ".processes[] | select(.process == \"$1\") | \"\(.pid) \(.virtual_bytes)\"")" = \
+        "$2 $(stat_field "$2" 23)" ]
 }
 # process_is PROCESS PID: checks the metrics of the process.
 process_is() {
     local pid=$2 ticks boot
     ticks=$(getconf CLK_TCK)
     boot=$(awk '$1 == "btime" { print $2 }' /proc/stat)
-    holds "$1: resident memory" eventually 60 value_is resident_memory_bytes "$1" \
-        $(($(stat_field "$pid" 24) * $(getconf PAGESIZE)))
-    equals "$1: virtual memory" "$(process_value virtual_memory_bytes "$1")" "$(stat_field "$pid" 23)"
-    equals "$1: threads" "$(process_value threads "$1")" "$(field "$pid" Threads)"
+    holds "$1: resident memory, virtual memory and threads" eventually 60 process_agrees "$1" "$pid"
     compares "$1: CPU time is at most that of the process and its children" \
         "$(process_value cpu_seconds_total "$1") <= $(
             awk -v t="$ticks" '{ print ($14 + $15 + $16 + $17) / t }' "/proc/$pid/stat")"
     # The metric omits trailing zeros, so both are printed with two decimals.
     equals "$1: start" "$(process_value start_time_seconds "$1" | awk '{ printf "%.2f", $1 }')" \
         "$(awk -v t="$ticks" -v boot="$boot" '{ printf "%.2f", boot + $22 / t }' "/proc/$pid/stat")"
-    equals "$1: the status has the process" "$(status_field ".processes[] | select(.process == \"$1\") |
-        \"\(.pid) \(.virtual_bytes)\"")" "$pid $(stat_field "$pid" 23)"
+    holds "$1: the status has the process" eventually 60 status_agrees "$1" "$pid"
 }
 own_value() {
     get /metrics | awk -v name="$1" '$1 == name { print $2 }'
@@ -193,7 +198,7 @@ counts_starts() {
     compares "$1 forks are counted by a tracepoint" "$(value sched_sched_process_fork trace) - $forks >= $1"
 }
 tracepoints() {
-    get /api/v1/events | jq '[.[] | select(.kind == "tracepoint")] | length'
+    get /api/v1/events | jq -r '.[] | select(.kind == "tracepoint") | .name' | sort
 }
 counts_starts 100
 [ $probes = no ] || equals "a uprobe through the opener counts 100 starts" "$(value starts probe)" 100
@@ -201,8 +206,8 @@ mkdir "$parent/a"
 holds "a new cgroup is counted" eventually 60 has_cgroup "$below/a"
 fault "$below/a" 5000
 compares "5,000 page faults are counted in a new cgroup" "$(count "$below/a") >= 5000 && $(count "$below/a") < 6000"
-n_tracepoints=$(tracepoints)
-compares "tracepoints are listed" "$n_tracepoints > 100"
+tracepoints >"$scratch/tracepoints"
+compares "tracepoints are listed" "$(wc -l <"$scratch/tracepoints") > 100"
 write_config "$later" ""
 kill -HUP "$daemon_pid"
 holds "SIGHUP opens a new group" eventually 60 has_group later page_faults
@@ -269,7 +274,7 @@ if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine ==
     set_opener "a daemon that counts by bpf"
     holds "a cgroup is counted" eventually 60 has_cgroup "$below/a"
     fault "$below/a" 1000
-    compares "page faults of the cgroup are counted" "$(count "$below/a") >= 1000"
+    compares "page faults of the cgroup are counted" "$(count "$below/a") >= 1000 - $unknown_faults"
     kill -9 "$opener"
     holds "the opener that counts by bpf is killed" eventually 60 opener_is lost
     # no_old_numbers WHEN: checks that no stale number of cgroups is served.
@@ -334,8 +339,9 @@ start_managed() {
 }
 # slow_client PID: reads only the head of a response that is longer than a unix socket buffer (net.core.wmem_default),
 # kills the opener, and reads the rest once the daemon has noticed. Prints the length and how many bytes are missing.
+# The daemon ends a second later, so no other program may delay the client.
 slow_client() {
-    python3 - "$scratch/http.sock" "$1" "$daemon_log" <<'END'
+    "${unpreempted[@]}" python3 - "$scratch/http.sock" "$1" "$daemon_log" <<'END'
 import os
 import signal
 import socket
@@ -525,7 +531,9 @@ no_capabilities "of nobody"
 equals "nobody's opener keeps the capabilities that it needs, and its bounding set has no others" \
     "$(field "$opener" CapEff) $(field "$opener" CapBnd)" "$(mask "${needed[@]}") $(mask "${needed[@]}")"
 counts_starts 50
-equals "the daemon of nobody lists as many tracepoints as the daemon of root" "$(tracepoints)" "$n_tracepoints"
+# Loaded modules may have added some.
+equals "the daemon of nobody lists the tracepoints of the daemon of root" \
+    "$(tracepoints | comm -13 - "$scratch/tracepoints")" ""
 stop_daemon
 split_as "$(joined "${needed[@]:0:1}" sys_admin)"
 equals "without CAP_SETPCAP the daemon's CapEff and CapPrm are still 0" \
@@ -559,11 +567,11 @@ sample() {
     holds "another user's program has samples" eventually 60 has_hot
     kill "${children[-1]}"
     sed -i '$d' "$scratch/samples" # the last line may be incomplete
-    jq -c 'select(.type == "sample" and .comm == "hot")' "$scratch/samples" |
+    jq -c --argjson pid "$hot" 'select(.type == "sample" and .pid == $pid)' "$scratch/samples" |
         jq -s . >"$scratch/hot-samples"
 }
 has_hot() {
-    [ "$(grep '"type":"sample"' "$scratch/samples" | grep -c '"comm":"hot"')" -ge 100 ]
+    [ "$(grep '"type":"sample"' "$scratch/samples" | grep -c "\"pid\":$hot,")" -ge 100 ]
 }
 # Prints how many of the program's samples have its symbols: 0 until its table is loaded.
 hot_symbols() {
@@ -592,9 +600,9 @@ equals "the opener of a daemon that samples has these capabilities" \
 holds "symbols of a file that only root can read are found" eventually 60 has_symbols
 if shows_kernel env; then
     compares "kernel symbols are found" "$(kernel_symbols) > 0"
-    # Other programs of this machine may be large.
+    # Symbols of other programs of this machine may be missing: they are large, say, or their files cannot be read.
     equals "the header has no note about missing symbols" \
-        "$(note | grep -v '^only the largest functions of large programs')" ""
+        "$(note | grep -v '^only the largest functions of large programs\|^the symbols of some ')" ""
 fi
 symboliser=$(child_named perfcountd-symb)
 holds "a symboliser process is running" test -n "$symboliser"
@@ -611,8 +619,7 @@ start_hot hot2
 sample
 again=$(child_named perfcountd-symb)
 holds "the next request starts another symboliser" test -n "$again" -a "$again" != "$symboliser"
-holds "memory of the new symboliser is reported" eventually 60 value_is resident_memory_bytes symboliser \
-    $(($(stat_field "$again" 24) * $(getconf PAGESIZE)))
+holds "memory of the new symboliser is reported" eventually 60 process_agrees symboliser "$again"
 compares "CPU time of the symboliser continues from the kept value" \
     "$(process_value cpu_seconds_total symboliser) - $spent > 0"
 stop_daemon

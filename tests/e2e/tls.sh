@@ -322,14 +322,14 @@ for round in 1 2; do
 done
 configure
 holds "TLS is enabled when the file changes" eventually 60 speaks https
+holds "some connections used TLS" eventually 60 grep -q '^https 0$' "$scratch/loop"
 echo "" >"$web"
 holds "TLS is disabled when the file changes" eventually 60 speaks http
 touch "$scratch/enough"
 wait "$looping"
 equals "no connection was refused" "$(grep -c ' 7$' "$scratch/loop")" 0
-holds "some connections used TLS" grep -q '^https 0$' "$scratch/loop"
 # shellcheck disable=SC2012 # numbers
-equals "one socket is listening" "$(ss -Hltn "sport = :$port" | wc -l)" 1
+equals "one socket is listening" "$(ss -Hltn "src = 127.0.0.1:$port" | wc -l)" 1
 stop_daemon
 
 # --- errors at the start: exit status 2 and one sentence; tests/unit/test-tls.c tests errors in the files

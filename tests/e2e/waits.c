@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program that waits in known functions, and measures how long each of them was off CPU: the elapsed time minus the
- * CPU time of the thread.
+ * CPU time of the thread. For the function that computes, it is how long the thread waited for a CPU: what the host or
+ * interrupts take from a computing thread is not in its CPU time, but is no wait either.
  *
  * usage: waits SECONDS [FILE]
  *
@@ -9,6 +10,7 @@
  * waits for a lock, run_part() shares a CPU with others, and disk_part() writes to FILE and waits for the disk.
  */
 #define _GNU_SOURCE
+#include <err.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -145,14 +147,33 @@ static void *hold(void *unused)
     return unused;
 }
 
-static void *share_cpu(void *part)
+/* Returns how long this thread was ready to run, but did not. */
+static uint64_t waited_ns(void)
 {
+    uint64_t cpu, waited;
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+
+    if (!file || fscanf(file, "%" SCNu64 " %" SCNu64, &cpu, &waited) != 2)
+        errx(1, "cannot read /proc/thread-self/schedstat");
+    fclose(file);
+    return waited;
+}
+
+static void *share_cpu(void *of_part)
+{
+    struct part *part = of_part;
     cpu_set_t cpus;
 
     CPU_ZERO(&cpus);
     CPU_SET(0, &cpus);
     sched_setaffinity(0, sizeof(cpus), &cpus);
-    return run(part);
+    uint64_t before = waited_ns();
+    part->run(part->fd);
+    uint64_t waited = waited_ns() - before;
+    pthread_mutex_lock(&part->adding);
+    part->off_cpu_ns += waited;
+    pthread_mutex_unlock(&part->adding);
+    return NULL;
 }
 
 int main(int argc, char **argv)

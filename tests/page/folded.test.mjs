@@ -16,8 +16,8 @@ const headers = { "X-Requested-With": "perfcountd" }; // required, since node se
 // A program that sleeps until it is told to work: all its samples are taken between that request and "done".
 const program = `
     while read -r _ <go; do
-        dd if=/dev/zero of=/dev/null bs=256k count=30000 2>/dev/null
-        bash -c "for ((i = 0; i < 200000; i++)); do :; done"
+        dd if=/dev/zero of=/dev/null bs=256k count=8000 2>/dev/null
+        bash -c "for ((i = 0; i < 50000; i++)); do :; done"
         : >done
     done`;
 

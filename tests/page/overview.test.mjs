@@ -149,13 +149,13 @@ function board(hash, body, { look = {}, ...options } = {}) {
 const texts = (tab, selector) => tab.page.$$eval(selector, (all) =>
     all.map((one) => one.innerText.replace(/\s+/g, " ").trim()));
 
-// Returns the position in the wide chart for the time `ago` seconds before now.
-function place(tab, ago) {
-    return tab.page.evaluate((ago) => {
+// Returns the position in the wide chart for the time `ago` seconds before `now`, by default the end of the chart.
+function place(tab, ago, now = null) {
+    return tab.page.evaluate((ago, now) => {
         const root = document.querySelector(".stack"), box = root.getBoundingClientRect(), { stack } = root;
 
-        return [box.x + stack.x(stack.shown.until - ago), box.y + 60];
-    }, ago);
+        return [box.x + stack.x((now ?? stack.shown.until) - ago), box.y + 60];
+    }, ago, now);
 }
 
 test("services and kinds of core of the last hour are shown at once", async () => {
@@ -214,11 +214,11 @@ test("pointing at a moment shows the values of that moment in all charts", async
 });
 
 test("dragging selects an interval; tiles, services and the URL reflect it", async () => {
-    await board("", async (tab) => {
-        await tab.page.mouse.move(...await place(tab, 1480));
+    await board("", async (tab, { start }) => {
+        await tab.page.mouse.move(...await place(tab, 1480, start));
         await tab.page.mouse.down();
-        await tab.page.mouse.move(...await place(tab, 1400), { steps: 3 });
-        await tab.page.mouse.move(...await place(tab, 1220), { steps: 3 });
+        await tab.page.mouse.move(...await place(tab, 1400, start), { steps: 3 });
+        await tab.page.mouse.move(...await place(tab, 1220, start), { steps: 3 });
         await tab.page.mouse.up();
         await tab.until("the interval in the URL", () => /^#overview\?from=\d+&to=\d+$/.test(location.hash));
         await tab.sees(/in the selected interval/, ".busiest");

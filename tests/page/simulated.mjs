@@ -16,12 +16,12 @@ const wave = (time, phase) => 1 + 0.2 * Math.sin(time / 400 + phase) + 0.1 * Mat
 
 export class SimulatedBoard {
     // `services`: {path: [number of CPUs in use, names]}. `n`: number of CPUs; the second half of them are fast cores.
-    // `busyFrom`: how many seconds before now a phase of five minutes begins in which the first service uses one more
-    // CPU and the fast cores are slower. `hindsight`: for how many seconds samples are kept. `late`: whether the
+    // `busyFrom`: how many seconds before now a phase of `busyFor` seconds begins in which the first service uses one
+    // more CPU and the fast cores are slower. `hindsight`: for how many seconds samples are kept. `late`: whether the
     // history of the CPUs lacks the newest step.
-    constructor({ services, n = 8, busyFrom = 1500, findings = [], starved = [], late = false, hindsight = 0,
-                  start = Date.now() / 1000 } = {}) {
-        Object.assign(this, { services, n, findings, starved, late, hindsight, start, busyFrom,
+    constructor({ services, n = 8, busyFrom = 1500, busyFor = 300, findings = [], starved = [], late = false,
+                  hindsight = 0, start = Date.now() / 1000 } = {}) {
+        Object.assign(this, { services, n, findings, starved, late, hindsight, start, busyFrom, busyFor,
                               began: Date.now() / 1000 });
         this.names = Object.keys(services);
         this.places = new Map(this.names.map((path, i) => [path, i]));
@@ -35,7 +35,7 @@ export class SimulatedBoard {
     }
 
     isBusy(time) {
-        return time > this.start - this.busyFrom && time < this.start - this.busyFrom + 300;
+        return time > this.start - this.busyFrom && time < this.start - this.busyFrom + this.busyFor;
     }
 
     // Returns how many CPUs a cgroup uses at a time.

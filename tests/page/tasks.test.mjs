@@ -104,7 +104,7 @@ test("the overview shows whether the IPC of a service is lower than an hour ago"
     await click(".hero .actions button");
     await tab.sees(/0\.4\d\s+was 0\.92/, busyRow);
     await tab.until("a warning colour", (row) => document.querySelector(`${row} .number.warn`) !== null, busyRow);
-}, () => ({ busyFrom: 299 })));
+}, () => ({ busyFrom: 299, busyFor: 3600 })));
 
 test("the overview leads to the flame graph of a CPU of the other cluster", options, () => task(async (tab, click) => {
     await tab.sees(/^\d+%$/m, '[data-cpu="1"]');

@@ -90,10 +90,16 @@ TEST_WITH(test_one_cpu, sampled_begin, sampled_end)
     if (child == 0) {
         CPU_ZERO(&set);
         CPU_SET(other, &set);
-        _exit(sched_setaffinity(0, sizeof(set), &set) < 0 || prctl(PR_SET_NAME, "renamed") < 0);
+        if (sched_setaffinity(0, sizeof(set), &set) < 0)
+            _exit(1);
+        /* If other processes have filled the ring, a record is lost. */
+        while (prctl(PR_SET_NAME, "renamed") == 0)
+            usleep(10000);
+        _exit(1);
     }
-    assert_int_equal(waitpid(child, NULL, 0), child);
     sampled_until(f, str_equal(seen.renamed, expected));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
     leave_out_cpu(f, sampled, &fewer, &rest);
     sampler_cpus_changed(f->sampler, &fewer, NULL);
     sampled_until(f, reader_ended(&a));
@@ -205,12 +211,25 @@ TEST_WITH(test_process, sampled_begin, sampled_end)
     reader_stop(&a);
 }
 
-/* Waits until the process has used this much CPU time. */
-static void burn(clockid_t cpu, long nsec)
+/* Stops after each part of its CPU time, so that it cannot fill its ring while the test does not run. */
+static _Noreturn void burn_in_parts(void)
 {
-    const struct timespec time = {.tv_nsec = nsec};
+    static const clock_t msec[] = {0, 250, 20, 20};
 
-    assert_int_equal(clock_nanosleep(cpu, 0, &time, NULL), 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (size_t i = 0; i < ARRAY_SIZE(msec); i++) {
+        for (clock_t end = clock() + msec[i] * (CLOCKS_PER_SEC / 1000); clock() < end;)
+            continue;
+        raise(SIGSTOP);
+    }
+    _exit(1);
+}
+
+/* Waits until the process has used the next part of its CPU time. */
+static void burn(pid_t child)
+{
+    kill(child, SIGCONT);
+    assert_int_equal(waitpid(child, NULL, WUNTRACED), child);
 }
 
 /* Returns the time of the last sample. */
@@ -231,22 +250,18 @@ TEST_WITH(test_process_ends_late, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
     struct reader a;
-    clockid_t cpu;
     pid_t child = fork();
 
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
-            continue;
-    }
-    assert_int_equal(clock_getcpuclockid(child, &cpu), 0);
+    if (child == 0)
+        burn_in_parts();
+    assert_int_equal(waitpid(child, NULL, WUNTRACED), child);
     sampled_start(f, &(struct record_request){.pid = (uint32_t)child, .period = 250000}, &a);
     sampled_until(f, reader_has(&a, "begin ", 1));
-    burn(cpu, 250 * NSEC_PER_MSEC);
+    burn(child);
     sampled_until(f, reader_has(&a, "sample ", 1));
-    burn(cpu, 20 * NSEC_PER_MSEC);
+    burn(child);
     uint64_t late = sys_record_now(&f->sys);
-    burn(cpu, 20 * NSEC_PER_MSEC);
+    burn(child);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
     sampled_until(f, reader_ended(&a));

@@ -281,7 +281,7 @@ SERVED_TEST(test_retired_listener)
     _cleanup_(closep) int waiting = served_ask(f, "GET /api/v1/rates?seconds=0.5", "");
     _cleanup_(closep) int idle = served_ask(f, HEALTHY, "");
     served_expect(f, idle, OK);
-    served_wait(f, f->fake.fresh_reads == 1);
+    served_wait(f, f->fake.fresh_reads >= 1);
     assert_int_equal(sscanf(server_url(f->server, 0), "http://127.0.0.1:%u/", &port), 1);
     assert_int_equal(server_listen(f->server, both + 1, 1, &error), 0);
     served_expect_end(f, idle, NULL);

@@ -246,15 +246,18 @@ static void drain(struct clock *clock)
     ring_release(clock->ring);
 }
 
-/* Causes records other than samples. */
-static void do_things(void)
+/* Causes records other than samples. The ring is drained before each, as a few samples fill it. */
+static void do_things(struct clock *clock)
 {
     _cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    void *mapped = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 
+    drain(clock);
+    void *mapped = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
     assert_ptr_not_equal(mapped, MAP_FAILED);
     munmap(mapped, 4096);
+    drain(clock);
     assert_int_equal(prctl(PR_SET_NAME, "ring-of-gold"), 0);
+    drain(clock);
     pid_t child = fork();
     if (child == 0)
         _exit(0);
@@ -274,7 +277,7 @@ static void work(struct clock *clock)
     uint64_t limit = sys_now(&clock->sys, CLOCK_MONOTONIC) + 60 * NSEC_PER_SEC;
 
     assert_int_equal(sys_ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_ENABLE, 0), 0);
-    do_things();
+    do_things(clock);
     while (clock->samples < SAMPLES) {
         if (sys_now(&clock->sys, CLOCK_MONOTONIC) > limit)
             fail_msg("expected %d samples within 60 s, got %u", SAMPLES, clock->samples);

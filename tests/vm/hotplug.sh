@@ -19,9 +19,11 @@ is_served() {
     [ -n "$(total "$1")" ]
 }
 
+# descriptors: prints how many the daemon has open, once it has closed the connections of earlier requests.
 descriptors() {
     # shellcheck disable=SC2016 # the board expands it
-    vm_run 'ls /proc/$(cat /tmp/daemon.pid)/fd 2>/dev/null | wc -l'
+    vm_run 'while grep -q ":283A [0-9A-F]*:[0-9A-F]* 0[18] " /proc/net/tcp /proc/net/tcp6; do usleep 10000; done 2>/dev/null
+        ls /proc/$(cat /tmp/daemon.pid)/fd 2>/dev/null | wc -l'
 }
 
 # shows TEXT COMMAND...: succeeds if the command prints this text.
