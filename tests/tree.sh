@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the file tree of a Debian system if it does not exist yet, and prints its path.
 #
-# usage: tree.sh KIND [SUITE [ARCHITECTURE...]]
+# usage: tree.sh KIND [SUITE [ARCHITECTURE]]
 #
 # KIND is the purpose of the system:
 #   bare        a new system with git only
 #   compile     the build dependencies of debian/control, gcc, clang, and what the unit tests, e2e/smoke.sh and
 #               e2e/cgroup.sh need
-#   package     the build dependencies, debhelper and lintian; also for other ARCHITECTUREs
+#   package     the build dependencies, debhelper and lintian; with another ARCHITECTURE, those of a cross-build for it
 #   image       the packages that contrib/container/Containerfile installs for its build
 #   machine     systemd, and the libraries of perfcountd's package
 #   containers  the same, and podman, docker.io, containerd, systemd-nspawn and LXC
@@ -24,7 +24,9 @@ TREE_CACHE=${TREE_CACHE:-${XDG_CACHE_HOME:-${HOME:-$root/build}/.cache}/perfcoun
 PATH=$PATH:/usr/sbin:/sbin
 kind=${1-}
 suite=${2-bookworm}
-foreign=("${@:3}")
+foreign=${3-}
+libbpf=libbpf1
+[ "$suite" != bullseye ] || libbpf=libbpf0
 tools=mmdebstrap:mmdebstrap
 [[ ! $kind =~ ^(machine|containers)$ ]] || tools+=" systemd-nspawn:systemd-container curl:curl jq:jq"
 log=$TREE_CACHE/$suite-$kind.log
@@ -40,19 +42,19 @@ source_line() {
             print "deb", $2, suite, $4 }' || :
 }
 
-# build_depends [ARCHITECTURE]: prints the package names in Build-Depends without versions and profiles, and without
-# debhelper-compat. For another ARCHITECTURE it omits compilers and other programs that run on this machine (":native"),
-# and packages for all architectures (libjs-).
+# build_depends: prints the package names in Build-Depends without versions, profiles and alternatives, and without
+# debhelper-compat. For another architecture they have its name, except programs that run on this machine (":native").
+# The pkgconf of Debian 11 cannot serve another architecture, so pkg-config takes its place there.
 build_depends() {
     awk '/^[^ ]/ { on = sub(/^Build-Depends:/, "") } on' "$root/debian/control" | tr -d '\n' | tr , '\n' |
-        awk -v foreign="${1-}" '$1 == "debhelper-compat" { next }
-            foreign && $1 ~ /:native$|-compiler$|^libjs-/ { next }
-            { sub(/:native$/, "", $1); print $1 (foreign ? ":" foreign : "") }'
+        awk -v foreign="$foreign" -v suite="$suite" '$1 == "debhelper-compat" { next }
+            $1 == "pkgconf" && suite == "bullseye" { $1 = "pkg-config:native" }
+            sub(/:native$/, "", $1) || !foreign { print $1; next }
+            { print $1 ":" foreign }'
 }
 
 # packages: prints the packages to install, one on each line.
 packages() {
-    local architecture
     case $kind in
     bare) printf '%s\n' ca-certificates git ;;
     machine | containers)
@@ -60,14 +62,14 @@ packages() {
         # After systemd come the libraries of perfcountd, and libpfm4, libdw and libbpf, which it loads at run time.
         printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libcap-ng0 libseccomp2
         printf '%s\n' libpfm4 libdw1
-        [ "$suite" = bullseye ] && echo libbpf0 || echo libbpf1
+        echo "$libbpf"
         [ "$kind" = machine ] ||
             printf '%s\n' podman catatonit crun uidmap dbus-user-session libpam-systemd docker.io containerd \
                 systemd-container lxc busybox-static
         ;;
     compile)
         printf '%s\n' build-essential autoconf automake clang curl jq procps python3
-        [ "$suite" = bullseye ] && echo libbpf0 || echo libbpf1
+        echo "$libbpf"
         build_depends
         ;;
     image) sed -n '/^ARG PACKAGES="/,/"$/ { s/^ARG PACKAGES=//; s/["\\]//g; p }' "$root/contrib/container/Containerfile" |
@@ -75,11 +77,8 @@ packages() {
     package)
         printf '%s\n' build-essential debhelper lintian
         build_depends
-        for architecture in "${foreign[@]}"; do
-            echo "crossbuild-essential-$architecture"
-            build_depends "$architecture"
-            echo "libbpf1:$architecture" # loaded at run time; the -dev packages of libpfm4 and libdw1 depend on them
-        done
+        # libpfm4-dev and libdw-dev depend on libpfm4 and libdw1, which are loaded at run time, as libbpf is.
+        [ -z "$foreign" ] || printf '%s\n' "crossbuild-essential-$foreign" "$libbpf:$foreign"
         ;;
     *) die "unknown kind '$kind': use bare, compile, image, package, machine or containers" ;;
     esac
@@ -113,7 +112,7 @@ flock -w 900 8 || die "another process has been installing mmdebstrap for 15 min
 install_tools
 exec 8>&-
 packages=$(packages) || exit
-architectures=$(IFS=, && echo "$(dpkg --print-architecture)${foreign[*]:+,${foreign[*]}}")
+architectures=$(dpkg --print-architecture)${foreign:+,$foreign}
 tree=$TREE_CACHE/$suite-$kind-${architectures//,/-}-$(cksum <<<"$packages" | cut -d' ' -f1)
 [ -d "$tree" ] || make_tree "$tree"
 echo "$tree"

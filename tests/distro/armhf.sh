@@ -25,7 +25,7 @@ git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
 [ "$(id -u)" -eq 0 ] || skip "root, to make other systems"
 mkdir -p "$DISTRO_BUILD" || die "cannot write to $DISTRO_BUILD"
 install_tools
-tree=$("$root/tests/tree.sh" package bookworm arm64 armhf) || exit 1 # tests/package/build.sh uses the same tree
+tree=$("$root/tests/tree.sh" package bookworm armhf) || exit 1
 rm -rf "$directory"
 copy_sources "$directory/source"
 cp "$(command -v qemu-arm-static)" "$directory/"

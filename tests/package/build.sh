@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the Debian packages for amd64, arm64 and armhf in a clean system, from the files of this tree that git does not
+# Builds the Debian packages for amd64, arm64 and armhf in clean systems, from the files of this tree that git does not
 # ignore, and checks them with lintian. They are only built again if these files have changed.
 #
 # usage: build.sh [COMMIT]
 #
 # With COMMIT, the files of that commit are used, as upgrade.sh does for an earlier release. PACKAGE_BUILD is the
-# directory of the packages (default: build/package). SUITE is the Debian release that builds them (default: bookworm);
-# other releases build only for this machine's architecture. ARCHITECTURES may select some architectures; it begins with
-# this machine's, which may be called native. Needs root to make the clean system.
+# directory of the packages (default: build/package). SUITE is the Debian release that builds them (default: bookworm).
+# ARCHITECTURES may select some architectures; it begins with this machine's, which may be called native. A machine that
+# is not amd64 builds only for itself. Needs root to make the clean systems.
 set -u
 export LC_ALL=C
 
@@ -20,15 +20,15 @@ SUITE=${SUITE:-bookworm}
 native=$(dpkg --print-architecture 2>/dev/null)
 commit=${1-}
 architectures=("$native")
-[ "$SUITE" != bookworm ] || [ "$native" != amd64 ] || architectures=(amd64 arm64 armhf)
+[ "$native" != amd64 ] || architectures=(amd64 arm64 armhf)
 
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-# Prints what the packages depend on: the clean system, the architectures and the checksums of the files. Tests that do
+# Prints what the packages depend on: the clean systems, the architectures and the checksums of the files. Tests that do
 # not affect the packages are left out.
 key() {
-    echo "$tree" "${architectures[@]}" "$commit"
+    echo "${trees[@]}" "${architectures[@]}" "$commit"
     [ -z "$commit" ] || { sha256sum <"$here/inside.sh"; return; }
     git -C "$root" ls-files -z --cached --others --exclude-standard |
         grep -zvE '^(tests/(containers|e2e|distro|fuzz/corpus|unit/test-|vm|systemd)|bench/|[.]ci/)' |
@@ -39,6 +39,14 @@ key() {
 put_sources() {
     [ -n "$commit" ] || { copy_sources "$1"; return; }
     mkdir -p "$1" && git -C "$root" archive "$commit" | tar -C "$1" -x
+}
+
+build_packages() {
+    local i
+    for i in "${!trees[@]}"; do
+        clean_system "${trees[i]}" "$PACKAGE_BUILD/new" 65534:65534 /build/inside.sh ${commit:+--unchecked} \
+            "${architectures[i]}" || return
+    done
 }
 
 print_packages() {
@@ -56,9 +64,13 @@ print_packages() {
 git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
 [ "$(id -u)" -eq 0 ] || skip "root, to make a clean system"
 [ -n "$native" ] || skip "dpkg"
-tree=$("$root/tests/tree.sh" package "$SUITE" "${architectures[@]:1}") || exit 1
 read -ra architectures <<<"${ARCHITECTURES-${architectures[*]}}"
 architectures=("${architectures[@]/#native/$native}")
+trees=()
+for architecture in "${architectures[@]}"; do
+    # Each architecture has a tree of its own, since in Debian 11 some libraries can be installed for only one.
+    trees+=("$("$root/tests/tree.sh" package "$SUITE" "${architecture#"$native"}")") || exit 1
+done
 mkdir -p "$PACKAGE_BUILD" || die "cannot write to $PACKAGE_BUILD"
 exec 9>"$PACKAGE_BUILD/lock"
 flock -w 900 9 || die "another process has been building packages in $PACKAGE_BUILD for 15 minutes"
@@ -68,9 +80,7 @@ if [ "$(cat "$PACKAGE_BUILD/key" 2>/dev/null)" != "$key" ]; then
     put_sources "$PACKAGE_BUILD/new/source" || die "there are no sources"
     cp "$here/inside.sh" "$PACKAGE_BUILD/new/"
     chown -R 65534:65534 "$PACKAGE_BUILD/new"
-    if ! clean_system "$tree" "$PACKAGE_BUILD/new" 65534:65534 /build/inside.sh ${commit:+--unchecked} \
-        "${architectures[@]}" \
-        >"$PACKAGE_BUILD/build.log" 2>&1; then
+    if ! build_packages >"$PACKAGE_BUILD/build.log" 2>&1; then
         tail -n 30 "$PACKAGE_BUILD/build.log" >&2
         die "the packages were not built; the whole output is in $PACKAGE_BUILD/build.log"
     fi

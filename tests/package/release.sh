@@ -48,7 +48,7 @@ matches "make release without a key is refused" "$status $told" '^2 .*release: K
 echo >>"$scratch/source/README.md"
 make_release KEY="$key"
 matches "make release with an uncommitted change is refused" \
-    "$status $told" '^2 .*release: the tree has changes.*README.md'
+    "$status $told" '^2 .*release: the tree has uncommitted changes.*README.md'
 git_in checkout README.md
 make_release KEY="$key"
 equals "make release: exit status" "$status" 0
