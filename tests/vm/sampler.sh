@@ -13,11 +13,11 @@ sampler_share() {
         END { printf "%.2f %d\n", (a + b > 0 ? 100 * a / (a + b) : 0), a + b }'
 }
 
-# check_share WHAT FILE: checks that the first function has 70 %.
+# check_share WHAT FILE: checks that the first function has 70 %, within five standard deviations: see $enough in lib.sh.
 check_share() {
     local share n
     read -r share n <<<"$(sampler_share <"$2")"
-    compares "$1: 70 % in one function, within 3 points, of $n samples" "$n > 1000 && $share > 67 && $share < 73"
+    compares "$1: 70 % in one function, of $n samples" "$n > 1000 && ($share - 70) ^ 2 < (5 * 45.8) ^ 2 / $n"
 }
 
 # samples_of FILE CPU EXPRESSION: prints the jq expression of each of the program's samples on the CPU.
