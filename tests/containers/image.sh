@@ -7,6 +7,9 @@
 
 # Runs in a network namespace, so that docker never sees this machine's network.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
+    # It has no network, so the systems are made before.
+    "$(dirname "$0")/../tree.sh" containers >/dev/null || exit
+    "$(dirname "$0")/../tree.sh" image >/dev/null || exit
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
 # shellcheck source=lib.sh

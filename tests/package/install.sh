@@ -9,6 +9,8 @@
 
 # Runs in a network namespace, so that the service can use its default port.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
+    # It has no network, so the system is made before.
+    "$(dirname "$0")/../tree.sh" machine "${SUITE:-bookworm}" >/dev/null || exit
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
 # shellcheck source=../systemd/lib.sh
