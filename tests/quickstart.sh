@@ -18,8 +18,9 @@ for tool in sh bash env dirname mkdir cat tail id find getconf date chmod; do
     ln -s "$(command -v $tool)" "$scratch/bin/$tool"
 done
 
-# stub FILE LINE: writes a shell script that consists of this line.
+# stub FILE LINE: writes a shell script that consists of this line. FILE may be a link to a program of this machine.
 stub() {
+    rm -f "$1"
     printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod +x "$1"
 }
 
