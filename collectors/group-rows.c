@@ -281,7 +281,7 @@ struct row *row_template_make(const struct row_template *template, const struct 
     return snapshot_add_row(env->snapshot, &target, template->counters, template->n);
 }
 
-/* Makes a row with counters for the events in `mask`, which replaces the existing row, if any. */
+/* Makes a row with counters for the events in `mask`. The new row replaces the existing row, if any. */
 static int group_row_replace(const struct group_rows *rows, struct group_row *group_row,
                              const struct collector_env *env, const struct target_events *events,
                              const struct target *target, uint64_t mask)

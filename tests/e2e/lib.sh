@@ -177,6 +177,11 @@ sleeps_through() {
     [ "$before" = "$after" ] || { diff <(echo "$before") <(echo "$after"); false; }
 }
 
+# has_cpu_time PID N: succeeds if the process has had N hundredths of a second of CPU time in user space.
+has_cpu_time() {
+    [ "$(awk '{ print $14 }' "/proc/$1/stat")" -ge "$2" ]
+}
+
 # memory_of PID: prints the resident set size in kB.
 memory_of() {
     awk '$1 == "VmRSS:" { print $2 }' "/proc/$1/status"

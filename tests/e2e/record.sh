@@ -107,9 +107,6 @@ start_record() {
     recorder=$!
     children+=("$recorder")
 }
-has_cpu_time() {
-    [ "$(awk '{ print $14 }' "/proc/$1/stat")" -ge "$2" ]
-}
 start_record -o a.folded -- "$scratch/$program" 600
 holds "a command runs" eventually 60 runs_hot
 hot=$(pgrep -P "$recorder" -x "$program")

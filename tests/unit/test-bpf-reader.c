@@ -32,7 +32,7 @@ static struct simulated {
     size_t n_stores;
     uint64_t now[CPUS][WORDS], valid;
     int error, refused;              /* the errno of now(), and the descriptor that cannot be mapped */
-    void (*meanwhile)(unsigned cpu); /* called by now() after it has read the counters */
+    void (*meanwhile)(unsigned cpu); /* called at the end of now(), which reads the counters */
     unsigned calls;
     uint64_t random;
     uint64_t taken[SLOTS][WORDS], truth[SLOTS][WORDS];
