@@ -78,7 +78,7 @@ struct sys_calls {
 struct sys {
     struct sys_calls calls;
     void *owner; /* owner of `calls`: the opener's client, or NULL if this process makes the calls itself */
-    /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
+    /* The directory that has /sys and /proc: "" on the real machine, a directory of test data in a test. */
     const char *root;
     struct descriptors *descriptors;   /* limits sys_open_group(); NULL if only the kernel's limits apply */
     const struct memory_limit *memory; /* process/memory-limit.h; NULL if nothing limits the memory */

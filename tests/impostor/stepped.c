@@ -981,7 +981,7 @@ static bool has_timed_out(const struct stage *stage)
 }
 
 /* Runs a row until the request is over before the accomplice acts; that request must give what is expected. */
-static void stage_play(struct stage *stage, struct password_result *result)
+static void stage_run(struct stage *stage, struct password_result *result)
 {
     int wanted = stage->row->subject == JIT_MAP_OF_ROOT ? NOTHING : AS_WITHOUT, got;
     unsigned at = 1 - stage->script->stride;
@@ -1053,7 +1053,7 @@ static void serve_script(struct impostor *impostor, const struct script *script,
     if (stage.error == 0)
         stage_attach(&stage);
     if (stage.error == 0) {
-        stage_play(&stage, result);
+        stage_run(&stage, result);
         stage_detach(&stage);
     } else {
         result->got = stage.error;

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "config/config.h"
 #include "tests/unit/fake-machine.h"
-#include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
+#include "tests/unit/testdata.h"
 
 static int load(const char *path, struct error_list *errors, struct error *error)
 {
@@ -21,14 +21,14 @@ static int load(const char *path, struct error_list *errors, struct error *error
     return r;
 }
 
-static void check_refused(const struct fixture_case *test)
+static void check_refused(const struct testdata_case *test)
 {
-    fixture_refused(test, load);
+    testdata_refused(test, load);
 }
 
 TEST(test_refused)
 {
-    fixture_cases("tests/config/errors.txt", check_refused);
+    testdata_cases("tests/config/errors.txt", check_refused);
 }
 
 static struct config *parse(const char *text)
@@ -42,7 +42,7 @@ static struct config *parse(const char *text)
 }
 
 /* The expected JSON contains only the differences from the default. */
-static void check_accepted(const struct fixture_case *test)
+static void check_accepted(const struct testdata_case *test)
 {
     _cleanup_(config_freep) struct config *fallback = NULL, *config = NULL;
     struct error error = {0};
@@ -64,7 +64,7 @@ static void check_accepted(const struct fixture_case *test)
 
 TEST(test_accepted)
 {
-    fixture_cases("tests/config/accepted.txt", check_accepted);
+    testdata_cases("tests/config/accepted.txt", check_accepted);
 }
 
 TEST(test_override)

@@ -12,9 +12,9 @@
 #include "perf/event.h"
 #include "perf/pmu.h"
 #include "tests/unit/captured.h"
-#include "tests/unit/fixture.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
+#include "tests/unit/testdata.h"
 
 #define EVERY_GROUP                                                                                                    \
     "[{name: core, events: '{cycles,instructions}'}, {name: cache, events: '{cache-references,cache-misses}'},"        \
@@ -227,7 +227,7 @@ static const struct {
 TEST(test_files)
 {
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        _cleanup_(freep) char *text = fixture_read(files[i].in);
+        _cleanup_(freep) char *text = testdata_read(files[i].in);
         unsigned n = 0;
         for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
             n += check_line(files[i].in, files[i].derived, line);

@@ -10,14 +10,14 @@
 #include "config/schema.h"
 #include "config/web-config.h"
 #include "config/web-keys.h"
-#include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
+#include "tests/unit/testdata.h"
 
 static const struct option_table *const tables[] = {&config_options, &group_options, &event_options, &web_options};
 
 TEST(test_manual_has_each_key)
 {
-    _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.yaml.5");
+    _cleanup_(freep) char *manual = testdata_read("doc/perfcountd.yaml.5");
 
     for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
         for (size_t i = 0; i < tables[t]->n; i++) {
@@ -44,7 +44,7 @@ TEST(test_manual_has_each_key)
 /* The literal block of the default lists each default pattern on a line of its own, and nothing else. */
 TEST(test_manual_has_default_cgroups)
 {
-    _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.yaml.5");
+    _cleanup_(freep) char *manual = testdata_read("doc/perfcountd.yaml.5");
     _cleanup_(config_freep) struct config *config = NULL;
     struct buffer block = {0};
 
@@ -63,7 +63,7 @@ TEST(test_manual_has_default_cgroups)
 TEST(test_manual_examples)
 {
     static const char begin[] = "\n.Bd -literal -offset indent\n", end[] = "\n.Ed\n";
-    _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.yaml.5");
+    _cleanup_(freep) char *manual = testdata_read("doc/perfcountd.yaml.5");
     unsigned n = 0, n_web = 0;
 
     for (const char *block = manual; (block = strstr(block, begin));) {

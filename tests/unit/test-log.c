@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "daemon/changes.h"
 #include "daemon/log.h"
-#include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
+#include "tests/unit/testdata.h"
 
 static unsigned take(struct log_quota *quota, uint64_t now_ns, unsigned n, unsigned *ret_left_out)
 {
@@ -68,8 +68,8 @@ static size_t count(const char *text, const char *part)
 
 TEST(test_documented)
 {
-    _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.8"),
-                          *catalog = fixture_read("systemd/perfcountd.catalog");
+    _cleanup_(freep) char *manual = testdata_read("doc/perfcountd.8"),
+                          *catalog = testdata_read("systemd/perfcountd.catalog");
 
     for (int i = 0; i < N_LOG_KINDS; i++) {
         const struct log_kind_facts *facts = log_kind_facts((enum log_kind)i);

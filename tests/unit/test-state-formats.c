@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "cgroups/state-formats.h"
-#include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
+#include "tests/unit/testdata.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID2 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
@@ -169,12 +169,12 @@ static void check_file(const char *path)
     assert_int_equal(read_document((enum state_format)format, content, size, &out), 0);
     assert_null(strstr(out, "s3cr3t"));
     out[strlen(out) - 1] = '\0';
-    fixture_expect(path, ".names", out);
+    testdata_expect(path, ".names", out);
 }
 
 TEST(test_real_files)
 {
-    assert_int_equal(fixture_each("tests/state-files/*.json", check_file), 5);
+    assert_int_equal(testdata_each("tests/state-files/*.json", check_file), 5);
 }
 
 /* A file that is truncated at any byte is refused. Only trailing white space may be missing. */

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "config/config.h"
 #include "config/web-config.h"
-#include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
+#include "tests/unit/testdata.h"
 
 #define DIGEST "abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
 
@@ -24,16 +24,16 @@ static int load(const char *path, struct error_list *errors, struct error *error
     return r;
 }
 
-static void check_refused(const struct fixture_case *test)
+static void check_refused(const struct testdata_case *test)
 {
     assert_null(strstr(test->expected, "hunter2"));
     assert_null(strstr(test->expected, "abcdefgh"));
-    fixture_refused(test, load);
+    testdata_refused(test, load);
 }
 
 TEST(test_refused)
 {
-    fixture_cases("tests/web-config/errors.txt", check_refused);
+    testdata_cases("tests/web-config/errors.txt", check_refused);
 }
 
 /* Returns the list as JSON, or NULL if it is empty. */
@@ -97,7 +97,7 @@ static json_t *as_json(const struct web_config *config)
     return json;
 }
 
-static void check_accepted(const struct fixture_case *test)
+static void check_accepted(const struct testdata_case *test)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
     struct error error = {0};
@@ -112,7 +112,7 @@ static void check_accepted(const struct fixture_case *test)
 
 TEST(test_accepted)
 {
-    fixture_cases("tests/web-config/accepted.txt", check_accepted);
+    testdata_cases("tests/web-config/accepted.txt", check_accepted);
 }
 
 TEST(test_paths)

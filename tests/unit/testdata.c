@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/fixture.h"
+#include "tests/unit/testdata.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #define SIZE_LIMIT ((size_t)1 << 20)
 #define DIVIDER "---\n"
 
-const char *fixture_path(const char *name, char path[512])
+const char *testdata_path(const char *name, char path[512])
 {
     const char *srcdir = getenv("srcdir"); /* automake's test driver sets this variable */
 
@@ -32,26 +32,26 @@ static char *read_file(const char *path)
     return text;
 }
 
-char *fixture_read(const char *name)
+char *testdata_read(const char *name)
 {
     char path[512];
 
-    return read_file(fixture_path(name, path));
+    return read_file(testdata_path(name, path));
 }
 
-size_t fixture_each(const char *pattern, void (*check)(const char *path))
+size_t testdata_each(const char *pattern, void (*check)(const char *path))
 {
     _cleanup_(globfree) glob_t files = {0};
     char path[512];
 
-    if (glob(fixture_path(pattern, path), 0, NULL, &files) != 0)
-        fail_msg("%s: no fixtures", path);
+    if (glob(testdata_path(pattern, path), 0, NULL, &files) != 0)
+        fail_msg("%s: no test data", path);
     for (size_t i = 0; i < files.gl_pathc; i++)
         check(files.gl_pathv[i]);
     return files.gl_pathc;
 }
 
-void fixture_expect(const char *path, const char *suffix, const char *text)
+void testdata_expect(const char *path, const char *suffix, const char *text)
 {
     char beside[512];
 
@@ -93,10 +93,10 @@ static char *find_divider(char *text)
     return found;
 }
 
-void fixture_cases(const char *table, void (*check)(const struct fixture_case *test))
+void testdata_cases(const char *table, void (*check)(const struct testdata_case *test))
 {
     static const char begin[] = "\n=== ";
-    _cleanup_(freep) char *text = fixture_read(table);
+    _cleanup_(freep) char *text = testdata_read(table);
     char *next = strstr(text, begin);
 
     text[strlen(text) - 1] = '\0'; /* removes the final newline */
@@ -112,7 +112,7 @@ void fixture_cases(const char *table, void (*check)(const struct fixture_case *t
         if (!divider)
             fail_msg("%s: %s has no line ---", table, name);
         *divider = '\0';
-        check(&(struct fixture_case){name, input, unescape(input), divider + strlen(DIVIDER)});
+        check(&(struct testdata_case){name, input, unescape(input), divider + strlen(DIVIDER)});
     }
 }
 
@@ -126,9 +126,9 @@ static void format_all(struct error_list *errors, struct buffer *text)
     buffer_append_char(text, '\0');
 }
 
-void fixture_refused(const struct fixture_case *test, fixture_load load)
+void testdata_refused(const struct testdata_case *test, testdata_load load)
 {
-    char path[] = "/tmp/test-fixture-XXXXXX", line[1024];
+    char path[] = "/tmp/testdata-XXXXXX", line[1024];
     _cleanup_(error_list_done) struct error_list errors = {0};
     _cleanup_(buffer_done) struct buffer text = {0};
     struct error error = {0}, last = {0};
