@@ -420,21 +420,39 @@ static bool refusal_must_wait(struct request *request)
     return !token_bucket_take(&site->challenges, now, &wait_ns);
 }
 
-static bool needs_no_password(const struct request *request)
+/* The client of a unix socket, which speaks plain HTTP, cannot show a certificate. */
+static bool lacks_certificate(const struct request *request)
+{
+    return request->peer->unix_socket && security_requires_certificate(request->site->security);
+}
+
+static bool needs_password(const struct request *request)
 {
     const struct web_config *config = request->site->security->config;
+
+    return config && config->n_users > 0 && !is_excluded(config, request->path);
+}
+
+/* Returns whether the client is root or the daemon's own user, on a unix socket. */
+static bool is_owner(const struct request *request)
+{
     struct origin origin;
 
-    if (!config || config->n_users == 0 || is_excluded(config, request->path))
-        return true;
     origin_of(request, &origin);
     return trust_needs_no_password(request->peer, &origin.claims, &origin.names);
 }
 
 enum admission auth_admit(struct request *request)
 {
-    if (needs_no_password(request))
+    bool uncertified = lacks_certificate(request);
+
+    if ((!uncertified && !needs_password(request)) || is_owner(request))
         return ADMISSION_GRANTED;
+    if (uncertified) {
+        reply_error(request, MHD_HTTP_FORBIDDEN,
+                    "this needs a client certificate, which only https takes; on a unix socket, root needs none");
+        return ADMISSION_REFUSED;
+    }
     if (request->result == PASSWORD_UNKNOWN)
         request->result = request_judge(request);
     if (request->result == PASSWORD_UNKNOWN)

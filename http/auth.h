@@ -33,7 +33,7 @@ const char *refusal_sentence(struct request *request, bool restricted);
 
 enum admission {
     ADMISSION_GRANTED,
-    ADMISSION_REFUSED, /* the request has a reply with the status 401 or 503 */
+    ADMISSION_REFUSED, /* the request has a reply with the status 401, 403 or 503 */
     ADMISSION_PENDING, /* the connection is suspended; call again once it is resumed */
 };
 

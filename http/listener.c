@@ -21,6 +21,7 @@ struct listener {
     char *address, *url; /* `address` as configured, or the URL for a socket that was passed in */
     struct mhd_terms terms;
     struct socket_file file;
+    bool unix_socket;
     int fd;                      /* nonblocking socket; -1 if the listener is retired */
     sd_event_source *io, *timer; /* `io` accepts clients, and `timer` retries after a pause */
     uint64_t reported_usec;      /* time of the last report of failed accepts; 0 if there was none */
@@ -151,13 +152,22 @@ static int listener_fix_scheme(struct listener *listener)
 }
 
 /*
- * Sets the listener's group to the group of the file to which its unix socket is bound. If another file replaces this
- * file later, the group is not updated.
+ * Sets whether the listener's socket is a unix socket, and the group of the file to which it is bound. If another file
+ * replaces this file later, the group is not updated.
  */
-static void listener_find_group(struct listener *listener)
+static void listener_inspect_socket(struct listener *listener)
 {
-    if (socket_group(listener->fd, &listener->terms.group) < 0)
+    int r = socket_group(listener->fd, &listener->terms.group);
+
+    listener->unix_socket = r != -EAFNOSUPPORT;
+    if (r < 0)
         listener->terms.group = PEER_ID_NOBODY;
+}
+
+/* Unix sockets use plain HTTP: their data stays on this machine, and the kernel says who the client is. */
+static bool listener_uses_tls(const struct listener *listener, const struct mhd_terms *terms)
+{
+    return terms->tls && !listener->unix_socket;
 }
 
 static int listener_attach(struct listener *listener)
@@ -173,6 +183,7 @@ static int listener_serve(struct listener *listener, struct error *error)
 {
     struct listeners *all = listener->all;
 
+    listener->terms.tls = listener_uses_tls(listener, &listener->terms);
     if (listener_fix_scheme(listener) < 0)
         return error_oom(error);
     int r = mhd_loop_new(all->site, all->connections, &listener->terms, &listener->loop);
@@ -196,7 +207,7 @@ static int listener_open(struct listeners *all, const char *address, const struc
     int r = socket_listen(address, &listener->fd, &listener->url, &listener->file, error);
     if (r < 0)
         return r;
-    listener_find_group(listener);
+    listener_inspect_socket(listener);
     r = listener_serve(listener, error);
     if (r < 0)
         return r;
@@ -218,7 +229,7 @@ static int listener_adopt(struct listeners *all, int fd, const struct mhd_terms 
     int r = socket_adopt(fd, &listener->fd, &listener->url, error);
     if (r < 0)
         return r;
-    listener_find_group(listener);
+    listener_inspect_socket(listener);
     listener->address = strdup(listener->url);
     r = listener->address ? listener_serve(listener, error) : error_oom(error);
     if (r < 0)
@@ -241,6 +252,7 @@ static int listener_succeed(const struct listener *before, const struct mhd_term
     listener->fd = fcntl(before->fd, F_DUPFD_CLOEXEC, 0);
     if (listener->fd < 0)
         return error_set(error, -errno, "cannot listen on \"%.128s\": %s", before->address, strerror(errno));
+    listener->unix_socket = before->unix_socket;
     listener->terms.group = before->terms.group;
     int r = listener_serve(listener, error);
     if (r < 0)
@@ -262,7 +274,8 @@ static void listener_inherit(struct listener *listener, struct listener *before)
 /* Returns whether the listener already uses these terms. */
 static bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms)
 {
-    return listener->terms.tls == terms->tls && listener->terms.connections == terms->connections &&
+    return listener->terms.tls == listener_uses_tls(listener, terms) &&
+           listener->terms.connections == terms->connections &&
            listener->terms.memory_per_connection == terms->memory_per_connection;
 }
 

@@ -193,12 +193,14 @@ bool security_asks(const struct security *security)
     return (security->config && security->config->n_users > 0) || (security->tls && tls_asks(security->tls));
 }
 
+bool security_requires_certificate(const struct security *security)
+{
+    return security->tls && tls_requires_certificate(security->tls);
+}
+
 bool security_is_open(const struct security *security)
 {
-    const struct web_config *config = security->config;
-
-    return !config || (config->n_users == 0 && config->tls.client_auth != CLIENT_AUTH_REQUIRE_ANY &&
-                       config->tls.client_auth != CLIENT_AUTH_REQUIRE_AND_VERIFY);
+    return (!security->config || security->config->n_users == 0) && !security_requires_certificate(security);
 }
 
 bool security_is_blank(const struct security *security)

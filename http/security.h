@@ -67,6 +67,8 @@ int security_load(const struct file_opener *opener, const char *path, struct sec
 const char *security_warning(const struct security *security, enum security_warning which);
 /* Returns whether clients are asked for a password or a certificate. */
 bool security_asks(const struct security *security);
+/* Returns whether clients must have a certificate. */
+bool security_requires_certificate(const struct security *security);
 /* Returns whether clients are served without a password and without a certificate. */
 bool security_is_open(const struct security *security);
 /* Returns whether the web configuration file exists but contains no settings. */

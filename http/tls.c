@@ -350,11 +350,6 @@ static bool tls_verifies_client(const struct tls *tls)
     return tls->client_auth == CLIENT_AUTH_VERIFY_IF_GIVEN || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
 }
 
-static bool tls_needs_client_certificate(const struct tls *tls)
-{
-    return tls->client_auth == CLIENT_AUTH_REQUIRE_ANY || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
-}
-
 /* If no client CA is configured, the machine's CAs are trusted, as in Go and exporter-toolkit. */
 static int tls_trust_clients(struct tls *tls, const struct web_tls *config, const struct file_opener *opener,
                              struct error *error)
@@ -448,6 +443,11 @@ bool tls_asks(const struct tls *tls)
     return tls->client_auth != CLIENT_AUTH_NONE;
 }
 
+bool tls_requires_certificate(const struct tls *tls)
+{
+    return tls->client_auth == CLIENT_AUTH_REQUIRE_ANY || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
+}
+
 const char *tls_warning(const struct tls *tls)
 {
     return tls->warning;
@@ -503,7 +503,7 @@ static int tls_verify_client(gnutls_session_t session)
     unsigned n = 0, status = 0;
     const gnutls_datum_t *certificates = gnutls_certificate_get_peers(session, &n);
 
-    if (n == 0 && !tls_needs_client_certificate(tls))
+    if (n == 0 && !tls_requires_certificate(tls))
         return 0;
     if (n == 0)
         return tls_refuse(session, gnutls_protocol_get_version(session) >= GNUTLS_TLS1_3 ? GNUTLS_A_CERTIFICATE_REQUIRED

@@ -51,6 +51,8 @@ const char *tls_clients_warning(const struct tls *tls); /* no client can be know
 int tls_begin(struct tls *tls, gnutls_session_t session);
 /* Returns whether clients are asked for a certificate. */
 bool tls_asks(const struct tls *tls);
+/* Returns whether clients without a certificate are refused. */
+bool tls_requires_certificate(const struct tls *tls);
 /*
  * Returns, after the handshake, whether the client has presented a verified certificate that identifies the client: one
  * that is signed by the configured client CA or has an allowed name. A certificate signed by one of the system's CAs is

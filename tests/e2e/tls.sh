@@ -156,6 +156,44 @@ serve_some "${verify[@]}" "client_allowed_sans: ['nobody.test', '*.test']"
 equals "client_allowed_sans has no wildcards" "$(answer_to client 1.3) $(answer_to client 1.2)" "refused refused"
 stop_daemon
 
+# --- unix sockets
+
+socket=$scratch/tls.sock
+# over_socket [CURL-OPTIONS...]: prints the status and the body of a request over the unix socket.
+over_socket() {
+    "${as[@]}" curl -sS -w '%{http_code} ' --unix-socket "$socket" http://localhost/-/healthy "$@" | tr '\n' ' '
+}
+# demands_certificate: whether the TCP address rejects clients without a certificate.
+demands_certificate() {
+    [ "$(answer_to - 1.3)" = refused ]
+}
+as=() member=()
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 711 "$scratch"
+    member=(setpriv --reuid=12345 --regid=0 --clear-groups)
+fi
+configure
+start_daemon --config.file="$light" --web.config.file="$web" --web.listen-address=127.0.0.1:0 \
+    --web.listen-address="unix:$socket"
+matches "with TLS, unix sockets speak plain HTTP" "$(over_socket)" '200 $'
+holds "with TLS, top reads from the unix socket" "$PERFCOUNTD" top --url="unix:$socket" --count=1 --interval=100ms
+as=("${member[@]}")
+matches "a member of the socket's group is let in" "$(over_socket)" '200 $'
+configure "${verify[@]}"
+holds "client certificates are required when the file changes" eventually 60 demands_certificate
+as=()
+matches "root and the daemon's own user need no certificate on the unix socket" "$(over_socket)" '200 $'
+matches "a request that a proxy forwards cannot show a certificate there, and is refused" \
+    "$(over_socket -H 'X-Forwarded-For: 192.0.2.1')" '^this needs a client certificate.*https.* 403 $'
+as=("${member[@]}")
+if [ ${#as[@]} -gt 0 ]; then
+    matches "a member of the socket's group, who cannot show a certificate there, is refused" \
+        "$(over_socket)" '^this needs a client certificate.*https.* 403 $'
+else
+    left_out "a member of the socket's group, which only root can become"
+fi
+stop_daemon
+
 # operates [NAME]: prints the status of a reload with that certificate: 200 for operators, 403 for others.
 operates() {
     local certificate=()
