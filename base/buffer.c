@@ -20,8 +20,8 @@ void buffer_clear(struct buffer *buffer)
 }
 
 /*
- * Large buffers use transparent huge pages: in bench/bench-series.c, faulting in an 8 MB text in 4 KiB pages takes as
- * long as writing it. Below HUGE_MIN, the partly used last page would waste too much.
+ * Large buffers use transparent huge pages: in bench/bench-series.c, faulting in an 8 MB document in 4 KiB pages takes
+ * as long as writing it. Below HUGE_MIN, a partly used last page would waste too much memory.
  */
 #define HUGE_PAGE ((size_t)2 << 20)
 #define HUGE_MIN (2 * HUGE_PAGE)

@@ -21,7 +21,7 @@ void buffer_done(struct buffer *buffer);
 /* Drops the content and the error, but keeps the memory. */
 void buffer_clear(struct buffer *buffer);
 
-/* Frees the memory that the content does not need. Does nothing if the buffer is empty or reallocation fails. */
+/* Frees the memory that the content does not use. Does nothing if the buffer is empty or reallocation fails. */
 void buffer_trim(struct buffer *buffer);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables that release what they hold when they leave their scope.
+ * Variables that release their resource when they go out of scope.
  *
  * For a heap type T, DEFINE_CLEANUP(T *, t_free) defines t_freep(), which skips NULL:
  *

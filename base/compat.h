@@ -51,7 +51,7 @@
 #endif
 
 /*
- * AddressSanitizer reserves terabytes of address space, so memory limits cannot apply. At exit, its leak check
+ * AddressSanitizer reserves terabytes of address space, so memory limits cannot apply. Its leak check at exit
  * (LeakSanitizer) traces the threads of the process with ptrace(2).
  */
 #ifdef __has_feature

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error that a person must fix: one full sentence and, if the cause is in a parsed text, its position there.
+ * An error that a person must fix: one full sentence and, if the cause is in parsed text, its position there.
  *
  * A function that takes a `struct error *` returns 0 or -errno and fills the error only on failure. The pointer to the
  * error may be NULL. The caller decides whether to log the error.
@@ -16,13 +16,13 @@
 
 struct error {
     unsigned line, column; /* counted from 1, or 0 if the cause is not in a file */
-    size_t offset;         /* byte offset of the offending character in the parsed text */
+    size_t offset;         /* byte offset of the offending character in the parsed string */
     char message[512];     /* printable UTF-8 without a final full stop; longer messages are truncated */
 };
 
 /* Sets the message and clears the position. Returns `code`, a negative errno, for use as `return error_set(...)`. */
 int error_set(struct error *error, int code, const char *format, ...) PRINTF_LIKE(3, 4);
-/* Like error_set(), and records the byte `offset` of the cause in the parsed text. */
+/* Like error_set(), but also records the byte `offset` of the cause in the parsed string. */
 int error_set_at(struct error *error, int code, size_t offset, const char *format, ...) PRINTF_LIKE(4, 5);
 /* Sets "out of memory" and returns -ENOMEM. */
 int error_oom(struct error *error);
@@ -38,7 +38,7 @@ void error_prefix(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3
 /* A list holds at most this many errors; more would not help the reader. */
 #define ERROR_LIST_MAX 64
 
-/* All errors in one text, so that a person can fix them in one go. A zeroed list is empty. */
+/* All errors in one input, so that a person can fix them in one go. A zeroed list is empty. */
 struct error_list {
     struct error *items;
     size_t n;
@@ -62,7 +62,7 @@ struct unknown {
 };
 
 void unknown_done(struct unknown *unknown);
-/* Adds a known name, whose text must outlive the struct. A repeated name is ignored. */
+/* Adds a known name, which must outlive the struct. A repeated name is ignored. */
 void unknown_consider(struct unknown *unknown, const char *name);
 /*
  * Sets the message to the formatted text, followed by `; did you mean "a"? Known are a, b, c` or by `; known are a, b,

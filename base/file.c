@@ -117,7 +117,7 @@ int fd_count_open(int directory, uint64_t *ret)
 
     if (r < 0)
         return -errno;
-    /* Since Linux 6.2, the directory's size is the number of descriptors; before, it is 0. */
+    /* Since Linux 6.2, the directory's size is the number of descriptors; before that, it is 0. */
     if (status.st_size > 0) {
         *ret = (uint64_t)status.st_size;
         return 0;
@@ -199,7 +199,7 @@ static void close_between(unsigned first, unsigned last)
         close((int)fd);
 }
 
-/* The lowest descriptor in `kept` that is at least `first`; ~0U if there is none. */
+/* Returns the lowest descriptor in `kept` that is at least `first`, or ~0U if there is none. */
 static unsigned next_kept(const int *kept, size_t n, unsigned first)
 {
     unsigned next = ~0U;

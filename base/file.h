@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads whole small files, and counts, joins and closes the descriptors of this process.
+ * Reads small files as a whole, and counts, polls and closes the descriptors of this process.
  *
  * Functions that can fail return 0 or a descriptor on success, and -errno on failure.
  */

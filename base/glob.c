@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns are matched without backtracking. For each character of the path, the matcher computes all positions in the
- * pattern that the path up to there can reach. So the time is at most proportional to the product of the two lengths.
+ * Patterns are matched without backtracking. After each character of the path, the matcher computes all positions in
+ * the pattern that the path can have reached. The running time is therefore at most proportional to the product of the
+ * two lengths.
  */
 #include "base/glob.h"
 
@@ -142,7 +143,7 @@ static size_t whole_component(const char *pattern, size_t position)
     return whole ? stars + 1 : 0;
 }
 
-/* Skips to the last of several adjacent `**` components: that one alone matches the same paths, and much faster. */
+/* Skips to the last of several adjacent `**` components, which alone matches the same paths, but much faster. */
 static size_t last_of_row(const char *pattern, size_t position)
 {
     size_t size;
@@ -152,7 +153,7 @@ static size_t last_of_row(const char *pattern, size_t position)
     return position;
 }
 
-/* Adds the position behind each run of stars, since stars can match the empty string. */
+/* Adds the position after each run of stars, because stars can match the empty string. */
 static void positions_add_after_stars(struct positions *positions, const char *pattern)
 {
     for (size_t i = 0; i < positions->n; i++) {
@@ -182,7 +183,7 @@ static bool token_matches(const char *pattern, enum token_kind kind, char c)
     return false;
 }
 
-/* Computes the positions after one more character of the path. */
+/* Computes the positions that are reached with one more character of the path. */
 static void positions_step(const struct positions *from, const char *pattern, char c, struct positions *to)
 {
     positions_clear(to);

@@ -2,7 +2,7 @@
 /*
  * Matching of path patterns.
  *
- * `*` and `?` do not match a slash, `**` does. `[a-z]` and `[!a-z]` match one character other than a slash. A backslash
+ * `*` and `?` do not match a slash; `**` does. `[a-z]` and `[!a-z]` match one character other than a slash. A backslash
  * quotes the next character. A `**` that is a whole path component also matches no component at all: the pattern made
  * of "/", "**" and "/x" matches "/x" as well as "/a/b/x". Patterns and paths are bytes, so any file name can be
  * matched.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compression of a whole buffer at once, such as a response or a profile.
+ * Compresses a whole buffer at once, such as a response or a profile.
  *
  * gzip_prepare() allocates all memory, so that gzip_run() can be called where allocation is not allowed.
  */

@@ -5,7 +5,7 @@
 
 /* --- sorted sets --- */
 
-/* The index of the text, or the index at which to insert it. */
+/* Returns the index of the string, or the index at which to insert it. */
 static size_t intern_find(const struct intern *intern, const char *text)
 {
     return array_search(intern->n, i, strcmp(intern->texts[i], text) < 0);
@@ -125,7 +125,7 @@ static uint32_t hash_of_text(const char *text)
 }
 
 /*
- * The text at `start` is the last one in `bytes`. A new text is kept; a text that the table already contains is
+ * The string at `start` is the last one in `bytes`. A new string is kept; a string that the table already contains is
  * removed.
  */
 static int keep_or_find(struct string_table *strings, size_t start, uint32_t *ret)

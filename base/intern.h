@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sets that hold each distinct text once.
+ * Sets that hold each distinct string once.
  *
- * A `struct intern` returns pointers, and equal texts have equal addresses; it is a sorted array, meant for few texts.
- * A `struct string_table` numbers its texts and is bounded; it finds them with a `struct hash_index`, which can also
- * index other arrays.
+ * A `struct intern` returns pointers, and equal strings have equal addresses; it is a sorted array, meant for few
+ * strings. A `struct string_table` has a size limit and numbers its strings; it finds them with a `struct hash_index`,
+ * which can also index other arrays.
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -22,7 +22,7 @@ struct intern {
 const char *intern_text(struct intern *intern, const char *text);
 void intern_done(struct intern *intern);
 
-/* The header in front of each copy of a text. */
+/* The header in front of each copy of a string. */
 struct intern_head {
     uint32_t size;
     bool plain;
@@ -72,7 +72,7 @@ int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t element);
  */
 uint32_t hash_index_next(const struct hash_index *index, uint32_t hash, size_t *at);
 
-/* Mixes a word into a hash. Any value will do as the initial hash. */
+/* Mixes a word into a hash. The initial hash can be any value. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -97,16 +97,16 @@ static inline uint32_t hash_fold(uint64_t hash)
     return (uint32_t)(hash >> 32 ^ hash);
 }
 
-/* Texts numbered from 0 in order of arrival; number 0 is "". */
+/* Strings numbered from 0 in order of arrival; number 0 is "". */
 struct string_table {
-    struct buffer bytes; /* the texts, each with its NUL */
+    struct buffer bytes; /* the strings, each with its NUL */
     uint32_t *offsets;
     size_t n, max;
     size_t bytes_max;
     struct hash_index index;
 };
 
-/* The table takes at most `max` texts with `bytes_max` bytes in total, including NULs. Returns -ENOMEM on failure. */
+/* The table holds at most `max` strings with `bytes_max` bytes in total, including NULs. Returns -ENOMEM on failure. */
 int string_table_init(struct string_table *strings, size_t max, size_t bytes_max);
 void string_table_done(struct string_table *strings);
 /*
@@ -115,11 +115,11 @@ void string_table_done(struct string_table *strings);
  */
 int string_table_add(struct string_table *strings, const char *text, uint32_t *ret);
 /*
- * Like string_table_add(), for a text without NUL that the caller has appended to `bytes` at offset `start`. Removes
- * the text from `bytes` again if the table already has it, and on failure. Does not replace unprintable bytes.
+ * Like string_table_add(), for a string without NUL that the caller has appended to `bytes` at offset `start`. Removes
+ * the string from `bytes` again on failure, or if the table already has it. Does not replace unprintable bytes.
  */
 int string_table_add_appended(struct string_table *strings, size_t start, uint32_t *ret);
-/* The pointer is valid until the next text is added. */
+/* The pointer is valid until the next string is added. */
 static inline const char *string_table_text(const struct string_table *strings, uint32_t number)
 {
     return strings->bytes.data + strings->offsets[number];

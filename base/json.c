@@ -80,7 +80,7 @@ void json_write_string(struct buffer *out, const char *text)
         json_write_raw(out, "null");
         return;
     }
-    size_t plain = escape_plain_prefix(text); /* the plain prefix is nearly always the whole text */
+    size_t plain = escape_plain_prefix(text); /* the plain prefix is nearly always the whole string */
     char *room = buffer_reserve(out, plain + 2);
     if (!room)
         return;

@@ -2,12 +2,12 @@
 /*
  * JSON, written directly into a buffer or built as a jansson tree.
  *
- * Integers are written exactly. Texts are escaped, and each byte that is not part of a printable character becomes
- * U+FFFD. An error is recorded in the buffer and stays there.
+ * Integers are written exactly. Strings are escaped, and each byte that is not part of a printable character becomes
+ * U+FFFD. Errors are sticky: see base/buffer.h.
  *
- * json_write_*() are for lines that are too frequent to build a tree of objects for each. struct json_document writes
- * indented documents for people. jansson accepts only UTF-8 and writes DEL and C1 controls unescaped, so json_text()
- * replaces unprintable bytes first.
+ * json_write_*() are for lines that are written too often to build a tree of objects for each one. struct json_document
+ * writes indented documents for people. jansson accepts only UTF-8 and writes DEL and C1 controls unescaped, so
+ * json_text() replaces unprintable bytes first.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -55,7 +55,7 @@ void json_write_bool(struct buffer *out, bool value);
 void json_write_string(struct buffer *out, const char *text);
 /*
  * Writes a string, which must not be NULL, to `to`. The caller has reserved JSON_ESCAPED_MAX bytes for each byte of the
- * string, and two for the quotes. Returns the end of what was written.
+ * string, and two for the quotes. Returns the end of the written text.
  */
 #define JSON_ESCAPED_MAX 3
 char *json_put_string(char *to, const char *text);

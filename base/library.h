@@ -13,7 +13,7 @@ struct library_function {
     size_t offset;    /* offset of the function's pointer in the struct that library_load() fills */
 };
 
-/* A constant that describes a library to load. */
+/* Describes a library to load; constant. */
 struct library {
     const char *name;           /* name and purpose, for an error message: "libpfm4, which knows such names," */
     const char *package;        /* Debian package: "libpfm4" */

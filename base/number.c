@@ -329,7 +329,10 @@ static struct wide multiply(uint64_t a, uint64_t b)
     };
 }
 
-/* Divides 128 by 64 bits, one bit at a time. dividend.high must be below the divisor, so that the quotient fits. */
+/*
+ * Divides a 128-bit number by a 64-bit number, one bit at a time. dividend.high must be below the divisor, so that the
+ * quotient fits.
+ */
 static uint64_t divide(struct wide dividend, uint64_t divisor, uint64_t *ret_remainder)
 {
     uint64_t quotient = 0, remainder = dividend.high;

@@ -2,7 +2,7 @@
 /*
  * Converts numbers to and from text, and multiplies and divides 64-bit numbers without overflow.
  *
- * Parsing is strict: it fails unless the whole text is a number. Numbers are written without loss of precision.
+ * Parsing is strict: it fails unless the whole string is a number. Numbers are written without loss of precision.
  */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
@@ -15,8 +15,8 @@
 #define NUMBER_SIZE_MAX 24
 
 /*
- * Parses a decimal number, or a hexadecimal one after "0x". Returns -EINVAL for any other text (signs and spaces too),
- * -ERANGE above 2^64-1.
+ * Parses a decimal number, or a hexadecimal one after "0x". Returns -EINVAL for anything else (including signs and
+ * spaces), and -ERANGE above 2^64-1.
  */
 int number_parse_u64(const char *text, uint64_t *ret);
 /* Like number_parse_u64(), but parses the first `size` bytes of `text`. */
@@ -43,7 +43,7 @@ int number_parse_seconds(const char *text, uint64_t *ret_ns);
  * `ns`. `text` has room for NUMBER_SIZE_MAX + 3 bytes.
  */
 void number_format_duration(uint64_t ns, char *text);
-/* Parsing and writing of a number of bytes, with the unit B, KiB, MiB or GiB. */
+/* Parse and write a number of bytes, with the unit B, KiB, MiB or GiB. */
 int number_parse_size(const char *text, uint64_t *ret_bytes);
 void number_format_size(uint64_t bytes, char *text);
 
@@ -53,7 +53,9 @@ size_t number_write_u64(char *to, uint64_t value);
 uint64_t number_power_of_ten(unsigned exponent);
 /* Writes value / 10^decimals exactly, without trailing zeros in the fraction. `decimals` is at most 19. */
 size_t number_write_fixed(char *to, uint64_t value, unsigned decimals);
-/* Writes 15 to 17 significant digits, the fewest that read back as `value`, or "NaN", "+Inf", "-Inf" for Prometheus. */
+/*
+ * Writes 15 to 17 significant digits, the fewest that parse back to `value`, or "NaN", "+Inf", "-Inf" for Prometheus.
+ */
 size_t number_write_real(char *to, double value);
 
 /* A fixed-point number with 64 fractional bits, rounded down. */
@@ -69,7 +71,7 @@ struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor);
  */
 struct fixed muldiv_portable(uint64_t a, uint64_t b, uint64_t divisor);
 
-/* Adds; an overflow saturates: whole UINT64_MAX, fraction 0. */
+/* Adds two numbers. An overflow saturates: whole UINT64_MAX, fraction 0. */
 static inline struct fixed fixed_add(struct fixed a, struct fixed b)
 {
     struct fixed sum = {.fraction = a.fraction + b.fraction};

@@ -241,7 +241,7 @@ void suggest_consider(struct suggest *suggest, const char *candidate)
     if (wrong_size > LENGTH_MAX || size > LENGTH_MAX)
         return;
     unsigned d = distance(suggest->wrong, wrong_size, candidate, size);
-    /* An abbreviation counts as near, however much of the name is missing. */
+    /* An abbreviation counts as near, no matter how much of the name is missing. */
     if (wrong_size >= ABBREVIATION_MIN && strncasecmp(suggest->wrong, candidate, wrong_size) == 0)
         d = MIN(d, 2u);
     if (d > (wrong_size - strspn(suggest->wrong, "-")) / 3 + 1) /* the leading dashes of a flag are not counted */

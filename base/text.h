@@ -2,9 +2,9 @@
 /*
  * Untrusted text: validates UTF-8 (RFC 3629), escapes for each output format, and suggests names ("did you mean").
  *
- * Anyone on the machine may choose a process or cgroup name, and a reader may print it on a terminal. So in every
- * format each byte that is not part of a printable character becomes U+FFFD. Only HELP texts and label values keep a
- * line feed, which the exposition formats escape as \n.
+ * Anyone on the machine may choose a process or cgroup name, and a reader may print it on a terminal. Therefore, in
+ * every format, each byte that is not part of a printable character becomes U+FFFD. Only HELP texts and label values
+ * keep a line feed, which the exposition formats escape as \n.
  *
  * A character is printable unless it is invalid UTF-8, a control (C0, DEL, C1), a line break of any kind, the byte
  * order mark or a noncharacter; a terminal acts on some of these.
@@ -42,12 +42,12 @@ enum escape {
     ESCAPE_XML,              /* the content of elements and of quoted attributes */
 };
 
-/* The length of the prefix that only XML escapes: printable ASCII characters, but no quote and no backslash. */
+/* The length of the prefix that no format except XML escapes: printable ASCII, but no quote and no backslash. */
 size_t escape_plain_prefix(const char *text);
 /* Appends `text`, escaped, without surrounding quotes. */
 void escape_append(struct buffer *buffer, const char *text, enum escape escape);
 
-/* For a terminal: appends `text` with each byte that is not part of a printable character as "\xNN". */
+/* For a terminal: appends `text`, in which "\xNN" replaces each byte that is not part of a printable character. */
 void escape_append_printable(struct buffer *buffer, const char *text);
 
 /* For a URL: appends `text` percent-encoded (RFC 3986), except for ASCII letters, digits, '-', '.' and '/'. */
@@ -72,12 +72,12 @@ struct suggest {
     unsigned distances[SUGGEST_MAX];
 };
 
-/* Adds a candidate, whose text must outlive the struct. */
+/* Adds a candidate, which must outlive the struct. */
 void suggest_consider(struct suggest *suggest, const char *candidate);
 /* Writes `; did you mean "a", "b"?`, or "" if no candidate is near enough, always with a NUL. Returns `text`. */
 const char *suggest_format(const struct suggest *suggest, char *text, size_t size);
 
-/* Returns the ending of a noun that `n` counts: "" for 1, else "s". */
+/* Returns the plural suffix of a noun for the count `n`: "" for 1, else "s". */
 static inline const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";

@@ -34,7 +34,10 @@ int timer_start(sd_event *event, uint64_t usec, uint64_t accuracy_usec, sd_event
     return 0;
 }
 
-/* sd_event_now(3) is the time at which the loop woke up; with it, timers would fire early after a long handler. */
+/*
+ * sd_event_now(3) returns the time at which the loop woke up; timers set relative to it would fire early after a long
+ * handler.
+ */
 static uint64_t timer_now(sd_event_source *timer)
 {
     clockid_t clock = CLOCK_MONOTONIC;

@@ -4,8 +4,8 @@
  *
  * Modules keep deadlines in the clock of struct sys (perf/sys.h) or struct service (http/service.h), which tests
  * simulate, while sd-event timers use the kernel's clock. A point in time on one clock means nothing on the other, so
- * timers are armed for a duration, never for a point in time: the sd-event functions that take one are poisoned in
- * every file that includes this header.
+ * timers are always armed for a duration. The sd-event functions that take a point in time are poisoned in every file
+ * that includes this header.
  */
 #ifndef BASE_TIMER_H
 #define BASE_TIMER_H

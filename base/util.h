@@ -60,7 +60,7 @@ static inline int array_grow_(void **array, size_t n, size_t element_size)
 }
 #define array_grow(array, n) array_grow_((void **)(array), (n), sizeof(**(array)))
 
-/* The allocated size, in bytes, of an array that array_grow() has grown to at most `n` elements. */
+/* The allocated size in bytes of an array that array_grow() has grown to at most `n` elements. */
 static inline size_t array_bytes(size_t n, size_t element_size)
 {
     size_t capacity = n ? 1 : 0;

@@ -82,7 +82,7 @@ static int open_event(uint64_t config, int cgroup, int cpu, int leader)
     return (int)syscall(SYS_perf_event_open, &attr, cgroup, cpu, leader, flags);
 }
 
-/* Opens one group on a CPU, for a cgroup or, with -1, for all. An offline CPU is skipped. */
+/* Opens one group on a CPU, for one cgroup, or for all tasks if the cgroup is -1. An offline CPU is skipped. */
 static void bare_groups_add(struct bare_groups *groups, int cgroup, int cpu)
 {
     int leader = open_event(events[0], cgroup, cpu, -1);
@@ -404,13 +404,13 @@ static int threads_main(int argc, char **argv)
     }
     struct figure nothing = measure_threads(read_across, readers, 0, &done);
     struct figure across = measure_threads(read_across, readers, (size_t)n, &done);
-    printf("reading %" PRIu64 " groups of %d on each of %ld CPUs, beyond an empty round of %.1f us CPU:\n", n_groups,
+    printf("reading %" PRIu64 " groups of %d on each of %ld CPUs, minus an empty round of %.1f us CPU:\n", n_groups,
            MEMBERS, n, nothing.cpu_us);
     printf("    one thread:          %7.1f us, %7.1f us CPU\n", across.latency_us, across.cpu_us - nothing.cpu_us);
     struct figure moving = measure_threads(read_by_moving, readers, (size_t)n, &done);
     print("one thread, moving:", &moving, &across, &nothing);
     struct figure threads = measure_threads(read_by_threads, readers, (size_t)n, &done);
-    print("a thread each CPU:", &threads, &across, &nothing);
+    print("a thread per CPU:", &threads, &across, &nothing);
     for (int i = 0; i < n; i++) {
         readers[i].end = true;
         sem_post(&readers[i].go);
@@ -425,7 +425,7 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        int (*run)(int argc, char **argv); /* gets the arguments after the name of the mode */
+        int (*run)(int argc, char **argv); /* called with the arguments after the mode */
     } modes[] = {{"reads", reads_main}, {"server", server_main}, {"threads", threads_main}};
 
     for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(modes); i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures one point of a growth curve on a simulated machine: the time to open all counters, to read them (collecting
- * and rendering as text), to reload and to close, and the memory of a series. bench/growth.py draws the curves.
+ * and rendering as text), to reload and to close, and the memory of a series. bench/growth.py prints the curves.
  *
  * usage: bench-growth CURVE X [READINGS]
  *
- * Prints KEY=VALUE pairs. Times are CPU time in microseconds; for a reading, it is the shortest of all readings. Each
- * step is one call of a function named step_*, so that callgrind can count the instructions of that step.
+ * Prints KEY=VALUE pairs. Times are CPU time in microseconds; the time of a reading is the shortest of all readings.
+ * Each step is one call of a function named step_*, so that callgrind can count the instructions of that step.
  */
 #include <err.h>
 #include <limits.h>
@@ -32,7 +32,7 @@
 #define PER_GROUP 2
 #define NO_CGROUPS UINT32_MAX
 
-/* For each curve, the size that x sets and the fixed sizes of the rest of the machine. */
+/* A growth curve: the size that is 0 here is set to x, and the machine's other sizes are fixed. */
 struct curve {
     const char *name;
     unsigned cpus, groups, cgroups; /* 0: x */
@@ -44,7 +44,7 @@ static const struct curve curves[] = {
     {"events", 8, 0, NO_CGROUPS, 0}, /* x events on eight CPUs */
     {"cgroups", 2, 2, 0, 0},         /* x cgroups, two groups each on two CPUs */
     {"bpf", 64, 3, 0, 16},           /* x cgroups counted by BPF, three groups on 64 CPUs */
-    {"bpf-busy", 64, 3, 0, 1},       /* as "bpf", but each cgroup runs on all CPUs in each second */
+    {"bpf-busy", 64, 3, 0, 1},       /* like "bpf", but every cgroup runs on all CPUs every second */
     {"bpf-cpus", 0, 3, 4000, 16},    /* 4,000 cgroups counted by BPF, three groups on x CPUs */
 };
 
@@ -223,8 +223,8 @@ static size_t count_series(const struct snapshot *snapshot)
 }
 
 /*
- * Returns the shortest time of several runs; the shorter they are, the more runs there are. The first run is slower,
- * since it allocates what later ones reuse.
+ * Returns the shortest time of several runs; a shorter step is run more often. The first run is slower, because it
+ * allocates memory that later runs reuse.
  */
 static double measure_step(void (*step)(struct rig *rig), struct rig *rig, unsigned readings)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workloads whose instructions bench/check.py counts. Each workload is one call of step_workload(), after a first call
- * that allocates what is kept for later ones. No workload depends on time, addresses or the machine.
+ * Workloads whose instructions bench/check.py counts. Each workload is one call of step_workload(), after a first run
+ * that allocates memory for later runs. No workload depends on time, addresses or the machine.
  *
- * Prints a line per workload, in order: its name, its units of work, and the bytes that it produced (0: none). A last
+ * Prints a line per workload, in order: its name, its units of work, and the bytes that it produced (0: none). The last
  * line names the compiler, the libraries and the processor, since the counts depend on them.
  */
 #include <err.h>
@@ -208,7 +208,7 @@ static void scrape_json(struct bench *bench)
     scrape(bench, "GET /api/v1/counters" HOST "\r\n");
 }
 
-/* A scrape within min_interval of another one, so that it uses the same reading. */
+/* A scrape within min_interval of another one, which therefore uses the same reading. */
 static void scrape_shared(struct bench *bench)
 {
     bench->shared = true;

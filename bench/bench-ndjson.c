@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures how many samples per second one core decodes and writes as NDJSON. The samples are in memory of the size of
- * a ring buffer and are decoded repeatedly: first without symbols, then with callchains of ten frames at random
+ * Measures how many samples per second one core decodes and writes as NDJSON. The samples fill memory of the size of a
+ * ring buffer and are decoded repeatedly: first without symbols, then with callchains of ten frames at random
  * addresses of this program and its libraries, resolved by the real symbol tables.
  */
 #include <link.h>
@@ -68,7 +68,7 @@ static uint64_t any_code(struct bench *bench)
     return bench->code.ranges[range].start + any(bench, bench->code.ranges[range].size);
 }
 
-/* Writes one sample and returns its length in words. With `known`, the sample is of this process. */
+/* Writes one sample and returns its length in words. If `known` is true, it is a sample of this process. */
 static size_t put_sample(struct bench *bench, uint64_t *words, bool known)
 {
     uint32_t thread[2] = {known ? (uint32_t)getpid() : 1000000000, known ? (uint32_t)getpid() : 1000000000};

@@ -102,8 +102,8 @@ static _Noreturn void serve(struct sys *sys, struct bench *bench, int socket)
 }
 
 /*
- * Starts a process that opens events, either through the opener or directly. Each way needs its own process, since the
- * one with the opener drops its privileges, as the daemon does. Returns a socket to the process, or -errno.
+ * Starts a process that opens events, either through the opener or directly. Each way needs its own process, because a
+ * process with an opener drops its privileges, as the daemon does. Returns a socket to the process, or -errno.
  */
 static int start(struct bench *bench, bool with_opener)
 {
@@ -172,9 +172,9 @@ int main(int argc, char **argv)
     if (r < 0)
         return fail("cannot open the events", r);
     double a = median_us(without, rounds, &bench), b = median_us(with, rounds, &bench);
-    printf("opening %zu events in groups of 2 to 4, medians of %zu rounds in turns\n", bench.n_events, rounds);
-    printf("  direct              %8.1f us an event\n", a);
-    printf("  through the opener  %8.1f us an event\n", b);
+    printf("opening %zu events in groups of 2 to 4, medians of %zu alternating rounds\n", bench.n_events, rounds);
+    printf("  direct              %8.1f us per event\n", a);
+    printf("  through the opener  %8.1f us per event\n", b);
     printf("  ratio               %8.2f\n", b / a);
     return EXIT_SUCCESS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the cost of 100,000 series on a fake machine, which has the groups that were built in up to 0.1.0 and enough
- * CPUs for as many series. Prints the time to render the text exposition and the JSON document and to compress the
- * text, the allocations and the peak memory of each, and the memory held per series. `bench/run scrapes` checks them.
+ * Measures the cost of 100,000 series on a fake machine, which has the built-in groups of version 0.1.0 and enough
+ * CPUs. Prints the time to render the text exposition and the JSON document and to compress the text, the allocations
+ * and the peak memory of each, and the memory held per series. `bench/run scrapes` checks these figures.
  *
  * usage: bench-series [SERIES]
  */
@@ -25,7 +25,7 @@
 #define DEFAULT_SERIES 100000
 #define ROUNDS 15
 
-/* The groups that were built in up to 0.1.0. Each group has a series for each counter and two for its times. */
+/* The built-in groups of version 0.1.0. Each group has a series for each counter and two for its times. */
 static const char groups[] = "collectors:\n"
                              "  self: {enabled: false}\n"
                              "  cgroup: {enabled: false}\n"
@@ -37,7 +37,7 @@ static const char groups[] = "collectors:\n"
                              "      - {name: software, events: '{cs,cpu-migrations,minor-faults,major-faults}'}\n";
 #define SERIES_PER_CPU 18
 
-/* --- simulated system calls; their only state is the number of events in the group of each descriptor */
+/* --- simulated system calls; their only state is the number of events in each descriptor's group */
 
 static struct {
     uint8_t *members;
@@ -221,12 +221,12 @@ static void measure_all(const struct snapshot *snapshot, double bytes_per_series
     print_figure(&json, &json);
     print_figure(&gzip, &text);
     print("text, ms", text.seconds * 1e3);
-    print("JSON, times the text's time", json.seconds / text.seconds);
+    print("JSON, relative to the text", json.seconds / text.seconds);
     print("gzip, ms", (gzip.seconds - text.seconds) * 1e3);
     print("allocations", allocations_most);
-    print("peak memory, text, times the response", text.peak / (double)text.size);
-    print("peak memory, JSON, times the response", json.peak / (double)json.size);
-    print("peak memory, gzip, times the text", gzip.peak / (double)text.size);
+    print("peak memory for text, relative to the response", text.peak / (double)text.size);
+    print("peak memory for JSON, relative to the response", json.peak / (double)json.size);
+    print("peak memory for gzip, relative to the text", gzip.peak / (double)text.size);
     print("bytes held per series", bytes_per_series);
 }
 
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
     double opened = now() - start, reading = time_reading(registry, &snapshot);
     size_t n = count_series(snapshot);
     double bytes = (double)(held() - before) / (double)n;
-    printf("%zu series on %u CPUs that are simulated, opened in %.1f ms, read in %.2f ms:\n", n, n_cpus, opened * 1e3,
+    printf("%zu series on %u simulated CPUs, opened in %.1f ms, read in %.2f ms:\n", n, n_cpus, opened * 1e3,
            reading * 1e3);
     measure_all(snapshot, bytes);
     start = now();

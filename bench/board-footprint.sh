@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Measures the memory of the daemon's processes on a board with the built-in configuration, and the time to the first
-# scrape. Also measures vmagent of Debian's victoria-metrics, which pushes from boards behind NAT. Source this file
-# after board.sh.
+# scrape. Also measures vmagent from Debian's victoria-metrics package, which pushes from boards behind NAT. Source this
+# file after board.sh.
 
 footprint_limit=1900 # KiB of anonymous memory
 
@@ -18,8 +18,8 @@ footprint_memory='pid=$(cat /tmp/daemon.pid)
             END { print name, rss, anonymous }'\'' /proc/$process/smaps_rollup
     done'
 
-# Runs on the board: prints the seconds from the start to the end of the first scrape. The emulated board's clock counts
-# instructions.
+# Runs on the board: prints the uptime, in seconds, before the daemon starts and after the first scrape. The emulated
+# board's clock counts instructions.
 # shellcheck disable=SC2016
 footprint_start='now() { cut -d" " -f1 /proc/uptime; }
     begin=$(now)
@@ -42,13 +42,13 @@ test_footprint() {
         }
         END { printf "    %-14s %6d KiB resident, %5d KiB anonymous\n", "in all", resident, anonymous }' <<<"$processes"
     vm_run "$footprint_start" |
-        awk '{ printf "    start to first scrape %d ms, by the clock of the board\n", ($2 - $1) * 1000 }'
+        awk '{ printf "    start to first scrape %d ms, by the board clock\n", ($2 - $1) * 1000 }'
     compares "anonymous memory is at most $footprint_limit KiB" \
         "$(awk '{ sum += $3 } END { print sum + 0 }' <<<"$processes") > 0 && $(
             awk '{ sum += $3 } END { print sum + 0 }' <<<"$processes") <= $footprint_limit"
 }
 
-# pack_vmagent: makes an archive for the board with vmagent, the libraries that the board lacks, and a scrape
+# pack_vmagent: creates an archive for the board with vmagent, the libraries that the board lacks, and a scrape
 # configuration. Its remote write URL cannot be reached, so vmagent also queues samples.
 # shellcheck disable=SC2034,SC2154 # board.sh uses or sets these variables
 pack_vmagent() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the instructions of chosen functions and their callees with callgrind; other load does not change them."""
+"""Counts the instructions of chosen functions and their callees with callgrind, which other load does not affect."""
 import glob
 import os
 import re
@@ -57,5 +57,5 @@ def costs(command, functions, environment=None):
                 calls.append((after[1], int(re.search(r"^totals: (\d+)", text, re.M)[1])))
     unseen = set(functions) - {function for function, _ in calls}
     if unseen:
-        raise RuntimeError("callgrind saw no call of " + ", ".join(sorted(unseen)))
+        raise RuntimeError("callgrind saw no call to " + ", ".join(sorted(unseen)))
     return run.stdout, calls

@@ -8,8 +8,8 @@
  *            removed. Prints for each cgroup its directory, the page faults that the kernel accounts to the process,
  *            and the time of each page touch in us since mkdir(2).
  *        cgroup-start count DIRECTORY
- *            shows the best that a program can do: it only opens minor-faults on each CPU as soon as inotify reports a
- *            new cgroup. At end of file on standard input it prints the directory and the count of each cgroup.
+ *            shows the best that any program can do: it only opens minor-faults on each CPU as soon as inotify reports
+ * a new cgroup. At end of file on standard input it prints the directory and the count of each cgroup.
  *
  * The process is created in the cgroup (CLONE_INTO_CGROUP, Linux 5.7, cgroup v2), so that all its faults are accounted
  * to it.

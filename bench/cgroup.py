@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the cost of counting cgroups: a scrape of 250 cgroups with the engine perf, compared with a bare read(2)
-loop over as many descriptors; a scrape of 1,000 cgroups with the engine bpf, compared with that of the 250; the
+"""Measures the cost of counting cgroups: a scrape of 250 cgroups with the perf engine, compared with a bare read(2)
+loop over as many descriptors; a scrape of 1,000 cgroups with the bpf engine, compared with that of the 250; the
 response time while two Prometheus servers scrape; and the cost to the measured machine.
 """
 import contextlib
@@ -88,13 +88,13 @@ def measure_bpf(table, daemon, build, directory):
         for _ in range(rounds):
             for one, name in ((daemon, "perf"), (bpf, "bpf")):
                 figures[name].append(one.cpu_of(scrapes)[0])
-        table.compare("CPU time of a scrape of %d by bpf, of %d by perf" % (BPF_CGROUPS, CGROUPS),
+        table.compare("CPU time per scrape: %d with bpf vs. %d with perf" % (BPF_CGROUPS, CGROUPS),
                       figures["bpf"], figures["perf"], "us")
-        table.row("descriptors of %d by bpf, beyond those of none" % BPF_CGROUPS,
+        table.row("extra descriptors for %d cgroups with bpf" % BPF_CGROUPS,
                   bpf.processes.descriptors() - before)
-        table.row("memory of a cgroup by bpf", (sum(bpf.processes.memory("Anonymous")) - heap) * 1024 / BPF_CGROUPS,
+        table.row("memory per cgroup with bpf", (sum(bpf.processes.memory("Anonymous")) - heap) * 1024 / BPF_CGROUPS,
                   "KiB")
-        table.row("memory of a cgroup by bpf in the kernel", bpf.mapped() / BPF_CGROUPS, "KiB")
+        table.row("kernel memory per cgroup with bpf", bpf.mapped() / BPF_CGROUPS, "KiB")
 
 
 def measure_scrapes(table, daemon, bare):
@@ -109,12 +109,12 @@ def measure_scrapes(table, daemon, bare):
         figures["gzip"].append(daemon.cpu_of(scrapes, lib.GZIP)[0])
     collecting = [float(figure) * 1e6 for figure in re.findall(
         r'^perfcountd_collector_duration_seconds\{collector="cgroup"\} (\S+)', daemon.client.page(), re.M)]
-    table.compare("CPU time of a scrape, of the bare read loop", figures["own"], figures["bare"], "us")
-    table.compare("wall time of a scrape, of the bare read loop", figures["own wall"], figures["bare wall"], "us")
-    table.compare("CPU time of a scrape, gzip, of the bare read loop", figures["gzip"], figures["bare"], "us")
+    table.compare("CPU time per scrape vs. the bare read loop", figures["own"], figures["bare"], "us")
+    table.compare("wall time per scrape vs. the bare read loop", figures["own wall"], figures["bare wall"], "us")
+    table.compare("CPU time per scrape, gzip vs. the bare read loop", figures["gzip"], figures["bare"], "us")
     if collecting:
         table.row("the collector alone (last scrape)", collecting[0], "us")
-    table.row("bytes of a page", daemon.client.get())
+    table.row("bytes per page", daemon.client.get())
 
 
 @contextlib.contextmanager
@@ -171,7 +171,7 @@ def measure_response(table, daemon, directory):
                     break
             time.sleep(0.5)
         else:
-            sys.exit("Prometheus does not scrape")
+            sys.exit("Prometheus does not scrape the daemon")
         times = []
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -183,7 +183,7 @@ def measure_response(table, daemon, directory):
     times.sort()
     table.row("response with 2 Prometheus servers, median", statistics.median(times), "ms")
     table.row("response, 99th percentile of %d" % len(times), times[int(len(times) * 0.99)], "ms")
-    print("Prometheus had %s good scrapes." % " and ".join(map(str, scrapes)))
+    print("Prometheus had %s successful scrapes." % " and ".join(map(str, scrapes)))
 
 
 def measure_cost(cgroups, daemons):
@@ -203,7 +203,7 @@ def measure_cost(cgroups, daemons):
             daemon.count(cgroups.below + "/none")
     nothing = figures[0, daemons[0], False]
     print("\nCost to the measured machine: perf bench sched pipe between two cgroups on one CPU, medians of %d rounds,\n"
-          "and their ratio to nothing counted; then the same where the default groups of each CPU are counted as well"
+          "and their ratio to counting nothing; then the same while the default groups of each CPU are counted as well"
           % rounds)
     print("%8s %8s %10s %8s %14s %8s" % ("engine", "watched", "us/op", "ratio", "us/op, CPUs", "ratio"))
     for daemon in daemons:
@@ -217,7 +217,7 @@ def measure_cost(cgroups, daemons):
 
 def measure(arguments, table):
     if os.geteuid() != 0:
-        lib.skip("only root makes cgroups")
+        lib.skip("only root can create cgroups")
     subprocess.run([os.path.join(SOURCES, "bench", "peers.sh"), TOOLS], check=True)
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
@@ -228,7 +228,7 @@ def measure(arguments, table):
         daemon.expect(CGROUPS)
         bare = peers.BareReads(arguments.build, 4, cgroups.directories())
         try:
-            print("%d cgroups, four software events on %d CPUs, one series each; counted by perf, but where it says bpf."
+            print("%d cgroups, four software events on %d CPUs, one series each; counted by perf unless a row says bpf."
                   % (CGROUPS, os.cpu_count()))
             measure_scrapes(table, daemon, bare)
         finally:

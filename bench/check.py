@@ -17,7 +17,7 @@ import callgrind
 import lib
 
 TOLERANCE = 0.05
-LOOSE = 0.25  # tolerance of bytes and ratios that another toolchain produced
+LOOSE = 0.25  # tolerance for bytes and ratios from another toolchain
 NEAR = 0.02  # a figure closer to its bound than this is reported
 EXPLAINED = 0.02  # a figure that rises by more than this needs a reason
 STEP = "step_workload"
@@ -53,7 +53,7 @@ def count(build):
     if any("sanitize" in flag for flag in flags):
         lib.skip("this is a build with sanitizers, whose instructions callgrind cannot count")
     if not callgrind.available():
-        lib.skip("there is no valgrind here")
+        lib.skip("valgrind is not installed")
     output, calls = callgrind.costs([os.path.join(build, "bench", "bench-instructions")], [STEP],
                                      callgrind.NO_STRINGS)
     rows = re.findall(r"^([a-z-]+) (\d+) (\d+)$", output, re.M)
@@ -114,7 +114,7 @@ def load(path):
 
 
 def unexplained(before, figures, reasons, same):
-    """Returns the figures that rose without a reason. Instructions of another toolchain are not compared."""
+    """Returns the figures that rose without a reason. Instructions from another toolchain are not compared."""
     return [key for key, figure in figures.items() if key in before and key not in reasons and
             (same or key[1] == "bytes") and figure > before[key] * (1 + EXPLAINED)]
 
@@ -125,14 +125,14 @@ def parse_reasons(words, figures):
         head, _, why = text.partition(":")
         name, _, kind = head.strip().rpartition(" ")
         if (name, kind) not in figures or not why.strip():
-            sys.exit("--reason '%s': the form is 'NAME KIND: WHY', as in 'parse-config instructions: two more keys'" %
+            sys.exit("--reason '%s': expected 'NAME KIND: WHY', as in 'parse-config instructions: two more keys'" %
                      text)
         reasons[name, kind] = " ".join(why.split())
     return reasons
 
 
 def update(path, now, words):
-    """Writes the baseline, unless a figure rose and no reason is given for it."""
+    """Writes the baseline, unless a figure rose without a reason."""
     before = load(path) if os.path.exists(path) else Baseline()
     now.reasons = parse_reasons(words, now.figures)
     same = before.toolchain == now.toolchain
@@ -146,7 +146,7 @@ def update(path, now, words):
     if before.release == now.release:
         now.reasons = {key: why for key, why in before.reasons.items() if key in now.figures} | now.reasons
     now.write(path)
-    print("%s: %d figures of %s, %d with a reason why they rose" % (path, len(now.figures), now.release,
+    print("%s: %d figures of %s, %d with a reason for their rise" % (path, len(now.figures), now.release,
                                                                      len(now.reasons)))
 
 
@@ -205,8 +205,8 @@ def self_test(figures):
             sys.exit("the check itself is wrong: of %d figures near their bounds it named %d" % (
                 len(checked), len(close)))
     check_reasons(figures)
-    print("self-test: a baseline falsified by 10 %% is caught in all of its %d figures (by 25 %% and with another "
-          "toolchain, in all %d), the true one in none\n" % (n_caught[True], n_caught[False]))
+    print("self-test: with a baseline falsified by 10 %%, all %d figures are caught (by 25 %% and with another "
+          "toolchain, all %d); with the true one, none\n" % (n_caught[True], n_caught[False]))
 
 
 def check_reasons(figures):
@@ -215,7 +215,7 @@ def check_reasons(figures):
     reasons = dict.fromkeys(figures, "for a reason")
     if len(unexplained(lower, figures, {}, True)) != len(figures) or unexplained(lower, figures, reasons, True) or \
             unexplained(figures, figures, {}, True):
-        sys.exit("the check itself is wrong: rises without a reason are not those that it finds")
+        sys.exit("the check itself is wrong: it does not find exactly the rises without a reason")
 
 
 def readable(figure):
@@ -249,8 +249,9 @@ def measure(arguments, _table):
     rows = compare(baseline.figures, figures, same)
     print_table(rows)
     if not same:
-        print("\nThe baseline is of another toolchain, so instructions are printed and not checked, and the "
-              "rest may be %.0f %% more:\n    baseline: %s\n    here:     %s" % (LOOSE * 100, baseline.toolchain, toolchain))
+        print("\nThe baseline is from another toolchain, so instructions are printed but not checked, and other "
+              "figures may be %.0f %% higher:\n    baseline: %s\n    here:     %s" % (
+                  LOOSE * 100, baseline.toolchain, toolchain))
     regressed, close = failed(rows), near(rows)
     print("\n%d figures, %d regressed" % (len(rows), len(regressed)))
     if close:

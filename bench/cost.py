@@ -20,7 +20,7 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 @contextlib.contextmanager
 def scraped(server):
-    """Scrapes the server each second while the context is active."""
+    """Scrapes the server once a second while the context is active."""
     done = threading.Event()
 
     def scrape():
@@ -46,10 +46,10 @@ def printing(periodic):
 
 
 def watchers(bench, cgroups):
-    """Functions that start each contestant that is available on this machine."""
+    """Returns, for each contestant that is available on this machine, a function that starts it."""
     own = {
         "off": contextlib.nullcontext,
-        "perfcountd, a group for each CPU": lambda: scraped(peers.Perfcountd(
+        "perfcountd, one group per CPU": lambda: scraped(peers.Perfcountd(
             bench.build, bench.directory, peers.CPU_CONFIG % ("100ms", peers.EVENTS))),
         "perfcountd, %d cgroups" % len(cgroups.names): lambda: scraped(peers.Perfcountd(
             bench.build, bench.directory, peers.CGROUP_CONFIG % (cgroups.below, peers.EVENTS))),
@@ -64,7 +64,7 @@ def watchers(bench, cgroups):
 
 
 class Compile:
-    """A workload: compiles the C files of base/ with make and the flags of the build."""
+    """A workload: compiles the C files of base/ with make."""
 
     FLAGS = "CFLAGS = -O1 -I. -include config.h -w\n"
 
@@ -85,7 +85,7 @@ class Compile:
         for file in self.objects:
             with open(file, "rb") as code:
                 if code.read(4) != b"\x7fELF":
-                    raise SystemExit("the compile did not compile: %s is no object" % file)
+                    raise SystemExit("the compilation failed: %s is not an object file" % file)
             os.unlink(file)
         return seconds * 1e3
 
@@ -97,13 +97,14 @@ def works(bench, cgroups):
     memcpy = ["perf", "bench", "mem", "memcpy", "-s", "64MB", "-l", "8", "-f", "default"]
     return {
         "perf bench sched pipe, between two cgroups (us/op)": lambda: lib.sched_pipe(cgroups, 30000, cpu)[1],
-        "a compile of %d C files (ms)" % len(sources.objects): lambda: sources.milliseconds(cgroups),
+        "compiling %d C files (ms)" % len(sources.objects): lambda: sources.milliseconds(cgroups),
         "perf bench mem memcpy, 64 MB (ms)": lambda: lib.work(cgroups, memcpy)[0] * 1e3,
     }
 
 
 def measure(bench, on, work):
-    """Returns {workload: {contestant: figures}}, and the processes that counted while no contestant was running."""
+    """Returns {workload: {contestant: figures}}, and the processes that had perf events open while no contestant
+    was running."""
     figures = {name: {watcher: [] for watcher in on} for name in work}
     strangers = set()
     for _ in range(bench.scale.cost_rounds):
@@ -126,9 +127,9 @@ def print_cost(bench, table):
     bench.stack.callback(cgroups.remove)
     figures, strangers = measure(bench, watchers(bench, cgroups), works(bench, cgroups))
     print_figures_of_cost(table, figures)
-    table.row("processes that count while nobody is to count", len(strangers))
+    table.row("processes with perf events open between turns", len(strangers))
     if strangers:
-        print("processes that counted during the rounds \"without\": " + ", ".join(sorted(strangers)))
+        print("processes with perf events open between turns: " + ", ".join(sorted(strangers)))
 
 
 def print_figures_of_cost(table, figures):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with many symbols, which the sampler must resolve: generated ones, and large ones of this machine."""
+"""Programs with many symbols, which the sampler must resolve: generated ones, and large ones installed here."""
 import os
 import shutil
 import subprocess
@@ -15,8 +15,8 @@ int main(void)
             functions[(uint64_t)n * %d >> 32]();
 }
 """
-# The number of functions in each generated program. The symbol table of the smallest one fits into the memory limit of
-# the sampler; that of the largest one does not.
+# The number of functions in each generated program. The sampler's memory limit has room for the smallest symbol table,
+# but not for the largest.
 SIZES = [5000, 10000, 20000, 30000, 50000, 80000, 120000, 300000]
 # Short-lived programs that are large or use large libraries.
 INSTALLED = ["clang --version", "clang-14 --version", "node --version", "qemu-system-aarch64 --version", "gdb --version",

@@ -27,15 +27,15 @@ SOURCES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 SERIES = " of 100,000 series"
 # Longer names for figures whose names are unclear without the heading of their table.
 WORDS = {
-    "beyond one read for each of N groups": "system calls of a scrape, beyond one read for each group",
-    "text, ms": "text" + SERIES + ", ms",
-    "JSON, times the text's time": "JSON" + SERIES + ", times the text's time",
-    "gzip, ms": "gzip" + SERIES + ", ms",
+    "beyond one read for each of N groups": "system calls per scrape, beyond one read for each group",
+    "text, ms": "time for a text" + SERIES + ", ms",
+    "JSON, relative to the text": "time for JSON" + SERIES + ", relative to the text",
+    "gzip, ms": "time for gzip" + SERIES + ", ms",
     "allocations": "allocations for a text or a document" + SERIES,
-    "start to first scrape, the best of N": "start to first scrape",
+    "start to first scrape, best of N": "start to first scrape",
 }
 Row = collections.namedtuple("Row", "own other ratio bound met")
-ROW = re.compile(r"^    (    )?(of )?(\S.{0,51}?)  +(.*)$")
+ROW = re.compile(r"^    (    )?(relative to )?(\S.{0,51}?)  +(.*)$")
 
 
 def parse(text):
@@ -45,14 +45,14 @@ def parse(text):
         match = ROW.match(line)
         if not match:
             continue
-        indent, of, name, rest = match.groups()
+        indent, relative, name, rest = match.groups()
         columns = re.split(r"  +", rest.strip())
         bound = [column for column in columns if re.match(r"[<>]= ", column)]
         met = columns[-1] if columns[-1] in ("met", "missed") else ""
         values = [column for column in columns if column not in bound and column != met]
-        if of and len(values) == 2:
-            rows.setdefault("%s, of %s" % (head, name), Row("", *values, *(bound or [""]), met))
-        elif values and not of:
+        if relative and len(values) == 2:
+            rows.setdefault("%s, relative to %s" % (head, name), Row("", *values, *(bound or [""]), met))
+        elif values and not relative:
             head = head if indent else name
             rows.setdefault(table.key_of(name), Row(values[0], "", "", *(bound or [""]), met))
     return rows
@@ -82,7 +82,7 @@ def verdicts(rows, wanted):
     for figure, words in wanted:
         row = rows.get(figure)
         if not row or not row.met:
-            sys.exit("%s: its table has no verdict for: %s" % (PERFORMANCE, figure))
+            sys.exit("%s: the table has no verdict for: %s" % (PERFORMANCE, figure))
         lines.append("| %s | %s | %s | %s |" % (words.replace("|", "\\|"), words_of(row.bound), row.ratio or row.own,
                                                 "**missed**" if row.met == "missed" else row.met))
     return "\n".join(lines) + "\n"
@@ -100,9 +100,10 @@ def all_verdicts(rows):
 
 
 def peers_row(rows):
-    figures = [rows[name].own or rows[name].other for name in ("CPU time of a scrape", "CPU time of a scrape, of "
-                                                               "node_exporter", "CPU time of a scrape, of PCP")]
-    return "| CPU time of a scrape | %s | node_exporter %s, PCP %s |\n" % tuple(
+    figures = [rows[name].own or rows[name].other for name in ("CPU time per scrape", "CPU time per scrape, relative "
+                                                               "to node_exporter", "CPU time per scrape, relative to "
+                                                               "PCP")]
+    return "| CPU time per scrape | %s | node_exporter %s, PCP %s |\n" % tuple(
         figure.replace("us", "µs") for figure in figures)
 
 
@@ -111,7 +112,7 @@ def replaced(text, mark, new, path):
     pattern = r"(<!-- %s: begin[^\n]*-->\n).*?(<!-- %s: end -->)" % (mark, mark)
     result, count = re.subn(pattern, lambda match: match[1] + new.strip("\n") + "\n" + match[2], text, flags=re.S)
     if count != 1:
-        sys.exit("%s: there must be one part between the comments \"%s: begin\" and \"%s: end\"" % (path, mark, mark))
+        sys.exit("%s: expected one part between the comments \"%s: begin\" and \"%s: end\"" % (path, mark, mark))
     return result
 
 
@@ -123,10 +124,10 @@ def derive(texts):
     """Returns the documents with the figures of the printed table filled in."""
     rows = parse(printed_in(texts[PERFORMANCE]))
     performance = replaced(texts[PERFORMANCE], "bounds", all_verdicts(rows), PERFORMANCE)
-    readme, count = re.subn(r"^\| CPU time of a scrape \|.*\n", lambda _: peers_row(rows), texts["README.md"], count=1,
+    readme, count = re.subn(r"^\| CPU time per scrape \|.*\n", lambda _: peers_row(rows), texts["README.md"], count=1,
                             flags=re.M)
     if count != 1:
-        sys.exit("README.md: has no row for the CPU time of a scrape")
+        sys.exit("README.md: no row for the CPU time per scrape")
     return {PERFORMANCE: performance, "README.md": readme}
 
 
@@ -168,7 +169,7 @@ def main():
     texts = load(root)
     wrong = [name for name, text in derive(texts).items() if text != texts[name]]
     for name in wrong:
-        print("%s: its figures are not those of the table in %s: run bench/docs.py --write" % (name, PERFORMANCE))
+        print("%s: the figures differ from the table in %s: run bench/docs.py --write" % (name, PERFORMANCE))
     sys.exit(1 if wrong else 0)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures a fleet on this machine: many daemons on simulated boards (simulated-board.c), and one VictoriaMetrics that
 scrapes them. Measures the cost of scrapes and daemons, the size of the stored samples, and the time of the queries of
-the dashboard Fleet, and checks that the rules find the slow board and that an upgrade loses no scrape.
+the Fleet dashboard, and checks that the rules find the slow board and that an upgrade loses no scrape.
 """
 import glob
 import json
@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "contrib"))
 from promql import panels_of, replaced  # noqa: E402
 
 INTERVAL = 5  # seconds between scrapes
-SLOW = 7  # the board that is slow on purpose
+SLOW = 7  # the deliberately slow board
 IPC, SLOW_IPC = 110, 60  # instructions per 100 cycles
 PER_USER = 60  # daemons per user, who may have 128 inotify instances (fs.inotify.max_user_instances)
 FIRST_USER = 40000
@@ -141,8 +141,8 @@ def measure_panels(table, engine, seconds):
             else:
                 engine.ask("query_range", query=expression, start=end - seconds, end=end, step=INTERVAL, nocache=1)
             took.append((time.monotonic() - begin, panel["title"]))
-    print("%d queries of the dashboard Fleet over %d s; the slowest is of \"%s\"" % (len(took), seconds, max(took)[1]))
-    table.row("the slowest query of the dashboard Fleet", 1000 * max(took)[0], "ms")
+    print("%d queries of the Fleet dashboard over %d s; the slowest is in \"%s\"" % (len(took), seconds, max(took)[1]))
+    table.row("slowest query of the Fleet dashboard", 1000 * max(took)[0], "ms")
 
 
 def lost_scrapes(engine, seconds):
@@ -165,11 +165,11 @@ def add_options(parser):
 
 def measure(arguments, table):
     if os.geteuid() != 0:
-        lib.skip("only root starts daemons of several users")
+        lib.skip("only root can start daemons as several users")
     os.environ["PATH"] += ":" + os.path.join(ROOT, "build", "tools", "usr", "bin")
     for program in ("victoria-metrics", "vmalert"):
         if not shutil.which(program):
-            lib.skip("there is no %s: ./quickstart test --only=e2e/fleet-push unpacks it" % program)
+            lib.skip("%s is not installed: ./quickstart test --only=e2e/fleet-push unpacks it" % program)
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         program = shutil.copy(os.path.join(arguments.build, "bench", "simulated-board"), directory)
@@ -192,22 +192,22 @@ def measure_fleet(table, engine, boards, seconds):
     engine_before = lib.Processes(engine.started[0]).cpu()
     time.sleep(seconds)
     used = [1000 * (board.cpu_seconds() - start) / seconds * INTERVAL for board, start in zip(boards, before)]
-    table.row("boards that are scraped", engine.number("count(up == 1)"))
+    table.row("scraped boards", engine.number("count(up == 1)"))
     table.row("scrapes lost", lost_scrapes(engine, seconds))
-    table.row("duration of a scrape, 99th percentile of all", 1000 * engine.number(
+    table.row("scrape duration, 99th percentile", 1000 * engine.number(
         "quantile(0.99, quantile_over_time(0.99, scrape_duration_seconds[%ds]))" % seconds), "ms")
-    print("series of a board: %.0f" % engine.number("avg(scrape_samples_scraped)"))
-    table.row("CPU time of a scrape, with the board that is simulated", statistics.median(used), "ms")
-    table.row("memory of a daemon, with the board that is simulated",
+    print("series per board: %.0f" % engine.number("avg(scrape_samples_scraped)"))
+    table.row("CPU time per scrape, simulated board included", statistics.median(used), "ms")
+    table.row("memory per daemon, simulated board included",
               statistics.median(board.memory() for board in boards) / 1e6, "MB")
     samples = engine.own("vm_rows_inserted_total")
     print("VictoriaMetrics: %.2f of a core, %.0f MB, %.0f samples a second" % (
         (lib.Processes(engine.started[0]).cpu() - engine_before) / seconds,
         engine.own("process_resident_memory_bytes") / 1e6, samples / (seconds + 4 * INTERVAL)))
-    table.row("bytes of a sample on disk", engine.own("vm_data_size_bytes") / max(engine.own("vm_rows"), 1), "B")
+    table.row("bytes per sample on disk", engine.own("vm_data_size_bytes") / max(engine.own("vm_rows"), 1), "B")
     measure_panels(table, engine, seconds)
     named = {series["metric"]["instance"] for series in engine.ask("query", query="instance:perfcountd_board:unlike")}
-    print("boards that the rules name: %s" % " ".join(sorted(named)))
-    table.row("boards named without a cause", len(named - {boards[SLOW].name}))
+    print("boards named by the rules: %s" % " ".join(sorted(named)))
+    table.row("boards named without cause", len(named - {boards[SLOW].name}))
     table.row("the slow board is named", len(named & {boards[SLOW].name}))
     measure_upgrade(table, engine, boards)

@@ -25,7 +25,7 @@ host, port, kind, password = sys.argv[1], int(sys.argv[2]), *sys.argv[3:5]
 rounds, seconds = int(sys.argv[5]), float(sys.argv[6])
 context = ssl.create_default_context(cafile=sys.argv[7]) if len(sys.argv) > 7 else None
 ADDRESSES, EACH = ["127.0.1.%d" % (i + 1) for i in range(4)], 128
-ENOUGH, PATIENCE = 400, 60  # least number of connections in a flood, and the longest time to wait for them in seconds
+ENOUGH, PATIENCE = 400, 60  # minimum number of connections in a flood, and how many seconds to wait for them
 
 
 def credential(text):

@@ -21,7 +21,7 @@ import peers
 
 LINEAR = 1.1  # the largest exponent that counts as linear
 CONSTANT = 0.1
-SHARED_RATIO = 1.2  # limit of the readings with 64 clients, as a ratio to those with one client
+SHARED_RATIO = 1.2  # limit of the reading rate with 64 clients, relative to the rate with one client
 BYTES_PER_SERIES = 400
 # Limits for the largest simulated machine whose cgroups are counted by BPF: the time of a reading without rendering,
 # and memory.
@@ -122,13 +122,13 @@ def grow_simulated(report, build, curve, title, xs):
             report.growth(what, [x for x, _ in known], [y for _, y in known], LINEAR, timed=timed)
 
     expected = [points[0]["groups"] / xs[0] * x for x in xs]
-    report.check("groups that are not there, of those that are meant", max(
+    report.check("missing groups, as a fraction of those expected", max(
         abs(p["groups"] / e - 1) for p, e in zip(points, expected)), 0)
-    growth("the time of a reading", "reading", timed=True)
+    growth("the reading time", "reading", timed=True)
     for step in STEPS:
         growth("the instructions of %s" % ("a reading" if step == "reading" else step), step + " Ir")
     first, last = base or points[0], points[-1]
-    report.check("bytes of memory for each series more",
+    report.check("bytes of memory per additional series",
                  (last["bytes"] - first["bytes"]) / (last["series"] - first["series"]), BYTES_PER_SERIES)
 
 
@@ -138,8 +138,9 @@ def grow_bpf(report, build):
     because larger tables no longer fit into the caches, so growth is judged by instructions.
     """
     cgroups, cpus = ([500, 1000, 2000, 4000], [4, 8, 16, 32, 64])
-    for curve, title, xs in (("bpf", "Simulated cgroups by BPF, three groups of two events on 64 CPUs", cgroups),
-                             ("bpf-cpus", "Simulated CPUs, 4,000 cgroups by BPF", cpus)):
+    for curve, title, xs in (
+            ("bpf", "Simulated cgroups counted by BPF, three groups of two events on 64 CPUs", cgroups),
+            ("bpf-cpus", "Simulated CPUs, 4,000 cgroups counted by BPF", cpus)):
         points = simulated_points(build, curve, xs, ["collect"])
         report.table(title, ["x", "groups", "series", "collect us", "reading us", "open us", "churn us", "bytes",
                              "collect Ir"], [
@@ -147,13 +148,13 @@ def grow_bpf(report, build):
             [p[key] for key in ("collect", "reading", "open", "churn", "bytes")] +
             [p.get("collect Ir")] for x, p in zip(xs, points)])
         if all("collect Ir" in p for p in points):
-            report.growth("the instructions of collecting", xs, [p["collect Ir"] for p in points], LINEAR)
-        report.check("us of collecting 4,000 cgroups on 64 CPUs", points[-1]["collect"], BPF_US)
-        report.check("us for a cgroup that comes and goes beside 4,000", points[-1]["churn"], CHURN_US)
-        report.check("groups that are read on 64 CPUs", points[-1]["groups"], 3 * 64)
+            report.growth("the instructions for collecting", xs, [p["collect Ir"] for p in points], LINEAR)
+        report.check("us to collect 4,000 cgroups on 64 CPUs", points[-1]["collect"], BPF_US)
+        report.check("us to add and remove a cgroup, with 4,000 others", points[-1]["churn"], CHURN_US)
+        report.check("groups read on 64 CPUs", points[-1]["groups"], 3 * 64)
         if curve == "bpf":
             first, last = points[0], points[-1]
-            report.check("bytes of memory for each cgroup more, for each of 64 CPUs",
+            report.check("bytes of memory per additional cgroup and CPU",
                          (last["bytes"] - first["bytes"]) / (xs[-1] - xs[0]) / 64, BPF_BYTES_PER_CGROUP_AND_CPU)
 
 
@@ -164,7 +165,7 @@ def config(min_interval, cpu="true", cgroup="false", pattern="/none"):
 
 
 def reads(daemon):
-    """Returns how often the daemon has called read(2) and similar; reads from sockets do not count."""
+    """Returns how often the daemon has called read(2) and the like, except on sockets."""
     with open("/proc/%d/io" % daemon.processes.roots[0]) as io:
         return int(re.search(r"^syscr: (\d+)", io.read(), re.M)[1])
 
@@ -194,7 +195,7 @@ def grow_cgroups(report, build, directory, xs, rounds):
                  ["x", "watched", "reload ms", "collect us", "scrape us"], rows)
     report.check("cgroups that are not watched", sum(abs(row[0] - row[1]) for row in rows), 0)
     base, rest = rows[0], rows[1:]
-    for column, what in ((3, "the time of collecting"), (4, "the CPU time of a scrape")):
+    for column, what in ((3, "the collecting time"), (4, "the CPU time per scrape")):
         growth = [max(row[column] - base[column], base[column] * NOISE) for row in rest]
         report.growth(what, [row[0] for row in rest], growth, LINEAR, timed=True)
 
@@ -269,12 +270,12 @@ def grow_clients(report, build, directory, xs, seconds):
             rows.append([x, scrapes / seconds, calls / each / seconds, cpu / scrapes * 1e6])
     finally:
         daemon.stop()
-    report.table("Clients that ask as fast as they can, web.min_interval 100ms; a reading is %g read(2) calls" % each,
+    report.table("Clients that scrape without pause, web.min_interval 100ms; a reading is %g read(2) calls" % each,
                  ["x", "scrapes/s", "readings/s", "us/scrape"], rows)
-    report.check("read(2) calls of a reading, for each group", each / os.cpu_count(), 1)
+    report.check("read(2) calls per reading and group", each / os.cpu_count(), 1)
     report.growth("the readings", xs, [row[2] for row in rows], CONSTANT)
-    report.growth("the CPU time of a scrape", xs, [row[3] for row in rows], CONSTANT, timed=True)
-    report.check("readings of %d clients, of those of one" % xs[-1], rows[-1][2] / rows[0][2], SHARED_RATIO)
+    report.growth("the CPU time per scrape", xs, [row[3] for row in rows], CONSTANT, timed=True)
+    report.check("readings with %d clients vs. with one" % xs[-1], rows[-1][2] / rows[0][2], SHARED_RATIO)
 
 
 def measure(arguments, _table):
@@ -292,5 +293,5 @@ def measure(arguments, _table):
     with tempfile.TemporaryDirectory() as directory:
         grow_cgroups(report, build, directory, [0, 10, 30, 100, 300, 1000], 80)
         grow_clients(report, build, directory, [1, 2, 4, 8, 16, 32, 64], 3)
-    print("\n%d of the bounds missed" % report.n_failed)
+    print("\n%d bounds missed" % report.n_failed)
     return 1 if report.n_failed else 0

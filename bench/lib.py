@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools of the benchmarks: a keep-alive HTTP client, the resource usage of processes, and cgroups for workloads."""
+"""Helpers for the benchmarks: a keep-alive HTTP client, the resource usage of processes, and cgroups for workloads."""
 import contextlib
 import glob
 import os
@@ -113,7 +113,7 @@ class Processes:
         return total
 
     def memory(self, key):
-        """Memory of each process in MB, by a key of smaps_rollup."""
+        """Memory of each process in MB, from the line `key` of smaps_rollup."""
         figures = []
         for pid in self.pids():
             with contextlib.suppress(OSError), open("/proc/%d/smaps_rollup" % pid) as rollup:  # process may have ended
@@ -213,7 +213,7 @@ class Cgroups:
         try:
             os.mkdir(self.root + self.below)
         except OSError as error:
-            skip("no cgroup can be made: %s" % error)
+            skip("cannot create cgroups: %s" % error)
         for name in self.names:
             os.mkdir(self.root + name)
 
@@ -247,7 +247,7 @@ def hierarchy():
                 v1 = left.split()[4]
             elif kind == "cgroup2":
                 v2 = left.split()[4]
-    return v1 or v2 or skip("no cgroup hierarchy is mounted in which perf counts")
+    return v1 or v2 or skip("perf cannot use any mounted cgroup hierarchy")
 
 
 def work(cgroups, command, cpu=None, second_for_child=False):

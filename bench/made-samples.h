@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Synthetic PERF_RECORD_SAMPLE records. Their process does not exist, so no files of this machine are read for them. */
+/* Synthetic PERF_RECORD_SAMPLE records of a process that does not exist, so that no files of this machine are read. */
 #ifndef BENCH_MADE_SAMPLES_H
 #define BENCH_MADE_SAMPLES_H
 

@@ -25,7 +25,7 @@ collectors:
   self: {enabled: false}
   cgroup: {include: ["%s/*"], groups: [{name: bench, events: "{context-switches,minor-faults}"}]}
 """
-# Runs a command with private directories: /var/log is the first argument, with or without links of the kubelet;
+# Runs a command with private directories: /var/log is the first argument, with or without the kubelet's links;
 # /var/lib and /run are the second one, so that state files of this machine's container runtimes are never read.
 PRIVATE = ['unshare', '--mount', '--propagation', 'private', 'sh', '-e', '-c',
            'mount --bind "$0" /var/log; mount --bind "$1" /var/lib; mount --bind "$1" /run; shift; exec "$@"']
@@ -77,7 +77,7 @@ class Counted(peers.Perfcountd):
             return int(re.search(r"^totals: (\d+)", dump.read(), re.M)[1]) / scrapes
 
     def wait_for(self, named):
-        """Waits until all containers are counted and this number of them has a name."""
+        """Waits until all containers are counted and this number of them have a name."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             page = self.client.page()
@@ -89,7 +89,7 @@ class Counted(peers.Perfcountd):
 
 
 def scrape_instructions(program, named, cgroups):
-    """Returns the lowest instructions of a scrape in several rounds, since a timer may fire in one of them."""
+    """Returns the lowest instruction count per scrape of several rounds, since a timer may fire during a round."""
     rounds, scrapes = (5, 50)
     with tempfile.TemporaryDirectory() as directory:
         logs = os.path.join(directory, "logs")
@@ -111,18 +111,18 @@ def add_options(parser):
 
 def measure(arguments, table):
     if os.geteuid() != 0:
-        lib.skip("only root makes cgroups")
+        lib.skip("only root can create cgroups")
     if not shutil.which("callgrind_control"):
-        lib.skip("there is no valgrind here")
+        lib.skip("valgrind is not installed")
     with contextlib.ExitStack() as stack:
         cgroups = lib.Cgroups(CONTAINERS, "%064x")
         stack.callback(cgroups.remove)
         stack.callback(end, sleepers(cgroups))
-        print("%d containers, two software events on %d CPUs, instructions." % (CONTAINERS, os.cpu_count()))
+        print("%d containers, two software events on %d CPUs; figures are instructions." % (CONTAINERS, os.cpu_count()))
         with_names = scrape_instructions(arguments.build, CONTAINERS, cgroups)
-        table.compare("a scrape of named containers, of the ids alone", with_names,
+        table.compare("scrape of named containers vs. ids only", with_names,
                       scrape_instructions(arguments.build, 0, cgroups))
         if arguments.before:
             # The earlier program may not know names, so this does not wait for them.
-            table.compare("a scrape of named containers, of the program before", with_names,
+            table.compare("scrape of named containers vs. the earlier program", with_names,
                           scrape_instructions(arguments.before, 0, cgroups))

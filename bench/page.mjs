@@ -43,7 +43,7 @@ function watchNumbers() {
     }).observe(document, { subtree: true, childList: true, characterData: true });
 }
 
-// Measures from the request of a page, with an empty browser cache, until the first number is shown.
+// Measures the time from the request of a page, with an empty browser cache, until the first number is shown.
 async function firstView(session, name, url) {
     const page = await session.browser.newPage();
     const work = await worker({ page });
@@ -82,7 +82,7 @@ async function opened(session) {
         });
 }
 
-// Opens all views in tabs of their own, hidden behind another tab.
+// Opens each view in a tab of its own, hidden behind another tab.
 async function hidden(session) {
     const tabs = [];
 

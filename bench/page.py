@@ -92,15 +92,15 @@ class Browser:
 
 
     def first(self, name, figure):
-        """Returns the median until the first number is shown, in milliseconds. `figure` is "wall" for the elapsed time,
-        "main" for the CPU time of the browser's main thread, "daemon" for that of the daemon."""
+        """Returns the median time until the first number is shown, in milliseconds. `figure` is "wall" for the elapsed
+        time, "main" for the CPU time of the browser's main thread, "daemon" for that of the daemon."""
         return statistics.median(one[figure] for one in self.firsts[name])
 
 
 def report_overview(table, point):
-    table.heading("the overview of 64 CPUs, 500 cgroups and an hour")
+    table.heading("the overview with 64 CPUs, 500 cgroups and one hour")
     table.row("frames per second while the pointer moves", point["drawn"] / point["seconds"])
-    table.row("work of the main thread for a frame of the pointer", point["work"], "ms")
+    table.row("main thread work per frame while the pointer moves", point["work"], "ms")
 
 
 def report_graph(table, zoom):
@@ -108,35 +108,35 @@ def report_graph(table, zoom):
     table.row("frames drawn", zoom["frames"])
     # Other programs lower the frame rate, but do not change the work per frame.
     table.row("frames per second while zooming", zoom["drawn"] / zoom["seconds"])
-    table.row("work of the main thread for one of them", zoom["work"], "ms")
+    table.row("main thread work per frame while zooming", zoom["work"], "ms")
     table.row("layout and drawing, median", statistics.median(zoom["spent"]), "ms")
     table.row("layout and drawing, 95th percentile", sorted(zoom["spent"])[int(len(zoom["spent"]) * 0.95)], "ms")
-    table.row("work of the first layout of %d nodes" % zoom["nodes"], zoom["layout"], "ms")
+    table.row("work for the first layout of %d nodes" % zoom["nodes"], zoom["layout"], "ms")
 
 
 def report(table, wire, idle, scrape, browser, seconds):
     table.heading("the page")
-    table.row("bytes of all its files, compressed", wire[0])
-    table.row("bytes of the headers of these answers", wire[1])
+    table.row("bytes of all files, compressed", wire[0])
+    table.row("bytes of the response headers", wire[1])
     daemon, main = browser.first("first", "daemon"), browser.first("first", "main")
     table.row("work until the first number", daemon + main, "ms")
     table.row("    of the daemon", daemon, "ms")
     table.row("    of the browser", main, "ms")
-    table.row("    of these, what a page with one number and no script takes",
+    table.row("    of which a page with one number and no script",
               browser.first("empty", "main"), "ms")
     table.row("time until the first number", browser.first("first", "wall"), "ms")
-    table.heading("the daemon's CPU time, a second")
-    table.row("nobody asks", idle * 1e6, "us")
-    table.row("a scrape a second", scrape * 1e6, "us")
+    table.heading("the daemon's CPU time per second")
+    table.row("no requests", idle * 1e6, "us")
+    table.row("one scrape per second", scrape * 1e6, "us")
     for view in VIEWS:
-        table.compare("the view %s is open, of a scrape a second" % view, browser.cpu[view] / seconds * 1e6,
+        table.compare("%s view vs. one scrape per second" % view, browser.cpu[view] / seconds * 1e6,
                       scrape * 1e6, "us")
-    table.row("requests of %d hidden views in %g s" % (len(VIEWS), seconds), browser.figures["hidden"]["value"])
+    table.row("requests by %d hidden views in %g s" % (len(VIEWS), seconds), browser.figures["hidden"]["value"])
 
 
 def measure(arguments, table):
     if not shutil.which("node") or not (shutil.which("chromium") or shutil.which("google-chrome")):
-        lib.skip("there is no node or no chromium here; ./quickstart test installs them on Debian")
+        lib.skip("node or chromium is not installed; ./quickstart test installs them on Debian")
     installed = subprocess.run([os.path.join(SOURCES, "tests", "page", "install.sh")], stdout=sys.stderr)
     if installed.returncode:
         lib.skip("the packages of tests/page/package.json cannot be installed, see above")

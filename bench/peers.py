@@ -54,7 +54,7 @@ class Server:
                 self.client = lib.Client(port, path)
                 self.page_size = self.client.get()
                 if self.awaited not in self.client.page().encode():
-                    raise RuntimeError("there is no %s in its page" % self.awaited.decode())
+                    raise RuntimeError("its page does not contain %s" % self.awaited.decode())
                 break
             except (OSError, RuntimeError) as error:
                 ended = [process for process in self.started if process.poll() is not None]
@@ -69,7 +69,7 @@ class Server:
         self.refuses = False  # wrk
 
     def warm_up(self, scrapes):
-        """Sets the number of scrapes per round, at most to this number, so that a slow server does not delay the
+        """Sets the number of scrapes per round to at most this number, so that a slow server does not delay the
         rounds."""
         begin = time.monotonic()
         count = 0
@@ -109,7 +109,7 @@ class Server:
         except subprocess.CalledProcessError as error:
             self.refuses = True
             words = (error.stderr or error.stdout).strip().splitlines() or ["exit status %d" % error.returncode]
-            print("not compared: requests per second of %s, since wrk fails with it twice: %s" % (self.name, words[-1]))
+            print("not compared: requests per second of %s, since wrk failed twice: %s" % (self.name, words[-1]))
 
     def measure_calls(self):
         """Returns the system calls per scrape."""
@@ -160,7 +160,7 @@ class BarePage(Server):
     """bench/bare as a server of a constant page; optionally, it first reads the group of each CPU."""
 
     def __init__(self, build, size, reads=False, wrapper=(), **more):
-        self.name = "a bare page that reads" if reads else "the bare page"
+        self.name = "a bare page with counter reads" if reads else "the bare page"
         port = lib.free_port()
         super().__init__([[*wrapper, os.path.join(build, "bench", "bare"), "server", str(port), str(size)] +
                           ["reads"] * reads], port, **more)
@@ -214,7 +214,7 @@ class Pcp(Server):
     def __init__(self, tools, directory):
         find(tools, "pmproxy", "usr/lib/pcp/bin/pmproxy")
         if os.geteuid() != 0:
-            raise Absent("only root may run pmcd as unpacked")
+            raise Absent("only root can run the unpacked pmcd")
         port = lib.free_port()
         binaries = os.path.join(tools, "usr/lib/pcp")
         home = os.path.join(directory, "pcp-%d" % port)
@@ -238,7 +238,7 @@ class Pcp(Server):
             "pmcd.conf": "pmcd 2 dso pmcd_init %s/pmdas/pmcd/pmda_pmcd.so\n"
                          "perfevent 127 pipe binary %s/pmdas/perfevent/pmdaperfevent -d 127 -p -U root -l %s/pmda.log\n"
                          % (binaries, binaries, home),
-            # Nothing listens at this Redis address. pmproxy 6.0 exits at the first request if Redis is disabled.
+            # Nothing listens at this Redis address, but pmproxy 6.0 exits at the first request if Redis is disabled.
             "pmproxy.conf": "[pmproxy]\nsecure.enabled = false\n[redis]\nservers = 127.0.0.1:1\n",
             "perfevent/perfevent.conf": "[perf]\n" + "".join("perf::PERF_COUNT_SW_%s\n" % event for event in (
                 "CONTEXT_SWITCHES", "CPU_MIGRATIONS", "PAGE_FAULTS", "PAGE_FAULTS_MIN", "PAGE_FAULTS_MAJ")),
@@ -268,7 +268,7 @@ class Netdata(Server):
         binary = find(tools, None, "usr/sbin/netdata")
         find(tools, None, "usr/lib/netdata/plugins.d/perf.plugin")
         if os.geteuid() != 0:
-            raise Absent("only root counts on all CPUs")
+            raise Absent("only root can count on all CPUs")
         port = lib.free_port()
         home = os.path.join(directory, "netdata-%d" % port)
         os.makedirs(home)
@@ -304,7 +304,7 @@ class Periodic:
         time.sleep(0.2)
         if self.process.poll() is not None:
             words = self.process.stderr.read().decode().strip().splitlines()
-            raise Absent("it ends at once: %s" % (words[-1] if words else "without a word"))
+            raise Absent("it exits at once: %s" % (words[-1] if words else "no message"))
 
     def stop(self):
         lib.end(self.process)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Unpacks the programs that perfcountd is compared with, and Prometheus, from Debian packages into a directory. Nothing
-# is installed, so no service is started or enabled. A program that is not available is reported, which is no error.
+# is installed, so no service is started or enabled. An unavailable program is reported, but is not an error.
 #
 # usage: peers.sh DIRECTORY
 set -u
@@ -16,7 +16,7 @@ unpack() {
     shift
     [ -e "/$file" ] || [ -e "$tools/$file" ] && return
     if ! command -v apt-get >/dev/null; then
-        echo "there is no apt-get here, so $1 is not compared"
+        echo "apt-get is not installed, so $1 is not compared"
         return
     fi
     scratch=$(mktemp -d "$tools/unpack.XXXXXX")

@@ -44,7 +44,7 @@ Memory = collections.namedtuple("Memory", ("daemon", "others", "tables"))
 
 
 def rollup(pid, key):
-    """Returns the figure `key` in smaps_rollup of the process, in bytes."""
+    """Returns the value of `key` in the process's smaps_rollup, in bytes."""
     with open("/proc/%d/smaps_rollup" % pid) as file:
         found = re.search(r"^%s: *(\d+) kB" % key, file.read(), re.M)
     return int(found[1]) * 1024 if found else 0
@@ -66,7 +66,7 @@ class Daemon(peers.Perfcountd):
         super().__init__(build, directory, config)
 
     def cpu_seconds(self):
-        """Returns the CPU time of all processes of the daemon, including those that have ended."""
+        """Returns the CPU time of all processes of the daemon, including those that have exited."""
         total = self.processes.cpu()
         for pid in self.processes.pids():
             with contextlib.suppress(OSError), open("/proc/%d/stat" % pid) as stat:
@@ -89,7 +89,7 @@ class Daemon(peers.Perfcountd):
 
 
 def measure_writing(table, build):
-    """Measures decoding and writing on one core, with samples that are in memory."""
+    """Measures how fast one core decodes and writes samples that are in memory."""
     output = subprocess.run([os.path.join(build, "bench", "bench-ndjson")], check=True, text=True,
                             stdout=subprocess.PIPE).stdout
     plain = float(re.search(r"^ndjson: no symbols: (\d+) samples", output, re.M)[1])
@@ -128,7 +128,7 @@ def count(url, answer):
 
 
 def measure_live(table, daemon, seconds):
-    """Measures a stream of all CPUs during one scrape per second."""
+    """Measures a stream of all CPUs while the daemon is scraped once a second."""
     answer = multiprocessing.Queue()
     client = multiprocessing.Process(target=count, args=(
         daemon.url("/api/v1/samples?seconds=%d&frequency=%d" % (seconds, FREQUENCY)), answer))
@@ -147,13 +147,13 @@ def measure_live(table, daemon, seconds):
     expected = FREQUENCY * len(os.sched_getaffinity(0)) * seconds
     print("live: %d CPUs x %d samples a second, %d s, a scrape every second; %d of %d samples, %d times throttled" % (
         len(os.sched_getaffinity(0)), FREQUENCY, seconds, samples, expected, throttled))
-    table.row("samples, of those asked for", samples / expected)
+    table.row("samples received, as a fraction of those requested", samples / expected)
     table.row("lost", end["lost"])
     table.row("dropped", end["dropped"])
-    table.row("CPU time of all its processes, of one core", 100 * spent / wall, "%")
-    table.row("CPU time of a sample", spent / max(samples, 1) * 1e6, "us")
-    table.row("scrape meanwhile, median", statistics.median(latencies), "ms")
-    table.row("scrape meanwhile, longest of %d" % len(latencies), max(latencies), "ms")
+    table.row("CPU time of all processes, share of one core", 100 * spent / wall, "%")
+    table.row("CPU time per sample", spent / max(samples, 1) * 1e6, "us")
+    table.row("scrape during the stream, median", statistics.median(latencies), "ms")
+    table.row("scrape during the stream, longest of %d" % len(latencies), max(latencies), "ms")
 
 
 def wait_for(process):
@@ -182,7 +182,7 @@ def own_seconds(daemon, seconds):
 
 def measure_beside_perf(table, daemon, rounds, seconds):
     if not shutil.which("perf") or not shutil.which("curl"):
-        print("there is no perf or no curl here: they are not compared")
+        print("not compared: perf record, since perf or curl is not installed")
         return
     figures = []
     for _ in range(rounds):
@@ -192,8 +192,8 @@ def measure_beside_perf(table, daemon, rounds, seconds):
     perf = [figure[1] for figure in figures]
     print("CPU time of %d s of all CPUs with callchains to /dev/null: perf record | perf script %.2f s, perfcountd %.2f s, "
           "with curl %.2f s" % (seconds, statistics.median(perf), statistics.median(own), statistics.median(client)))
-    table.row("CPU time, of perf record -a | perf script", statistics.median(a / b for a, b in zip(own, perf)))
-    table.row("the same with its client's", statistics.median(a / b for a, b in zip(client, perf)))
+    table.row("CPU time vs. perf record -a | perf script", statistics.median(a / b for a, b in zip(own, perf)))
+    table.row("the same, client included", statistics.median(a / b for a, b in zip(client, perf)))
 
 
 def measure_memory(table, daemon, before, load, seconds, what):
@@ -210,16 +210,16 @@ def measure_memory(table, daemon, before, load, seconds, what):
     if any(client.returncode for client in clients):
         sys.exit("a stream has failed")
     mega = 1 << 20
-    print("at most, of %.2f MB before: the daemon %.2f MB, its other processes %.2f MB, tables of symbols %.2f MB" % (
+    print("peak memory, %.2f MB before: the daemon %.2f MB, its other processes %.2f MB, symbol tables %.2f MB" % (
         sum(before) / mega, *(figure / mega for figure in most)))
-    table.row("growth by four formats and %d s of %s" % (seconds, what), (sum(most) - sum(before)) / mega, "MB")
+    table.row("memory growth with four formats, %d s of %s" % (seconds, what), (sum(most) - sum(before)) / mega, "MB")
 
 
 SWITCHES = 2 * 100000  # `perf bench sched pipe` makes two switches per operation
 
 
 def switching_seconds():
-    """Runs two processes that switch all the time on one CPU. Returns their CPU time in seconds."""
+    """Runs two processes that constantly switch on one CPU. Returns their CPU time in seconds."""
     return wait_for(subprocess.Popen(["taskset", "-c", str(max(os.sched_getaffinity(0))), "perf", "bench", "sched", "pipe",
                                       "-l", str(SWITCHES // 2)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
@@ -247,10 +247,10 @@ def measure_off_cpu(table, daemon, rounds):
         perf.terminate()
         perf.wait()
     slower = [(a - b + c) / SWITCHES * 1e6 for a, b, c in zip(measured, alone, own)]
-    print("a switch: alone %.2f us, while off-CPU time is measured %.2f us, while perf samples all switches %.2f us" % tuple(
-        statistics.median(seconds) / SWITCHES * 1e6 for seconds in (alone, measured, sampled)))
-    table.row("off-CPU time: a switch is longer by, with the daemon's", statistics.median(slower), "us")
-    table.row("off-CPU time: 50000 switches a second, of one core", statistics.median(slower) * 5, "%")
+    print("context switch: %.2f us alone, %.2f us with off-CPU time measured, %.2f us with perf sampling all switches"
+          % tuple(statistics.median(seconds) / SWITCHES * 1e6 for seconds in (alone, measured, sampled)))
+    table.row("off-CPU time: extra CPU time per switch", statistics.median(slower), "us")
+    table.row("off-CPU time: 50000 switches/s, share of one core", statistics.median(slower) * 5, "%")
 
 
 WORK = 500000  # iterations of the program, which take about a quarter of a second
@@ -301,10 +301,10 @@ def measure_hindsight(table, build, directory, spin, rounds):
                 time.sleep(0.5)
                 seconds[way] += [working_seconds(spin) for _ in range(10)]
     losses = {way: 100 * (min(seconds[way]) / min(seconds["off"]) - 1) for way in ways}
-    table.row("hindsight at its default rate: loss of busy CPUs", losses["19 Hz"], "%")
-    table.row("hindsight at 99 Hz: loss of busy CPUs", losses["99 Hz"], "%")
+    table.row("hindsight at the default rate: slowdown of busy CPUs", losses["19 Hz"], "%")
+    table.row("hindsight at 99 Hz: slowdown of busy CPUs", losses["99 Hz"], "%")
     if "perf" in losses:
-        print("loss with perf record --overwrite at 19 Hz: %.2f %%" % losses["perf"])
+        print("slowdown with perf record --overwrite at 19 Hz: %.2f %%" % losses["perf"])
 
 
 def wakeups_in(daemon, seconds):
@@ -322,9 +322,9 @@ def measure_idle(table, daemon, events, n_processes, seconds):
     while len(daemon.processes.pids()) > n_processes and time.monotonic() < deadline:
         time.sleep(0.2)
     time.sleep(1)
-    table.row("events open, beyond those that count", daemon.processes.perf_events() - events)
-    table.row("processes, beyond those that count", len(daemon.processes.pids()) - n_processes)
-    table.row("its processes woke in %d s" % seconds, wakeups_in(daemon, seconds))
+    table.row("open events at rest, besides the counters", daemon.processes.perf_events() - events)
+    table.row("processes at rest, besides those that count", len(daemon.processes.pids()) - n_processes)
+    table.row("wake-ups at rest in %d s" % seconds, wakeups_in(daemon, seconds))
 
 
 def during(daemon):
@@ -338,7 +338,7 @@ def during(daemon):
 
 def measure(arguments, table):
     if os.geteuid() != 0:
-        lib.skip("only root samples all CPUs")
+        lib.skip("only root can sample all CPUs")
     measure_writing(table, arguments.build)
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
@@ -352,7 +352,7 @@ def measure(arguments, table):
         events, memory = daemon.processes.perf_events(), daemon.memory()
         n_processes = len(daemon.processes.pids())
         measure_idle(table, daemon, events, n_processes, 5)
-        table.row("events open while a client listens", during(daemon) - events)
+        table.row("open events while a client samples", during(daemon) - events)
         if shutil.which("perf") and shutil.which("curl"):
             measure_off_cpu(table, daemon, 5)
         with busy([[spin]] * cpus):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the cost of perfcountd with its peers and with the minimum possible cost, in one table of ratios."""
+"""Compares the cost of perfcountd with that of its peers and with the minimum possible cost, in a table of ratios."""
 import contextlib
 import glob
 import os
@@ -18,9 +18,10 @@ perfcountd and the other programs count the same five software events on each of
 %s.
 The programs are measured in alternating rounds. A ratio is perfcountd's figure divided by the other program's; it is
 the median of the ratios of all rounds. CPU time is the user and system time of all processes of a program. All scrapes
-use one kept connection. Each scrape reads the counters, except where "readings shared" is noted (web.min_interval:
+use one kept connection. Each scrape reads the counters, except where "shared readings" is noted (web.min_interval:
 100ms, the default). "The bare reads" is a loop with one read(2) for each group. "The bare page" is a libmicrohttpd
-server that sends a constant page of the same size as perfcountd's. "A bare page that reads" does both in one process.
+server that sends a constant page of the same size as perfcountd's. "A bare page with counter reads" does both in one
+process.
 """
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
@@ -117,19 +118,19 @@ def print_scrapes(bench, table):
     fresh, page = bench.fresh.rounds, bench.page.rounds
     both = [a + b for a, b in zip(bench.read_us, page["plain"])]
     table.heading("One scrape after another")
-    table.row("CPU time of a scrape", fresh["plain"], "us")
+    table.row("CPU time per scrape", fresh["plain"], "us")
     for peer in bench.others:
         table.of(peer.name, fresh["plain"], peer.rounds["plain"], "us")
     table.of("the bare reads plus the bare page", fresh["plain"], both, "us")
-    table.of("a bare page that reads", fresh["plain"], bench.page_reads.rounds["plain"], "us")
+    table.of("a bare page with counter reads", fresh["plain"], bench.page_reads.rounds["plain"], "us")
     table.of("the bare page", fresh["plain"], page["plain"], "us")
     table.of("the bare reads", fresh["plain"], bench.read_us, "us")
     table.of("memcpy of the page", fresh["plain"], bench.copy_us, "us")
-    table.row("CPU time of a scrape, gzip", fresh["gzip"], "us")
+    table.row("CPU time per scrape, gzip", fresh["gzip"], "us")
     for peer in bench.others:
         if "gzip" in peer.rounds:
             table.of(peer.name, fresh["gzip"], peer.rounds["gzip"], "us")
-    table.row("CPU time of a scrape, readings shared", bench.shared.rounds["plain"], "us")
+    table.row("CPU time per scrape, shared readings", bench.shared.rounds["plain"], "us")
     for peer in bench.others:
         table.of(peer.name, bench.shared.rounds["plain"], peer.rounds["plain"], "us")
     table.of("the bare page", bench.shared.rounds["plain"], page["plain"], "us")
@@ -139,7 +140,7 @@ def print_requests(bench, table):
     if "requests" not in bench.fresh.rounds:
         print("not measured: requests per second, since wrk is not installed")
         return
-    for name, own in (("readings shared", bench.shared), ("new readings each", bench.fresh)):
+    for name, own in (("shared readings", bench.shared), ("a new reading each", bench.fresh)):
         table.row("requests per second, " + name, own.rounds["requests"], "/s")
         for peer in bench.others:
             if peer.refuses:
@@ -153,19 +154,19 @@ def print_calls(bench, table):
         print("not measured: system calls, since strace is not installed")
         return
     own = bench.fresh.measure_calls()
-    table.row("system calls of a scrape", own)
+    table.row("system calls per scrape", own)
     table.row("    beyond one read for each of %d groups" % os.cpu_count(), own - os.cpu_count())
     for peer in (*bench.others, bench.page):
         table.of(peer.name, own, peer.measure_calls())
-    table.row("system calls of a scrape, readings shared", bench.shared.measure_calls())
+    table.row("system calls per scrape, shared readings", bench.shared.measure_calls())
 
 
 def print_bytes(bench, table):
     plain, packed = bench.fresh.client.get(), bench.fresh.client.get(lib.GZIP)
-    table.row("bytes of a page", plain)
+    table.row("bytes per page", plain)
     for peer in bench.others:
         table.of(peer.name, plain, peer.client.get())
-    table.row("bytes of a page, gzip", packed)
+    table.row("bytes per page, gzip", packed)
     for peer in bench.others:
         table.of(peer.name + ("" if peer.client.compresses() else " (does not compress)"), packed,
                  peer.client.get(lib.GZIP))
@@ -192,8 +193,8 @@ def print_instructions(bench, table):
         bench.build, bench.directory, peers.CPU_CONFIG % ("0s", peers.EVENTS), wrapper, ["--no-opener"], patience=60))
     bare = instructions(bench, lambda wrapper: peers.BarePage(bench.build, bench.fresh.page_size, True, wrapper,
                                                               patience=60))
-    table.row("instructions of a scrape, in user space (callgrind)", own)
-    table.of("a bare page that reads", own, bare)
+    table.row("user-space instructions per scrape (callgrind)", own)
+    table.of("a bare page with counter reads", own, bare)
 
 
 def print_each_second(bench, table):
@@ -210,9 +211,9 @@ def print_each_second(bench, table):
         time.sleep(1 - 0.05 * len(servers))
         for one, start in zip(everyone, before):
             figures[one.name].append((one.processes.cpu() - start) * 1e6)
-    table.heading("A reading each second")
+    table.heading("One reading per second")
     own = figures[bench.fresh.name]
-    table.row("CPU time of a second", own, "us")
+    table.row("CPU time per second", own, "us")
     for one in everyone[1:]:
         table.of(one.name, own, figures[one.name], "us")
 
@@ -259,7 +260,7 @@ def print_starts(bench, table):
             figures[name].append(server.first_scrape * 1000)
     # The shortest time is used: this is wall time, so the longer ones include other load on the machine.
     own = min(figures.pop("perfcountd"))
-    table.row("start to first scrape, the best of %d" % bench.scale.starts, own, "ms")
+    table.row("start to first scrape, best of %d" % bench.scale.starts, own, "ms")
     for name, figure in figures.items():
         table.of(name, own, min(figure), "ms")
 
@@ -271,12 +272,12 @@ def print_sampler(bench, table):
     found = re.search(r"perf record \| perf script ([\d.]+) s, perfcountd ([\d.]+) s, with curl ([\d.]+) s", output)
     table.heading("Sampling all CPUs 4000 times a second with callchains (bench/run sampler)")
     if not found:
-        print("not measured: " + (output.strip().splitlines() or ["bench/run sampler said nothing"])[-1])
+        print("not measured: " + (output.strip().splitlines() or ["bench/run sampler printed nothing"])[-1])
         return
     perf, own, with_client = map(float, found.groups())
     table.row("CPU time of sampling", own, "s")
     table.of("perf record -a | perf script", own, perf, "s")
-    table.row("CPU time of sampling with its client's", with_client, "s")
+    table.row("CPU time of sampling, including its client's", with_client, "s")
     table.of("perf record -a | perf script", with_client, perf, "s")
 
 
@@ -284,7 +285,7 @@ def print_series(bench, table):
     """Runs the program bench-series, and prints its figures."""
     output = subprocess.run([os.path.join(bench.build, "bench", "bench-series")], stdout=subprocess.PIPE,
                             text=True).stdout
-    lines = output.splitlines() or ["bench-series said nothing"]
+    lines = output.splitlines() or ["bench-series printed nothing"]
     table.heading(lines[0])
     found = re.findall(r"^    (\S.*?)  +([\d.]+)$", output, re.M)
     for figure, value in found:
@@ -295,7 +296,7 @@ def print_series(bench, table):
 
 def measure(arguments, table):
     if os.geteuid() != 0:
-        lib.skip("only root counts on all CPUs")
+        lib.skip("only root can count on all CPUs")
     subprocess.run([os.path.join(SOURCES, "bench", "peers.sh"), os.path.join(SOURCES, "build", "tools")], check=True)
     with Bench(arguments.build) as bench:
         print(METHOD % (os.cpu_count(), peers.EVENTS.replace(",", ", ")))

@@ -26,7 +26,7 @@
 #define CYCLES 36
 #define RATE_NS 50
 #define CONFIG_FILE "/etc/perfcountd.yaml"
-/* Disables all that would open descriptors of the real kernel. */
+/* Disables everything that would open descriptors of the real kernel. */
 #define CONFIG "{web: {min_interval: 0s}, history: {enabled: false}, collectors: {cgroup: {engine: perf}}}\n"
 /* Counts grow every STEP_NS, not at each read of the clock, since each step visits all events. */
 #define STEP_NS (10 * NSEC_PER_MSEC)

@@ -179,7 +179,7 @@ struct simulated_bpf *simulated_bpf_free(struct simulated_bpf *bpf)
     return NULL;
 }
 
-/* Adds to the slot a 1/part of what the CPU counts in a second. */
+/* Adds 1/`part` of the CPU's counts per second to the slot. */
 static void run_slot(const struct simulated_bpf *bpf, unsigned cpu, uint32_t slot, unsigned part)
 {
     uint64_t *entry = entry_of(bpf, cpu, slot);

@@ -18,7 +18,10 @@
 #define NONE UINT32_MAX
 #define MEMBERS_MAX 64
 
-/* The events of a group form a list that starts at the leader, so that a read costs as much as the group is large. */
+/*
+ * The events of a group form a list that starts at the leader, so that the cost of a read grows with the size of the
+ * group.
+ */
 struct event {
     uint32_t next, last; /* next event of the group; last one (leader only) */
     uint32_t n;          /* number of events in the group (leader only) */

@@ -25,7 +25,7 @@ def rise(readings):
 
 
 def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=1500, help="an hour has about 1500")
+    parser.add_argument("--rounds", type=int, default=1500, help="about 1500 take an hour")
 
 
 def measure(arguments, table):
@@ -37,6 +37,6 @@ def measure(arguments, table):
     for engine in "perf", "bpf":
         readings = [int(kilobytes) for kilobytes in re.findall(r"\b%s has (\d+) kB" % engine, soak.stdout)]
         found, error = rise(readings[len(readings) // 2:])
-        table.row("memory rises in the last half, engine %s" % engine, max(0, found - error), "kB")
+        table.row("memory growth in the second half, %s engine" % engine, max(0, found - error), "kB")
         table.row("    its noise", error, "kB")
-        table.row("memory at the most, engine %s" % engine, max(readings), "kB")
+        table.row("peak memory, %s engine" % engine, max(readings), "kB")

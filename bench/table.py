@@ -29,13 +29,13 @@ def load_bounds(program, path=BOUNDS):
             fields = line.rstrip("\n").split("\t")
             match = len(fields) in (3, 5) and re.fullmatch(r"(<=|>=) ([\d.]+)", fields[2])
             if not match or fields[:2] != [fields[0], key_of(fields[1])] or len(fields) == 5 and not all(fields[3:]):
-                raise SystemExit("%s:%d: not a program, a figure with N for its numbers and a bound, or these three "
-                                 "with what is accepted and the reason" % (path, number))
+                raise SystemExit("%s:%d: expected a benchmark, a figure with N for its numbers and a bound; "
+                                 "optionally also the accepted value and the reason" % (path, number))
             if fields[0] == program:
                 accepted, reason = (float(fields[3]), fields[4]) if len(fields) == 5 else (None, None)
                 bounds[fields[1]] = Bound(match[1], float(match[2]), accepted, reason)
     if not bounds:
-        raise SystemExit("%s: there is no bound of %s in it" % (path, program))
+        raise SystemExit("%s: no bound for %s" % (path, program))
     return bounds
 
 
@@ -75,9 +75,9 @@ class Table:
         """Prints a row that compares perfcountd's figure, which the row above shows, with another program's figure."""
         own, other = listed(own), listed(other)
         ratio = statistics.median(a / b for a, b in zip(own, other)) if all(other) else None
-        self.print("    of " + name, "", readable(statistics.median(other), unit),
+        self.print("    relative to " + name, "", readable(statistics.median(other), unit),
                    "" if ratio is None else readable_ratio(ratio),
-                   ("", "") if ratio is None else self.judge("%s, of %s" % (self.head, name), ratio))
+                   ("", "") if ratio is None else self.judge("%s, relative to %s" % (self.head, name), ratio))
 
     def compare(self, figure, own, other, unit=""):
         """Prints both figures in one row."""
@@ -107,10 +107,10 @@ class Table:
                                                        "known: " + bound.reason if accepted else "FAILED"))
         for figure in sorted({verdict.figure for verdict in self.verdicts if verdict.bound.reason} -
                              {verdict.figure for verdict in missed}):
-            print("met again: %s, which bench/bounds.tsv has as a known miss" % figure)
+            print("met again: %s, a known miss in bench/bounds.tsv" % figure)
         for figure in absent:
             print("not judged: FAILED: " + figure)
-        print("%d of the bounds missed, %d of them accepted; %d met, %d not judged" % (
+        print("%d bounds missed, %d of them accepted; %d met, %d not judged" % (
             len(missed), len(missed) - len(failed), len(self.verdicts) - len(missed), len(absent)))
         return 1 if failed or absent else 0
 

@@ -50,7 +50,7 @@ class Daemon:
             if self.process.poll() is not None:
                 break
             time.sleep(0.01)
-        sys.exit("the daemon has not started")
+        sys.exit("the daemon did not start")
 
     def url(self, path):
         return "http://127.0.0.1:%d%s" % (self.port, path)
@@ -92,19 +92,19 @@ def measure_end(table, start):
     daemon = start()
     waiting = open_client(daemon.port, "/api/v1/rates?seconds=60")
     time.sleep(0.5)
-    table.row("the daemon's end beside a client that waits", seconds_to_end(daemon), "s")
+    table.row("shutdown with a waiting client", seconds_to_end(daemon), "s")
     waiting.close()
     daemon = start(SAMPLER)
     stuck = open_client(daemon.port, "/api/v1/samples?frequency=4000")
     time.sleep(3)
-    table.row("its end beside a stream that nobody reads", seconds_to_end(daemon), "s")
+    table.row("shutdown with a stream that nobody reads", seconds_to_end(daemon), "s")
     stuck.close()
     daemon = start(SAMPLER)
     stuck = open_client(daemon.port, "/api/v1/samples?frequency=4000")
     time.sleep(3)
     daemon.process.send_signal(signal.SIGTERM)
     time.sleep(0.2)
-    table.row("its end by a second signal then", seconds_to_end(daemon), "s")
+    table.row("shutdown by a second signal in this case", seconds_to_end(daemon), "s")
     stuck.close()
 
 
@@ -112,21 +112,21 @@ def measure_scrapes(table, start):
     daemon = start(SAMPLER)
     client = lib.Client(daemon.port)
     quiet = latencies(client, 300, 0.005)
-    table.row("a scrape, 99th percentile of 300", quiet[296], "ms")
+    table.row("scrape, 99th percentile of 300", quiet[296], "ms")
     waiting = [open_client(daemon.port, "/api/v1/rates?seconds=3") for _ in range(10)]
-    table.row("the slowest of 50 while ten clients wait for rates", latencies(client, 50)[-1], "ms")
+    table.row("scrape while ten clients wait for rates, slowest of 50", latencies(client, 50)[-1], "ms")
     for one in waiting:
         one.close()
     stuck = open_client(daemon.port, "/api/v1/samples?frequency=4000&seconds=60")
     read = subprocess.Popen(["curl", "-sN", "-o", "/dev/null", daemon.url("/api/v1/samples?frequency=4000&seconds=60")])
-    table.row("the 99th percentile of 300 beside streams", latencies(client, 300, 0.02)[296], "ms")
+    table.row("scrape during two streams, 99th percentile of 300", latencies(client, 300, 0.02)[296], "ms")
     read.kill()
     read.wait()
     stuck.close()
 
 
 def measure_new_cgroups(table, start, count):
-    """Measures the time until the counters of a new cgroup are open, as the daemon's descriptors show, without a
+    """Measures how long it takes until the daemon has descriptors for the counters of a new cgroup, without a
     scrape."""
     cgroups = lib.Cgroups(0)
     daemon = start(CGROUPS % (cgroups.below + "/*"))
@@ -145,12 +145,12 @@ def measure_new_cgroups(table, start, count):
     finally:
         daemon.stop()
         cgroups.remove()
-    table.row("a new cgroup is counted, the slowest of %d" % count, max(delays), "ms")
+    table.row("time until a new cgroup is counted, slowest of %d" % count, max(delays), "ms")
 
 
 def measure_first_work(table, start, directory, count):
-    """Measures how much is counted of cgroups whose work begins as soon as they exist, compared with a program that
-    only opens counters; see cgroup-start.c."""
+    """Measures how much of the work of new cgroups is counted if it begins at once, compared with a program that only
+    opens counters; see cgroup-start.c."""
     program, figures = os.path.join(directory, "cgroup-start"), os.path.join(directory, "figures")
     subprocess.run(["cc", "-O2", "-o", program, os.path.join(HERE, "cgroup-start.c")], check=True)
     cgroups = lib.Cgroups(0)
@@ -169,10 +169,10 @@ def measure_first_work(table, start, directory, count):
         cgroups.remove()
     with open(figures, encoding="utf-8") as file:
         found = json.load(file)
-    table.compare("first event counted of work that begins with the cgroup", found["rows"]["0 ms"]["first"][1],
+    table.compare("first counted event if work starts with the cgroup", found["rows"]["0 ms"]["first"][1],
                   found["rows"]["0 ms, bare program"]["first"][1], "ms")
-    table.row("work that begins after 5 ms and is counted in full", found["rows"]["5 ms"]["full"] / count)
-    table.row("events of the children that the parent lacks", abs(1 - found["parent"] / found["caused"]))
+    table.row("cgroups counted in full if work starts after 5 ms", found["rows"]["5 ms"]["full"] / count)
+    table.row("events of the children missing from the parent", abs(1 - found["parent"] / found["caused"]))
 
 
 def tls_times(port, ca, count, user):
@@ -213,8 +213,8 @@ def measure_passwords(table, start, directory):
     known = statistics.median(tls_times(daemon.port, name + ".pem", 21, "alice")[1:])
     # Each attempt uses another user name, since wrong passwords are cached too.
     unknown = min(tls_times(daemon.port, name + ".pem", 1, "carol%d" % n)[0] for n in range(5))
-    table.row("a scrape over TLS with a password that is known", known, "ms")
-    table.compare("beside one with a password that is not", known, unknown, "ms")
+    table.row("scrape over TLS with a known password", known, "ms")
+    table.compare("the same vs. an unknown password", known, unknown, "ms")
 
 
 def flood_figures(daemon, kind, rounds):
@@ -250,15 +250,15 @@ def measure_floods(table, start, directory, rounds):
         lost = tick if kind in TAKES_CPU else 500
         for name in "new", "kept":
             flooded = max(figures["%s_flooded_p99_us" % name] - lost, 1)
-            table.compare("a scrape by a %s connection in the flood %s" % (name, kind), flooded / 1e3,
+            table.compare("scrape over a %s connection, %s flood" % (name, kind), flooded / 1e3,
                           figures["%s_quiet_p99_us" % name] / 1e3, "ms")
         if kind == "wrong":
-            table.row("memory that the connections of this flood take", daemon.most - before, "MB")
+            table.row("memory used by the connections of this flood", daemon.most - before, "MB")
 
 
 def measure(arguments, table):
     if os.geteuid() != 0:
-        lib.skip("only root counts cgroups and samples")
+        lib.skip("only root can count cgroups and sample")
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
         os.chmod(directory, 0o755)

@@ -4,8 +4,8 @@
  * (bpf/loader.h) or asks its opener to make them (opener/client.h).
  *
  * There is one BPF program, or two while a new one replaces it: start() loads a program that does not count yet and
- * copies the slots of the cgroups to it; set_cpu() and assign() apply to the program that was started last; attach()
- * ends the previous program. All calls return 0 or -errno.
+ * copies the cgroups' slots to it; set_cpu() and assign() apply to the program that was started last; attach() stops
+ * the previous program. All calls return 0 or -errno.
  */
 #ifndef BPF_CALLS_H
 #define BPF_CALLS_H
@@ -29,7 +29,7 @@ struct bpf_maps {
 /* Parameters of a program that measures off-CPU time. */
 struct off_cpu_shape {
     uint32_t cpus;         /* number of possible CPUs: the highest CPU number plus 1 */
-    uint64_t threshold_ns; /* waits that are shorter than this give no sample */
+    uint64_t threshold_ns; /* shorter waits are not sampled */
 };
 
 /* Maximum number of off-CPU programs that run at the same time. */
@@ -38,10 +38,10 @@ struct off_cpu_shape {
 /* The error message of start() if there is no event to count. */
 #define BPF_NO_EVENTS "none of the events of collectors.cgroup.groups can be opened"
 
-/* The longest time that start() may take, in seconds; enough for a slow board. */
+/* Time limit of start() in seconds; long enough for a slow board. */
 #define BPF_START_MAX_S 20
 
-/* A zeroed struct means that this process cannot have a BPF program. */
+/* A zeroed struct means that this process cannot use BPF programs. */
 struct bpf_calls {
     void *owner; /* the first argument of every call */
     /*
@@ -61,7 +61,7 @@ struct bpf_calls {
      * With `attached`, attaches the program and makes every CPU look up the cgroup of its running task. If the program
      * replaces another one, the old program hands over CPU by CPU, so that each CPU is always counted by exactly one of
      * them. Afterwards the maps of the old program contain all its counts, so they can be read without the counters.
-     * After an error, the old program may have ended. Without `attached`, detaches the program while counting is
+     * After an error, the old program may have stopped. Without `attached`, detaches the program while counting is
      * paused. The caller stops the counters before it detaches the program and starts them after it attaches it again,
      * so that nothing is counted in between.
      */
@@ -72,16 +72,16 @@ struct bpf_calls {
      */
     int (*assign)(void *owner, int cgroup_fd, uint32_t slot, uint64_t *ret_id);
     /*
-     * Withdraws the slot of the cgroup with this id, with effect from the next flush(). Tasks that are still in the
-     * cgroup then count for an ancestor. Returns -ENOENT if the id has no slot.
+     * Withdraws the slot of the cgroup with this id, with effect from the next flush(). The counts of tasks that are
+     * still in the cgroup then go to an ancestor. Returns -ENOENT if the id has no slot.
      */
     int (*withdraw)(void *owner, uint64_t id);
     /* Makes every CPU look up its running task and the task's slot again. */
     int (*flush)(void *owner);
-    /* Ends all programs that count cgroups, attached or not. */
+    /* Stops all programs that count cgroups, attached or not. */
     void (*stop)(void *owner);
     /*
-     * Whether the process that holds the program has ended. In that case the program has ended too, and the records no
+     * Whether the process that holds the program has exited. In that case the program is gone too, and the records no
      * longer change. The pointer is NULL if that cannot happen.
      */
     bool (*is_lost)(void *owner);
@@ -99,7 +99,7 @@ struct bpf_calls {
     int (*off_cpu_set_cpu)(void *owner, uint32_t number, unsigned cpu, int samples, int alarm);
     /* Reads the totals of all CPUs since the program was started. */
     int (*off_cpu_read)(void *owner, uint32_t number, struct off_cpu_totals *ret);
-    /* Ends the program. */
+    /* Stops the program. */
     void (*off_cpu_stop)(void *owner, uint32_t number);
 };
 

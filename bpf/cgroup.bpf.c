@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The BPF program of the engine bpf, which the kernel runs at each switch between tasks. When another cgroup begins to
- * run on a CPU, the counts since the previous change are added to the slot of the cgroup that leaves.
+ * The BPF program of the bpf engine. The kernel runs it at each task switch. When another cgroup begins to run on a
+ * CPU, the counts since the previous change are added to the slot of the cgroup that leaves.
  *
- * Each interval begins with the counter values at which the previous one ended. So the sum over all slots is exactly
- * the increase of the CPU's counters.
+ * Each interval begins with the counter values at which the previous one ended. The sum over all slots is therefore
+ * exactly the increase of the CPU's counters.
  *
  * This file is compiled twice. One program reads kernel structs through BTF. The other, WITHOUT_TYPES, is for kernels
  * without BTF: it reads them at offsets that bpf/offsets.c has found, with a helper that costs some 200 instructions on
  * Linux 5.10. It avoids that helper where possible. The cgroup id that it reads is compared with the id that the kernel
  * returns for the running task; if they differ, the interval is attributed to the unknown slot. Neither program needs
- * the headers of a kernel, takes a lock, or writes to memory that other CPUs write to at a switch.
+ * kernel headers, takes a lock, or writes to memory that other CPUs write to at a switch.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -24,8 +24,8 @@
 #include "bpf/layout.h"
 
 /*
- * How many ancestors are searched for a slot. The search is bounded because it may run with the CPU's runqueue locked,
- * and users may nest cgroups to any depth.
+ * Maximum number of ancestors that are searched for a slot. The search is bounded because it may run with the CPU's
+ * runqueue locked, and users may nest cgroups to any depth.
  */
 #define LEVELS_MAX 256
 #define FOUND_MAX 64
@@ -61,14 +61,14 @@ struct task_struct;
 const volatile struct bpf_constants constants = {.shape = {.cpus = 1, .slots = 2, .events = 1, .groups = 1}};
 #define shape constants.shape
 
-/* `shape` is constant for the verifier, so it removes the iterations that never run. */
+/* The verifier sees `shape` as constant and removes the iterations that never run. */
 #define UNROLLED _Pragma("clang loop unroll(full)")
 /* Linux verifies bounded loops since 5.3. */
 #define ROLLED _Pragma("clang loop unroll(disable)")
 
 /* The id and the slot of a cgroup; valid for one generation of slots. */
 struct found {
-    __u64 key; /* the cgroup's id; WITHOUT_TYPES, its address, which only a new cgroup can take over */
+    __u64 key; /* the cgroup's id; WITHOUT_TYPES, its address, which only a new cgroup can reuse */
     __u64 id;
     __u32 slot;
     __u32 generation;
@@ -77,9 +77,9 @@ struct found {
 /* At least BPF_WORDS_MAX; a power of two, so that a mask shows the verifier that an index is within bounds. */
 #define NOW_MAX 64
 
-/* State of a CPU, used by the program alone. */
+/* State of a CPU, used only by the program. */
 struct work {
-    __u64 task; /* address of the task switched to last; 0: unknown */
+    __u64 task; /* address of the last task that was switched to; 0: unknown */
     __u32 busy; /* 1 while the program updates the record; a run that interrupts it then does nothing */
     /*
      * 0: nothing is counted on this CPU, because the program has not started there or has handed over to its successor.
@@ -87,7 +87,7 @@ struct work {
     __u32 counts;
     __u32 generation;
     __u32 made;    /* WITHOUT_TYPES: the value of cgroups_made when this generation of slots began */
-    __u64 cgroups; /* WITHOUT_TYPES: the css_set of the task switched to last; 0: unknown */
+    __u64 cgroups; /* WITHOUT_TYPES: the css_set of the last task that was switched to; 0: unknown */
     __u64 now[NOW_MAX + 1];
     struct found found[FOUND_MAX];
 } __attribute__((aligned(BPF_CPU_ALIGNMENT)));
@@ -100,7 +100,7 @@ struct {
     __uint(max_entries, 1);
 } events SEC(".maps");
 
-/* Key: the id of a cgroup. The root has its slot without an element here. */
+/* Key: cgroup id. The root has a fixed slot and no element here. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __type(key, __u64);
@@ -157,12 +157,12 @@ struct cpu {
     struct work *work;
 };
 
-/* `shape` is constant for the verifier, so it removes the iterations that never run. */
+/* The verifier sees `shape` as constant and removes the iterations that never run. */
 #define UNROLLED _Pragma("clang loop unroll(full)")
 /* Linux verifies bounded loops since 5.3. */
 #define ROLLED _Pragma("clang loop unroll(disable)")
 
-/* The word at a byte offset of the plan. The mask shows the verifier that it is within bounds, with the next word. */
+/* The word at a byte offset of the plan. The mask shows the verifier that this word and the next are within bounds. */
 static __always_inline __u64 *word_at(const struct cpu *cpu, __u64 at)
 {
     return (__u64 *)((char *)cpu->work->now + (at & 8 * (NOW_MAX - 1)));
@@ -374,10 +374,10 @@ static __always_inline void end_and_begin(const struct cpu *cpu, __u32 slot, boo
 
 /*
  * Called when a task of cgroup `id`, which has this slot, begins to run on the CPU. Until now, a task of cgroup `was`
- * ran there. If the record has a cgroup other than `was`, either its task was moved, and the interval counts for the
- * old cgroup; or another task ran than the record says, because a switch was missed, and the interval's cgroup is
- * unknown. With `always`, the interval ends even if nothing has changed. Does nothing and returns 1 if it interrupted
- * another run of the program that was updating the record.
+ * ran there. If the record has a cgroup other than `was`, there are two possibilities. Either its task was moved, and
+ * the interval is attributed to the old cgroup; or a switch was missed, so that a task other than the recorded one ran,
+ * and the interval's cgroup is unknown. With `always`, the interval ends even if nothing has changed. Does nothing and
+ * returns 1 if it interrupted another run of the program that was updating the record.
  */
 static __always_inline int run(const struct cpu *cpu, __u64 was, __u64 id, __u32 slot, bool is_same_task, bool always)
 {
@@ -439,7 +439,7 @@ static __always_inline const struct found *find_current(const struct cpu *cpu, s
 
 #else
 
-/* How many cgroups were made while the program was attached. */
+/* Number of cgroups created while the program was attached. */
 __u32 cgroups_made;
 
 static __always_inline const struct found *find_in(const struct cpu *cpu, __u64 cgroups)
@@ -501,8 +501,8 @@ int cgroup_made(void *ctx)
 /*
  * Looks up the cgroup of the running task, after that task has moved itself or others to another cgroup.
  * BPF_PROG_TEST_RUN also runs this program on a CPU, with an argument of 0, before and after slots or epochs change and
- * after tasks were moved. Slots are then looked up again. Counting on the CPU begins with its first such run. Returns
- * 1, and has to run again, if it interrupted the program between two stores.
+ * after tasks were moved; slots are then looked up again. Counting on the CPU begins with the first such run there.
+ * Returns 1, and must be run again, if it interrupted the program between two stores.
  */
 SEC("raw_tp/cgroup_attach_task")
 int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
@@ -530,9 +530,9 @@ int cgroup_look(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * Ends counting on a CPU, where BPF_PROG_TEST_RUN runs it, and lets the successor begin in the same interrupt, so that
- * nothing runs in between. If it returns 1, it has to run again; running it again is always allowed. (Before Linux 6.0,
- * programs with functions of their own cannot make tail calls on arm64.)
+ * BPF_PROG_TEST_RUN runs this program on each CPU. It stops counting there and starts the successor in the same
+ * interrupt, so that nothing runs in between. If it returns 1, it must be run again; running it again is always
+ * allowed. (Before Linux 6.0, programs with functions of their own cannot make tail calls on arm64.)
  */
 SEC("raw_tp/cgroup_hand_over") /* never attached, only called; libbpf 0.3 requires a name after the slash */
 int cgroup_hand_over(struct bpf_raw_tracepoint_args *ctx)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The layout of the maps that the BPF program (bpf/cgroup.bpf.c) shares with the loader and the reader. This header
- * uses only types of the kernel's headers, because the program has no libc.
+ * uses only types from kernel headers, because the program has no libc.
  *
- * The program counts cgroups without perf events of their own: at a switch between tasks, it attributes the increase of
- * the CPU's counters to the slot of the cgroup that leaves the CPU. A slot belongs to a watched cgroup; the tasks of
- * other cgroups count for the nearest ancestor that has a slot.
+ * The program counts cgroups without perf events of their own: at a task switch, it attributes the increase of the
+ * CPU's counters to the slot of the cgroup that leaves the CPU. A slot belongs to a watched cgroup; the counts of other
+ * cgroups go to the nearest ancestor that has a slot.
  */
 #ifndef BPF_LAYOUT_H
 #define BPF_LAYOUT_H
@@ -16,7 +16,7 @@
 #define BPF_GROUPS_MAX 8
 #define BPF_WORDS_MAX (BPF_EVENTS_MAX + 2 * BPF_GROUPS_MAX)
 
-/* Alignment that keeps data which a CPU writes at its switches out of the cache lines of other CPUs. */
+/* Alignment that keeps the data that a CPU writes at task switches out of other CPUs' cache lines. */
 #define BPF_CPU_ALIGNMENT 128
 
 #define BPF_SLOT_UNKNOWN 0 /* counts that cannot be attributed to a cgroup */
@@ -45,7 +45,7 @@ struct bpf_constants {
     struct bpf_offsets offsets;
 };
 
-/* Where the value of an event comes from on a CPU. */
+/* Source of an event's value on a CPU. */
 enum word_source {
     SOURCE_NONE,     /* none: the event is not counted on this CPU */
     SOURCE_READ,     /* the event's perf counter */
@@ -63,7 +63,7 @@ struct bpf_event {
 /* One read of a counter, with the byte offsets at which its value and its group's times are stored. */
 struct bpf_read {
     __u32 key;   /* key in the map `events` */
-    __u16 word;  /* byte offset of the value: 8 * the number of the event */
+    __u16 word;  /* byte offset of the value: 8 * the event's index */
     __u16 times; /* byte offset of time_enabled, which time_running follows; 0: the times are not stored */
 };
 
@@ -75,9 +75,9 @@ struct bpf_copy {
 #define BPF_WORD_NONE 0xff
 
 /*
- * The plan of what the program reads on a CPU, precomputed by the loader, so that the program does not have to examine
- * each event at each switch. A record with another epoch is outdated. A change of the map `events` takes two epochs:
- * one without reads, and after the change one with the new reads.
+ * What the program reads on a CPU. The loader precomputes this plan, so that the program does not have to examine each
+ * event at each switch. A record with another epoch is outdated. A change of the map `events` takes two epochs: one
+ * without reads during the change, then one with the new reads.
  */
 struct bpf_control {
     __u32 epoch;
@@ -119,7 +119,7 @@ static inline void bpf_control_plan(struct bpf_control *control, __u32 cpu, cons
 }
 
 /*
- * The state of a CPU, written by the program. Every holder of a descriptor of the map can read the record, so it
+ * The state of a CPU, written by the program. Every process with a descriptor of the map can read the record, so it
  * contains no kernel addresses. The total of word w of the running slot is the value in its entry, plus the counter's
  * increase over base[w]; the totals of all other slots are in their entries. If bit w of `valid` is clear, the word
  * could not be read, and its total is the value in the entry.
@@ -133,8 +133,9 @@ struct bpf_record {
     __u64 valid;    /* one bit for each word that was read */
     __u64 switches; /* the value of SOURCE_SWITCHES; advances at each switch; not covered by `check` */
     /*
-     * How often a task on this CPU has moved tasks to another cgroup; not covered by `check`. If a moved task runs on
-     * another CPU, it counts for its old cgroup there until that CPU switches or looks again.
+     * Number of times that a task on this CPU has moved tasks to another cgroup; not covered by `check`. If a moved
+     * task is running on another CPU, that CPU attributes its counts to the old cgroup until it switches or looks
+     * again.
      */
     __u64 moves;
     __u64 base[BPF_WORDS_MAX]; /* the counters' values when the interval began */

@@ -20,7 +20,7 @@ struct loaded_program {
     size_t n_parts;
     int on_switch, on_attach, on_made; /* descriptors that keep the programs attached; -1: detached */
     uint32_t epoch;                    /* the last epoch that was given to any CPU */
-    struct bpf_event *events;          /* shape.events elements for each CPU, as set_cpu() set them last */
+    struct bpf_event *events;          /* shape.events elements for each CPU, as last set by set_cpu() */
     uint64_t *ids;                     /* indexed by slot: id of the cgroup that has the slot; 0: none */
 };
 
@@ -173,7 +173,7 @@ static int loaded_end_cpu(struct loaded_program *loaded, unsigned cpu)
     return r < 0 ? r : loaded_flush_cpu(loaded, cpu);
 }
 
-/* While the events of a CPU are replaced, it has none, so that no interval mixes old and new events. */
+/* A CPU has no events while its events are replaced, so that no interval mixes old and new ones. */
 static int loaded_set_cpu(struct loaded_program *loaded, unsigned cpu, const struct bpf_event *events, const int *fds)
 {
     int r = loaded_end_cpu(loaded, cpu);
@@ -428,9 +428,7 @@ static int tracepoint_attach(struct sys *sys, const char *name, const struct off
 
     if (tracepoint_find(sys, name, &id) < 0)
         return error_set(error, -ENOENT,
-                         "off-CPU time needs the tracepoint %s, which this kernel does not have, or tracefs is not "
-                         "mounted",
-                         name);
+                         "off-CPU time needs the tracepoint %s: this kernel lacks it, or tracefs is not mounted", name);
     attr.config = id;
     for (uint32_t cpu = 0; cpu < program->cpus && fd == -ENODEV; cpu++) /* -ENODEV: the CPU is offline */
         fd = *ret = sys_perf_event_open(sys, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -475,7 +473,7 @@ static int loader_off_cpu_start(void *owner, const struct off_cpu_shape *shape, 
     while (number < OFF_CPU_PROGRAMS_MAX && loader->off_cpu[number].used)
         number++;
     if (number == OFF_CPU_PROGRAMS_MAX)
-        return error_set(error, -EBUSY, "off-CPU time is measured %d times already, which is the limit",
+        return error_set(error, -EBUSY, "%d programs already measure off-CPU time, which is the limit",
                          OFF_CPU_PROGRAMS_MAX);
     struct off_cpu_program *program = &loader->off_cpu[number];
     *program = (struct off_cpu_program){.used = true, .cpus = shape->cpus};

@@ -6,7 +6,7 @@
  * A short-lived child loads the program, because libbpf needs some 14 MB for the kernel's types and reads them from
  * files. The child hands back the descriptors of maps and programs. After that, only bpf(2) is needed, with
  * BPF_MAP_UPDATE_ELEM, BPF_MAP_DELETE_ELEM, BPF_PROG_TEST_RUN and BPF_RAW_TRACEPOINT_OPEN. Nothing is pinned, so the
- * program always ends with this process.
+ * program never outlives this process.
  */
 #ifndef BPF_LOADER_H
 #define BPF_LOADER_H
@@ -18,7 +18,7 @@ struct sys;
 
 /* `sys` counts and closes the descriptors, and must outlive the loader. Returns -ENOMEM on failure. */
 int bpf_loader_new(struct sys *sys, struct bpf_loader **ret);
-/* Ends all programs. */
+/* Stops all programs. */
 struct bpf_loader *bpf_loader_free(struct bpf_loader *loader);
 /* Makes the calls use this loader, which must not be freed before the last call. */
 void bpf_loader_bind(struct bpf_loader *loader, struct bpf_calls *ret);

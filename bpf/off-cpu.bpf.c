@@ -6,9 +6,10 @@
  * long. Walking it at each of 50,000 switches a second would take a quarter of a CPU.
  *
  * The kernel samples only the current task, and at the switch the next task is not the current one yet. So the program
- * at the switch writes a record to a ring that nobody reads. Its wakeup raises an interrupt on this CPU (irq_work),
- * which is handled right after the switch, on the stack of the task that now runs. The program at that interrupt writes
- * the sample. This needs no kprobes, which many kernels lack, and no types of the kernel (BTF).
+ * that runs at the switch writes a record to a ring that nobody reads. The record's wakeup raises an interrupt on this
+ * CPU (irq_work), which is handled right after the switch, on the stack of the task that now runs. The program that
+ * runs at that interrupt writes the sample. This needs neither kprobes, which many kernels lack, nor kernel type
+ * information (BTF).
  *
  * The fields of the tracepoints are at the same offsets in Linux 5.10, 6.1 and 6.18.
  */
@@ -37,7 +38,7 @@ struct arrival {
     __u32 zero;
 };
 
-/* Key: the number of a thread. */
+/* Key: thread id. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __type(key, __u32);
@@ -155,7 +156,7 @@ int off_cpu_switch(struct switch_fields *fields)
 
     if (!total || !arrival)
         return PASS;
-    if (fields->prev_pid) /* the idle task has no wait */
+    if (fields->prev_pid) /* the idle task never waits */
         leave((__u32)fields->prev_pid, fields->prev_state, now, total);
     if (!fields->next_pid || !arrive((__u32)fields->next_pid, now, total, &wait))
         return PASS;
@@ -181,7 +182,7 @@ int off_cpu_wakeup(struct wakeup_fields *fields)
     return PASS;
 }
 
-/* The tracepoint of irq_work is another one on each architecture (bpf/loader.c). */
+/* Each architecture has its own irq_work tracepoint (bpf/loader.c). */
 SEC("tracepoint/irq/work")
 int off_cpu_sample(void *fields)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * What the off-CPU program (bpf/off-cpu.bpf.c) shares with its loader and with the sampler. This header uses only types
- * of the kernel's headers, because the program has no libc.
+ * from kernel headers, because the program has no libc.
  */
 #ifndef BPF_OFF_CPU_H
 #define BPF_OFF_CPU_H
@@ -27,10 +27,10 @@ struct off_cpu_wait {
 
 /* The constants of a loaded program. */
 struct off_cpu_constants {
-    __u64 threshold_ns; /* waits that are shorter than this give no sample */
+    __u64 threshold_ns; /* shorter waits are not sampled */
 };
 
-/* Counts of waits that produced no sample. The program keeps one per CPU; readers get the sum. */
+/* Counts of waits that were not sampled. The program keeps one per CPU; readers get the sum. */
 struct off_cpu_totals {
     __u64 brief, brief_ns; /* number and total time of waits that were shorter than the threshold */
     __u64 missed;          /* number of waits whose stack could not be sampled or whose task was not in the map */

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* Numbers of words of each struct that are searched. */
+/* Number of words that are searched in each struct. */
 #define TASK_WORDS (2 * PEEK_WORDS)
 #define CSS_SET_WORDS 64
 #define CGROUP_WORDS 128
@@ -17,12 +17,12 @@
 #define LEVELS_MAX 256
 #define ROOT_ID 1 /* the first id in a hierarchy (fs/kernfs/dir.c) */
 
-/* Tasks are sampled until tasks of two cgroups were seen and one way is left, but at most this often. */
+/* Tasks are sampled until tasks of two cgroups were seen and one way is left, but at most this many times. */
 #define SAMPLES_MAX 200
 #define SAMPLE_NS 2000000
 
 #define BASE                                                                                                           \
-    "the kernel does not describe its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF), and a search of its "    \
+    "the kernel has no type information (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF), and a search of its "        \
     "memory "
 
 struct search {
@@ -39,8 +39,8 @@ static bool is_pointer(uint64_t word)
 
 /*
  * Whether a 64-bit kernel may have a task at this address. bpf_get_current_task() returns a pointer as a long, so the
- * upper half of a 32-bit one may be all ones. The last 2 GB of a 64-bit kernel have its image and modules, but no tasks
- * of processes.
+ * upper half of a 32-bit pointer may be all ones. The last 2 GB of a 64-bit kernel's addresses hold its image and
+ * modules, but no tasks of processes.
  */
 static bool is_task(uint64_t address)
 {
@@ -67,7 +67,7 @@ static int follow(const struct search *search, uint64_t address, uint32_t offset
     return r;
 }
 
-/* Whether there is a cgroup at the address: then its first word, cgroup.self.cgroup, points to itself. */
+/* Whether the address is that of a cgroup, whose first word, cgroup.self.cgroup, points to the cgroup itself. */
 static int check_cgroup(const struct search *search, uint64_t address, bool *ret)
 {
     uint64_t word = 0;
@@ -158,8 +158,8 @@ static int follow_to_id(const struct search *search, const struct bpf_offsets *w
 }
 
 /*
- * Drops the ways that do not lead to the id of the task's cgroup. If no way does, the task must have ended, and all
- * ways are kept.
+ * Drops the candidates in `ways` that do not lead to the id of the task's cgroup. If none does, the task must have
+ * exited, and all are kept.
  */
 static int compare_ways(struct search *search, const struct peeked_task *task)
 {
@@ -185,8 +185,8 @@ static int compare_ways(struct search *search, const struct peeked_task *task)
 }
 
 /*
- * Of ways that differ only in the first offset, keeps the lowest: the search may reach into the next task_struct in
- * memory, whose task may be in the same cgroup.
+ * If several ways differ only in the first offset, keeps the one where it is lowest: the search may reach into the next
+ * task_struct in memory, whose task may be in the same cgroup.
  */
 static void drop_neighbours(struct search *search)
 {
@@ -246,15 +246,15 @@ static int find_parent(const struct search *search, const struct peeked_task *ta
     }
     if (r < 0)
         return error_set(error, r, BASE "failed: %s", strerror(-r));
-    return n == 1 ? 0 : error_set(error, -ENOENT, BASE "found %zu ways from a cgroup to its parent", n);
+    return n == 1 ? 0 : error_set(error, -ENOENT, BASE "found %zu possible paths from a cgroup to its parent", n);
 }
 
 /* --- search --- */
 
 /*
- * Looks for a task in a cgroup whose id is neither 0 nor `other` nor, with `inner`, that of the root. Tries this
- * process and the running tasks of all CPUs, in a circle from CPU `from` - 1 on, where -1 is this process. Returns 1 if
- * there is one.
+ * Looks for a task in a cgroup whose id is neither 0 nor `other`, and with `inner` not the root's either. Tries this
+ * process and the running tasks of all CPUs, in a circle that starts at CPU `from` - 1, where -1 is this process.
+ * Returns 1 if it finds one.
  */
 static int sample(const struct search *search, unsigned from, uint64_t other, bool inner, struct peeked_task *ret)
 {
@@ -277,7 +277,9 @@ static void pause_sampling(void)
     nanosleep(&(struct timespec){.tv_nsec = SAMPLE_NS}, NULL);
 }
 
-/* Finds the ways from a task outside the root cgroup to its id; *ret is the task. Returns 1 if there are any. */
+/*
+ * Finds the ways from a task outside the root cgroup to its cgroup's id; *ret is the task. Returns 1 if there are any.
+ */
 static int search_first(struct search *search, struct peeked_task *ret)
 {
     int r = 0;
@@ -330,15 +332,15 @@ int offsets_find(const struct peek *peek, struct bpf_offsets *ret, struct error 
     if (r > 0)
         r = search_others(&search, task.cgroup);
     if (r == 0)
-        return error_set(error, -ENOENT, BASE "needs tasks of two cgroups; it saw only those of one");
+        return error_set(error, -ENOENT, BASE "needs tasks of two cgroups, but found tasks of only one");
     if (r < 0)
         return error_set(error, r, BASE "failed: %s", strerror(-r));
     drop_neighbours(&search);
     if (search.n > 1)
         return error_set(error, -ENOENT,
-                         BASE "found %zu ways from a task to its cgroup: %u, %u, %u, %u and %u, %u, %u, %u", search.n,
-                         ways[0].cgroups, ways[0].dfl_cgrp, ways[0].kn, ways[0].id, ways[1].cgroups, ways[1].dfl_cgrp,
-                         ways[1].kn, ways[1].id);
+                         BASE "found %zu possible paths from a task to its cgroup: %u, %u, %u, %u and %u, %u, %u, %u",
+                         search.n, ways[0].cgroups, ways[0].dfl_cgrp, ways[0].kn, ways[0].id, ways[1].cgroups,
+                         ways[1].dfl_cgrp, ways[1].kn, ways[1].id);
     r = find_parent(&search, &task, &ways[0], error);
     if (r == 0)
         *ret = ways[0];

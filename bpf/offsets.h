@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the offsets of the kernel struct fields that lead from a task to the id of its cgroup. The search is needed on
- * kernels that do not describe their types (BTF), such as those of many boards.
+ * kernels without type information (BTF), such as those of many boards.
  *
  * The kernel itself gives the id of a running task's cgroup (bpf_get_current_cgroup_id()). The search follows all
- * pointers in task_struct that look as if they led to a css_set, a cgroup and a kernfs_node. A way is four offsets by
- * which pointers lead from a task to an id. The search keeps the ways that also lead from other tasks, in other
- * cgroups, to the ids of their cgroups. Exactly one way must be left. The search relies on three facts, which hold in
- * Linux 5.10, 6.1 and 6.18 (include/linux/cgroup-defs.h): cgroup.self is the first field of a cgroup, and its own first
- * field, cgroup_subsys_state.cgroup, points to the cgroup; the root's id is 1 (fs/kernfs/dir.c); the root has no
- * parent.
+ * pointers in task_struct that look as if they led to a css_set, a cgroup and a kernfs_node. A way is a chain of four
+ * offsets that leads, pointer by pointer, from a task to an id. The search keeps the ways that also lead from other
+ * tasks, in other cgroups, to the ids of their cgroups. Exactly one way must be left. The search relies on three facts,
+ * which hold in Linux 5.10, 6.1 and 6.18 (include/linux/cgroup-defs.h): cgroup.self is the first field of a cgroup, and
+ * its own first field, cgroup_subsys_state.cgroup, points to the cgroup; the root's id is 1 (fs/kernfs/dir.c); the root
+ * has no parent.
  */
 #ifndef BPF_OFFSETS_H
 #define BPF_OFFSETS_H
@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "bpf/layout.h"
 
-/* Number of words of 8 bytes that are read at a time. */
+/* Number of 8-byte words that are read at a time. */
 #define PEEK_WORDS 512
 
 /* The running task of a CPU. */
@@ -27,7 +27,7 @@ struct peeked_task {
     uint64_t address, cgroup; /* address of its task_struct; id of its cgroup */
 };
 
-/* Functions with which the search reads the kernel's memory. Both functions return 0 or -errno. */
+/* Functions with which the search reads kernel memory. Both functions return 0 or -errno. */
 struct peek {
     void *userdata;
     unsigned n_cpus;

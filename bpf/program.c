@@ -31,19 +31,18 @@
 #define MAP_SUCCESSOR "successor"
 
 /* The programs in the object. */
-#define PROGRAM_SWITCH "cgroup_switch" /* tp_btf: runs at each switch between tasks */
+#define PROGRAM_SWITCH "cgroup_switch" /* tp_btf: runs at each task switch */
 /*
  * raw_tp: runs when a task is moved to another cgroup. BPF_PROG_TEST_RUN on a CPU, with arguments of 0, makes that CPU
  * look up its running task again.
  */
 #define PROGRAM_LOOK "cgroup_look"
 /*
- * Never attached: BPF_PROG_TEST_RUN on a CPU ends counting there and runs PROGRAM_LOOK of the program that takes over.
+ * Never attached: BPF_PROG_TEST_RUN on a CPU stops counting there and runs PROGRAM_LOOK of the program that takes over.
  */
 #define PROGRAM_HAND_OVER "cgroup_hand_over"
-#define PROGRAM_MADE                                                                                                   \
-    "cgroup_made" /* raw_tp: runs when a cgroup is made; only in the object for kernels without BTF                    \
-                   */
+/* raw_tp: runs when a cgroup is created; only in the object for kernels without BTF. */
+#define PROGRAM_MADE "cgroup_made"
 
 /* --- bpf(2) --- */
 
@@ -165,7 +164,7 @@ DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
 struct packed_object {
     const unsigned char *bytes;
     size_t n, full_size;
-    const char *name; /* libbpf begins the names of the maps of constants and variables with it */
+    const char *name; /* libbpf's prefix of the .rodata, .data and .bss map names */
 };
 #define PACKED(object, name)                                                                                           \
     {                                                                                                                  \
@@ -193,7 +192,7 @@ static int object_unpack(const struct packed_object *packed, void **ret)
 /* --- load errors --- */
 
 #define TYPES "/sys/kernel/btf/vmlinux"
-/* Approximate memory in bytes that libbpf needs for these types. */
+/* Approximate memory that libbpf needs for these types, in bytes. */
 #define LOADING_BYTES ((size_t)12 << 20)
 #define NO_MEMORY_TO_LOAD                                                                                              \
     "the memory limit of this service or container leaves less than it takes to load a BPF program, about 14 MB: "     \
@@ -257,10 +256,7 @@ static bool has_rights(void)
     return own & admin || (own & both) == both;
 }
 
-/*
- * libbpf reads all types of the kernel. If libbpf lacks memory for the types, it reports that a type was not found
- * (ESRCH).
- */
+/* libbpf reads all kernel types. If it runs out of memory for them, it reports that a type was not found (ESRCH). */
 static bool is_data_limited(void)
 {
     void *volatile room = malloc(LOADING_BYTES); /* volatile: else the compiler would remove this */
@@ -297,23 +293,22 @@ static const struct {
     const char *sentence;
 } reasons[] = {
     {EPERM, has_rights, true, EPERM,
-     "perfcountd may not load its BPF program: it needs CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN"},
+     "perfcountd is not allowed to load its BPF program: it needs CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN"},
     {EPERM, is_locked_down, false, EPERM,
-     "the kernel is locked down (" LOCKDOWN " says confidentiality) and lets no program read counters"},
+     "the kernel is locked down (" LOCKDOWN " says confidentiality) and does not let BPF programs read counters"},
     {EPERM, is_memory_limited, false, ENOMEM,
-     "the limit of locked memory is too low for a BPF program: raise it (LimitMEMLOCK=infinity of the unit, ulimit "
-     "-l)"},
+     "the locked-memory limit is too low for a BPF program: raise it (LimitMEMLOCK=infinity of the unit, ulimit -l)"},
     {EPERM, NULL, false, EPERM,
      "a system-call filter (container runtime, SystemCallFilter=), a security module or a container refuses bpf(2)"},
     {ENOMEM, is_data_limited, false, ENOMEM, NO_MEMORY_TO_LOAD},
     {ESRCH, is_data_limited, false, ENOMEM, NO_MEMORY_TO_LOAD},
     {ENOMEM, NULL, false, ENOMEM,
-     "the kernel is out of memory for the BPF program: if it is to count cgroups, watch fewer of them (max_cgroups)"},
+     "the kernel is out of memory for the BPF program: if the program counts cgroups, watch fewer (max_cgroups)"},
     {E2BIG, NULL, false, E2BIG, "the kernel refuses BPF maps of that size: watch fewer cgroups (max_cgroups)"},
     {EMFILE, NULL, false, EMFILE, NO_ROOM_FOR_PROGRAM},
     {ESRCH, is_library_older, false, ENOENT,
-     "libbpf does not understand how the kernel describes its types (" TYPES "), since it is older than the kernel: "
-     "install a newer libbpf"},
+     "libbpf does not understand the kernel's type information (" TYPES
+     "), because libbpf is older than the kernel: install a newer libbpf"},
     {ENOSYS, NULL, false, EOPNOTSUPP, "the kernel has no bpf(2): build it with CONFIG_BPF_SYSCALL"},
 };
 
@@ -425,9 +420,9 @@ static int shape_check(const struct bpf_shape *shape, struct error *error)
     return 0;
 }
 
-/* --- offsets, where the kernel does not describe its types --- */
+/* --- offsets, for kernels without BTF --- */
 
-/* The data that is stored by the program that reads kernel memory. */
+/* Data stored by the program that reads kernel memory. */
 struct peeked {
     struct peeked_task task;
     uint64_t words[PEEK_WORDS];
@@ -439,8 +434,8 @@ struct peeking {
 };
 
 /*
- * Loads a program that stores the task that runs, and copies args[1] bytes of kernel memory from args[0], if that is
- * not 0. The program is short enough to be written as instructions here.
+ * Loads a program that stores the running task, and copies args[1] bytes of kernel memory from args[0], if that is not
+ * 0. The program is short enough to be written as instructions here.
  */
 static int peek_load(int map)
 {
@@ -525,7 +520,7 @@ static int peek_open(struct peeking *ret)
     return MIN(ret->program, 0);
 }
 
-/* The descriptors that this function opens are closed when the process ends. */
+/* The descriptors that this function opens are closed when the process exits. */
 static int kernel_offsets_find(const struct bpf_shape *shape, struct bpf_offsets *ret, struct error *error)
 {
     struct peeking peeking;
@@ -540,8 +535,8 @@ static int kernel_offsets_find(const struct bpf_shape *shape, struct bpf_offsets
 /* --- loading --- */
 
 /*
- * Loads the program for `shape`, and freezes `counts` and `records`. The descriptors stay open until this process ends.
- * Returns how many parts there are. Errors and their messages are those of bpf_calls.start().
+ * Loads the program for `shape`, and freezes `counts` and `records`. The descriptors stay open until this process
+ * exits. Returns how many parts there are. Errors and their messages are those of bpf_calls.start().
  */
 static int cgroup_load(const struct bpf_shape *shape, int *ret, struct error *error)
 {

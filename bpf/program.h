@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compiled BPF programs: libbpf loads them in a child process, and calls of bpf(2) attach them and fill their maps.
+ * The compiled BPF programs: libbpf loads them in a child process, and bpf(2) calls attach them and fill their maps.
  *
  * The daemon contains each program as an ELF object, which libbpf opens from memory. The object has the same bytes on
  * all architectures.
@@ -63,7 +63,7 @@ struct bpf_program;
 /* Options for opening an object: the first fields of libbpf's struct bpf_object_open_opts. */
 struct libbpf_options {
     size_t size;             /* size of this struct */
-    const char *object_name; /* prefix of the names of the maps of constants and variables */
+    const char *object_name; /* prefix of the .rodata, .data and .bss map names */
 };
 
 struct libbpf {
@@ -115,9 +115,10 @@ enum off_cpu_part {
     "the limit of open files leaves no room for a BPF program: raise it (LimitNOFILE= of the unit, ulimit -n)"
 
 /*
- * Loads the program in a child, which has ended when this returns. Returns how many parts it has; the caller owns their
- * descriptors. Errors and their messages are those of bpf_calls.start(). The child stays within `memory`, unless it is
- * NULL: if it exceeded that limit, the kernel would kill it, and systemd would then stop the service (OOMPolicy=).
+ * Loads the program in a child process, which has exited when the function returns. Returns how many parts it has; the
+ * caller owns their descriptors. Errors and their messages are those of bpf_calls.start(). The child stays within
+ * `memory`, unless it is NULL: if the child exceeded that limit, the kernel would kill it, and systemd would then stop
+ * the service (OOMPolicy=).
  */
 int load_process_run(const struct bpf_shape *shape, const struct memory_limit *memory, int ret[N_KERNEL_PARTS],
                      struct error *error);

@@ -26,7 +26,7 @@ struct reader_cpu {
      * groups[0] have not.
      */
     bool is_split;
-    bool over;         /* the events were set; the record is outdated until its seq differs from over_seq */
+    bool over;         /* the events have been set: the record is outdated until its seq differs from over_seq */
     uint64_t over_seq; /* seq of the record when the events were set */
     /* State at the last reading. */
     uint64_t seq;

@@ -22,8 +22,9 @@ int bpf_reader_new(struct sys *sys, const struct bpf_shape *shape, const struct 
 struct bpf_reader *bpf_reader_free(struct bpf_reader *reader);
 
 /*
- * Sets the events of a CPU, and thereby which words belong to which group there. To be called after bpf_calls.set_cpu()
- * and before flush() or attach(). Afterwards the CPU's record is outdated until the CPU has looked up its task again.
+ * Sets the events of a CPU, which determine which words belong to which group there. Must be called after
+ * bpf_calls.set_cpu() and before flush() or attach(). Afterwards the CPU's record is outdated until the CPU has looked
+ * up its task again.
  */
 void bpf_reader_set_cpu(struct bpf_reader *reader, unsigned cpu, const struct bpf_event *events);
 
@@ -42,15 +43,15 @@ typedef int (*bpf_read_now)(void *userdata, unsigned cpu, uint64_t *words, uint6
 int bpf_reader_read(struct bpf_reader *reader, unsigned cpu, bpf_read_now now, void *userdata);
 
 /*
- * Returns the next slot whose words have grown, among those from `from` to below `slots`, or BPF_SLOT_NONE if there is
+ * Returns the first slot at or after `from` and below `slots` whose words have grown, or BPF_SLOT_NONE if there is
  * none. Called after bpf_reader_read() of this CPU. `delta` is set to the growth of each word, which later calls do not
  * return again.
  */
 uint32_t bpf_reader_take(struct bpf_reader *reader, unsigned cpu, uint32_t from, uint32_t slots, uint64_t *delta);
 
 /*
- * Whether a task has been moved to another cgroup since the previous call. If that task runs, it may count for its old
- * cgroup until bpf_calls.flush(), because a CPU does not notice when another CPU moves its running task.
+ * Whether a task has been moved to another cgroup since the previous call. If that task is running, its counts may go
+ * to its old cgroup until bpf_calls.flush(), because a CPU does not notice when another CPU moves its running task.
  */
 bool bpf_reader_saw_moves(struct bpf_reader *reader);
 
@@ -60,8 +61,8 @@ bool bpf_reader_saw_moves(struct bpf_reader *reader);
  */
 uint32_t bpf_reader_running(const struct bpf_reader *reader, unsigned cpu);
 /*
- * Whether the CPU has kept its slot since its last reading, so that the growth of all slots adds up to the values of
- * `now`. In rare cases the answer is wrong, because the CPU's stores become visible one after the other.
+ * Whether the CPU has run the same slot since its last reading, so that the growth of all slots adds up to the values
+ * of `now`. In rare cases the answer is wrong, because the CPU's stores become visible one after the other.
  */
 bool bpf_reader_is_exact(const struct bpf_reader *reader, unsigned cpu);
 

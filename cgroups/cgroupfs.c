@@ -192,7 +192,7 @@ int cgroup_walk(const char *root, bool (*visit)(void *userdata, const char *path
 /* The initial cgroup namespace: PROC_CGROUP_INIT_INO in include/linux/proc_ns.h. */
 #define INITIAL_NAMESPACE "cgroup:[4026531835]"
 
-/* Pointers to the fields of a line of mountinfo (proc_pid_mountinfo(5)). */
+/* Pointers to the fields of a mountinfo line (proc_pid_mountinfo(5)). */
 struct mount {
     char *root, *point, *type, *options;
 };
@@ -211,7 +211,7 @@ static bool is_octal_escape(const char *text)
     return true;
 }
 
-/* mountinfo writes a blank, a line break and a backslash as a backslash and three octal digits. */
+/* mountinfo escapes a blank, a line break and a backslash as a backslash and three octal digits. */
 static void mount_unescape(char *text)
 {
     char *to = text;
@@ -287,12 +287,13 @@ static int mount_rank(const struct mount *mount)
 static int none_found(struct error *error, bool v1)
 {
     if (v1)
-        return error_set(error, -ENOENT,
-                         "no cgroup hierarchy is mounted that perf counts in: only controllers of cgroup v1 other than "
-                         "perf_event; mount cgroup v2, as in \"mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 "
-                         "cgroup2 /sys/fs/cgroup/unified\"");
+        return error_set(
+            error, -ENOENT,
+            "perf cannot count in any of the mounted cgroup hierarchies: they have only cgroup v1 controllers "
+            "other than perf_event; mount cgroup v2, as in \"mkdir -p /sys/fs/cgroup/unified && mount -t "
+            "cgroup2 cgroup2 /sys/fs/cgroup/unified\"");
     return error_set(error, -ENOENT,
-                     "no cgroup file system is mounted; mount one by \"mount -t cgroup2 cgroup2 /sys/fs/cgroup\", or "
+                     "no cgroup file system is mounted; mount one with \"mount -t cgroup2 cgroup2 /sys/fs/cgroup\", or "
                      "give a container the host's /sys/fs/cgroup");
 }
 
@@ -372,7 +373,7 @@ int hierarchy_find(struct sys *sys, struct hierarchy *ret, struct error *error)
     snprintf(path, sizeof(path), "%s/proc/self/mountinfo", sys->root);
     int r = file_read(AT_FDCWD, path, MOUNTINFO_MAX, &mountinfo, NULL);
     if (r < 0)
-        return error_set(error, r, "cannot read %s, which lists the mounts of cgroups: %s%s", path, strerror(-r),
+        return error_set(error, r, "cannot read %s, which lists the cgroup mounts: %s%s", path, strerror(-r),
                          r == -ENOENT ? "; is /proc mounted?" : "");
     r = hierarchy_parse(mountinfo, &found, error);
     if (r < 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cgroup file system: finds the mount of the hierarchy in which perf counts, and opens and lists its directories at
+ * The cgroup file system: finds the mount of the hierarchy that perf_event uses, and opens and lists its directories at
  * any depth.
  *
- * The hierarchy in which perf counts is the cgroup v2 tree, alone or beside v1 controllers (the hybrid layout), or a v1
- * `perf_event` hierarchy. The mount is found in /proc/self/mountinfo (proc_pid_mountinfo(5)). If a v1 perf_event
- * hierarchy is mounted, the kernel counts in that one, and perf_event_open(2) refuses directories of v2 with ENOENT.
+ * perf_event uses the cgroup v2 tree, alone or beside v1 controllers (the hybrid layout), or a v1 `perf_event`
+ * hierarchy. The mount is found in /proc/self/mountinfo (proc_pid_mountinfo(5)). If a v1 perf_event hierarchy is
+ * mounted, the kernel uses that one, and perf_event_open(2) refuses v2 directories with ENOENT.
  */
 #ifndef CGROUPS_CGROUPFS_H
 #define CGROUPS_CGROUPFS_H
@@ -16,8 +16,8 @@
 #include "perf/sys.h"
 
 /*
- * The topmost directory of a hierarchy, and the device of its file system. Directories on another device, where a file
- * system is mounted inside the hierarchy, are no cgroups.
+ * The topmost directory of a hierarchy, and the device of its file system. Directories on another device belong to a
+ * file system that is mounted inside the hierarchy, and are not cgroups.
  */
 struct cgroup_root {
     int fd;
@@ -33,19 +33,19 @@ int cgroup_directory_open(const struct cgroup_root *root, const char *path, uint
 bool cgroup_directory_is_gone(int error);
 
 /*
- * Returns 1 if `name` in the directory `fd` is a cgroup, and 0 if it is no cgroup or no longer exists. Returns an error
- * of fstatat(2) if it cannot find that out.
+ * Returns 1 if `name` in the directory `fd` is a cgroup, and 0 if it is not a cgroup or no longer exists; an error of
+ * fstatat(2) if that cannot be determined.
  */
 int cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode);
 /*
  * Calls `found` with each cgroup in the directory, and closes `*fd`. Returns an error of readdir(3), or of fstatat(2)
- * if it could not determine whether some name is a cgroup. `found` may have been called before either error.
+ * if it cannot be determined whether a name is a cgroup. `found` may have been called before either error.
  */
 int cgroup_directory_list(const struct cgroup_root *root, int *fd,
                           void (*found)(void *userdata, const char *name, uint64_t inode), void *userdata);
 
 /*
- * Calls `visit` with each cgroup below the directory `root` of a hierarchy, itself included, parents before their
+ * Calls `visit` with the cgroup of the directory `root` of a hierarchy and each cgroup below it, parents before their
  * children. `path` begins with "/". If the callback returns false for a cgroup, its descendants are not visited.
  * Cgroups that cannot be read, cgroups with paths longer than PATH_MAX, and all cgroups beyond CGROUP_WALK_MAX are left
  * out. Returns -ENOMEM, or an error of opening `root`.
@@ -67,14 +67,14 @@ enum hierarchy_kind { HIERARCHY_V2, HIERARCHY_V1 };
 struct hierarchy {
     enum hierarchy_kind kind;
     char *path;      /* the hierarchy's directory, with sys->root: "/sys/fs/cgroup", "/sys/fs/cgroup/unified" */
-    bool outside;    /* mounted from outside of this cgroup namespace, like the host's hierarchy in a container */
+    bool outside;    /* mounted from outside this cgroup namespace, like the host's hierarchy in a container */
     bool namespaced; /* `path` may not be the kernel's root cgroup, so there may be cgroups outside of it */
 };
 
 void hierarchy_done(struct hierarchy *hierarchy);
 /*
- * Chooses a hierarchy from the text of mountinfo, without system calls; `ret->path` is the mount point in it. Returns
- * -ENOENT, with a message, if there is no suitable mount, and -ENOMEM.
+ * Chooses a hierarchy from the text of mountinfo, without system calls; `ret->path` is the chosen mount point. Returns
+ * -ENOENT, with a message, if there is no suitable mount, or -ENOMEM.
  */
 int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *error);
 /* Like hierarchy_parse(), with this machine's mountinfo. Also returns errors of reading mountinfo. */

@@ -23,20 +23,20 @@ struct container_users {
 
 /* --- reasons --- */
 
-#define UNNAMED_YET "the state file of its runtime is being looked for"
+#define UNNAMED_YET "the state file of its runtime is being searched for"
 #define WITHOUT_READER                                                                                                 \
     "no container runtime had a state file when perfcountd started, or the process that reads such files has ended; "  \
     "restart perfcountd"
 #define NOT_FOUND                                                                                                      \
-    "no state file of a container runtime has it, at the places that doc/names.md lists; if its runtime has its "      \
+    "not found in any state file of a container runtime (doc/names.md lists the places); if its runtime has its "      \
     "files elsewhere, link them to one of these places"
 #define HIDDEN_HOMES                                                                                                   \
-    "; where the service hides homes, ProtectHome=read-only shows them, by user-containers.conf (perfcountd(8), "      \
-    "Systemd)"
-#define NOT_FOUND_OF_USER "no state file of its user's container runtime has it" HIDDEN_HOMES
+    "; if the service hides home directories, user-containers.conf shows them with ProtectHome=read-only "             \
+    "(perfcountd(8), Systemd)"
+#define NOT_FOUND_OF_USER "not found in any state file of its user's container runtime" HIDDEN_HOMES
 #define NO_ACCESS                                                                                                      \
-    "the state file of its runtime may not be read; start perfcountd as root, with its opener, or as the user whose "  \
-    "container it is"
+    "perfcountd is not permitted to read the state file of its runtime; start perfcountd as root, with its opener, "   \
+    "or as the user whose container it is"
 
 #define NO_FILES                                                                                                       \
     "the state file of its runtime cannot be opened, since too many files are open; raise LimitNOFILE= or fs.file-max"
@@ -48,7 +48,7 @@ static const struct {
     {0, UNNAMED_YET},
     {-ENOSYS, WITHOUT_READER},
     {-EPIPE, REASON_OPENER_GONE "; " REASON_OPENER_GONE_REMEDY},
-    {-EBADRQC, "the state file of its runtime is refused, since another account than its owner could have written it; "
+    {-EBADRQC, "the state file of its runtime is refused, since an account other than its owner could have written it; "
                "check the owners and modes of its directories"},
     {-EMFILE, NO_FILES},
     {-ENFILE, NO_FILES},
@@ -56,7 +56,7 @@ static const struct {
     {-EACCES, NO_ACCESS},
     {-EHOSTDOWN, "the file system of its runtime's state file does not answer, or took too long; perfcountd will "
                  "retry; check the mounts of its user's directories (FUSE, NFS)"},
-    {-EFBIG, "the state file of its runtime is too large to be read; remove containers that are stopped"},
+    {-EFBIG, "the state file of its runtime is too large to read; remove stopped containers"},
     {-EBADMSG, "the state file of its runtime has an unsupported format; doc/names.md lists the supported "
                "versions"},
     {-ENOENT, NOT_FOUND},
@@ -65,8 +65,8 @@ static const struct {
 static const char *const unnamed_by_runtime = "its runtime has given it no name; name it when it is created (--name)";
 
 /*
- * The rank of an error in requesting or reading a file. Of several errors, the one with the lowest rank is the most
- * informative. Error 0, which means that an answer will come, has the lowest rank.
+ * The rank of an error in requesting or reading a file. The error with the lowest rank is the most informative. Error
+ * 0, which means that an answer will come, has the lowest rank.
  */
 static size_t unnamed_rank(int error)
 {
@@ -366,13 +366,16 @@ bool container_take(struct container *container, uint32_t place, struct names *n
  *
  * A file may be written shortly after the cgroup is created, so a container is looked up when its cgroup is new and a
  * few more times soon afterwards. The container may be renamed, so once its file has been found, the file's version is
- * compared every few seconds. Each request has a ticket, by which its answer is recognized.
+ * checked every few seconds. Each request has a ticket, by which its answer is recognized.
  */
 
 /* The file of a named container is checked for changes at least this often. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)
 #define REFRESH_STEP_NS (5 * NSEC_PER_SEC)
-/* A container that no file names is looked up less and less often: first once a minute, finally every 16 minutes. */
+/*
+ * A container that is listed in no file is looked up less and less often: first once a minute, finally every 16
+ * minutes.
+ */
 #define SLOW_RETRY_NS (60 * NSEC_PER_SEC)
 #define SLOW_DOUBLINGS 4
 /* Maximum number of containers. A user may create any number of cgroups that look like those of containers. */
@@ -380,8 +383,8 @@ bool container_take(struct container *container, uint32_t place, struct names *n
 /* The pause before the next try while the reader is busy. */
 #define BUSY_NS (50 * NSEC_PER_MSEC)
 /*
- * The most requests and records that are handled in one call, so that the event loop is not blocked. The descriptor
- * stays readable if there is more to do.
+ * Maximum number of requests and records that are handled in one call, so that the event loop is not blocked. The
+ * descriptor stays readable if there is more to do.
  */
 #define ATTEMPTS_MAX 32
 #define RECORDS_MAX 256
@@ -401,7 +404,7 @@ struct state {
     struct lookups lookups;
 };
 
-/* Returns whether the reason of a container without a name has changed. */
+/* Returns whether the `unnamed` reason of a container has changed. */
 static bool container_set_unnamed(struct container *container, const char *unnamed)
 {
     bool changed = container->unnamed != unnamed && !container_is_named(container);
@@ -437,8 +440,8 @@ static void state_arm_next(struct state *state, uint64_t now)
 /* --- requests --- */
 
 /*
- * Requests a list; if several containers need it at the same time, it is requested only once. With `as_new` it is
- * requested even if its version is unchanged. Returns -EALREADY if the list has not changed.
+ * Requests a list; if several containers need it at the same time, it is requested only once. With `as_new`, the list
+ * is requested even if its version is unchanged. Returns -EALREADY if the list has not changed.
  */
 static int state_ask_list(struct state *state, struct container_user *container_user, uint32_t place, bool as_new,
                           uint64_t now)
@@ -470,9 +473,8 @@ static int state_ask_place(struct state *state, struct container_user *container
 }
 
 /*
- * Requests the file that names the container, or the files of all places if no file names it yet. Of several errors,
- * *ret_error is the most informative one; 0 means that an answer will come. Returns -EAGAIN if too many requests are
- * pending.
+ * Requests the file that names the container, or the files of all places if no file names it yet. *ret_error is the
+ * most informative error; 0 means that an answer will come. Returns -EAGAIN if too many requests are pending.
  */
 static int state_ask_places(struct state *state, struct container_user *container_user, struct container *container,
                             uint64_t now, int *ret_error)
@@ -504,7 +506,7 @@ static uint64_t next_retry(size_t attempts)
     return attempts < n ? retries_ns[attempts] : SLOW_RETRY_NS << (attempts - n);
 }
 
-/* Returns whether the reason why the container has no name has changed. */
+/* Returns whether the container's `unnamed` reason has changed. */
 static bool state_attempt(struct state *state, struct container *container, uint64_t now)
 {
     struct container_user *container_user = container_users_find(&state->container_users, state->sys, container->user);
@@ -547,8 +549,8 @@ static bool state_ask_due(struct state *state, uint64_t now)
 /* --- answers --- */
 
 /*
- * Called when the file system of the file does not answer. The file system may answer soon, so the containers that the
- * file could name are looked up again at the short interval. Returns whether the reason why one of them has no name has
+ * Called when the file system of a state file does not answer. It may answer soon, so the containers that the file
+ * could name are looked up again at the short interval. Returns whether the `unnamed` reason of one of them has
  * changed.
  */
 static bool state_take_silence(struct state *state, const struct lookup *lookup)
@@ -567,13 +569,13 @@ static bool state_take_silence(struct state *state, const struct lookup *lookup)
     return changed;
 }
 
-/* Handles the end of an answer. Returns whether the reason why a container has no name has changed. */
+/* Handles the end of an answer. Returns whether the `unnamed` reason of a container has changed. */
 static bool state_take_end(struct state *state, const struct lookup *lookup, const struct names_packet_header *header)
 {
     bool has_container_user = containers_have_user(&state->containers, lookup->user);
     struct container_user *container_user =
         has_container_user ? container_users_find(&state->container_users, state->sys, lookup->user) : NULL;
-    bool is_silent = header->error == -EHOSTDOWN; /* then the file is requested again */
+    bool is_silent = header->error == -EHOSTDOWN; /* if so, the file is requested again */
 
     if (!*lookup->id && container_user) {
         container_user->lists[lookup->place].version = is_silent ? 0 : header->version;
@@ -592,7 +594,7 @@ static bool state_take_end(struct state *state, const struct lookup *lookup, con
                                      : unnamed_reason(header->error ? header->error : -ENOENT, container->user != 0));
 }
 
-/* CRI-O and podman have their stores in the same places. */
+/* CRI-O and podman keep their stores in the same places. */
 static const char *source_of(const struct lookup *lookup, const struct names *names)
 {
     const char *runtime = names->texts[NAME_RUNTIME];
@@ -625,7 +627,7 @@ static bool state_take_record(struct state *state, struct names_packet *record)
     return header->is_last ? state_take_end(state, &lookup, header) : state_take_names(state, &lookup, record);
 }
 
-/* Called when the reader has ended. Its socket must be dropped, because it would be readable for ever. */
+/* Called when the reader has exited. Its socket must be dropped, because the socket would be readable forever. */
 static void state_lose_reader(struct state *state)
 {
     epoll_ctl(state->fd, EPOLL_CTL_DEL, state->lookups.files->records, NULL);
@@ -641,7 +643,7 @@ static bool state_receive(struct state *state)
     for (size_t i = 0; i < RECORDS_MAX && state->has_reader; i++) {
         struct names_packet record;
         ssize_t size = recv(state->lookups.files->records, packet, sizeof(packet), MSG_DONTWAIT);
-        /* If memory is short, the record stays in the socket, which stays readable. */
+        /* When out of memory, the record stays in the socket, which stays readable. */
         if (size < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
             break;
         if (size <= 0)
@@ -719,7 +721,7 @@ static int state_find(void *data, const char *path, struct names *names)
     if (!id || strlen(id) != STATE_ID_LENGTH)
         return 0;
     if (path_is_nested(path)) {
-        names->unnamed = "it is in another container, whose own runtime knows its name; run perfcountd there";
+        names->unnamed = "it is inside another container, whose own runtime knows its name; run perfcountd there";
         return 0;
     }
     if (state->timer < 0) {
@@ -729,7 +731,7 @@ static int state_find(void *data, const char *path, struct names *names)
     size_t before = state->containers.n;
     path_find_user(path, &user);
     if (before == CONTAINERS_MAX && !containers_find(&state->containers, user, id)) {
-        names->unnamed = "too many containers are known already; remove cgroups that are not used";
+        names->unnamed = "too many containers are already known; remove unused cgroups";
         return 0;
     }
     int r = containers_add(&state->containers, user, id, path, &container);

@@ -47,8 +47,8 @@ struct lookups {
 };
 
 /*
- * Requests a file. Returns errors of read() in struct state_files: -EALREADY if the file still has this version,
- * -EAGAIN if too many requests are pending. `now` is CLOCK_MONOTONIC, in nanoseconds.
+ * Requests a file. Returns the errors of state_files.read(), -EALREADY if the file still has this version, or -EAGAIN
+ * if too many requests are pending. `now` is CLOCK_MONOTONIC, in nanoseconds.
  */
 int lookups_ask(struct lookups *lookups, const struct container_user *container_user, uint32_t place, const char *id,
                 uint64_t version, uint64_t now);
@@ -87,8 +87,8 @@ int containers_add(struct containers *containers, uint32_t user, const char *id,
 /* Whether a state file gave the container's name, or says that it is a pause container, which needs no name. */
 bool container_is_named(const struct container *container);
 /*
- * Moves `names`, which come from the file of a place, to the container, unless an earlier place in the list of places
- * has named the container. Returns whether the container's names have changed.
+ * Moves `names`, which come from the file of a place, to the container, unless a place earlier in the list of places
+ * has already named the container. Returns whether the container's names have changed.
  */
 bool container_take(struct container *container, uint32_t place, struct names *names);
 

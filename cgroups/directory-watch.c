@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A directory is watched before it is listed, so that a name that is created meanwhile is either listed or reported.
- * After any event of the directory itself, or of a name on the path to it, the search for it starts again with the full
- * path.
+ * A directory is watched before it is listed, so that a name that is created in between is either listed or reported.
+ * After any event for the directory itself or for a name on its path, the search for the directory restarts with the
+ * full path.
  */
 #include "cgroups/directory-watch.h"
 
@@ -26,13 +26,13 @@
 #define WATCH_MASK (HERE | OFFLINE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define EVENTS_SIZE (16 * 1024)
 /*
- * The most events that are read in one call, because an endless stream of names must not block the event loop. The
- * descriptor stays readable if there are more.
+ * Maximum number of events that are read in one call, because an endless stream of names must not block the event loop.
+ * The descriptor stays readable if there are more.
  */
 #define READS_MAX 16
 /*
- * The most tries for a directory that is replaced again and again during the search. The search continues at the next
- * event.
+ * Maximum number of tries for a directory that is replaced again and again during the search. The search continues at
+ * the next event.
  */
 #define TRIES_MAX 8
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists directories whose file names carry information and which may not exist yet, and keeps the lists up to date by
+ * Lists directories whose file names carry information and which may not exist yet, and keeps the lists up to date with
  * inotify(7). If a directory is missing, its nearest existing ancestor is watched until the next directory of the path
  * appears. Subdirectories are not watched.
  *
@@ -23,7 +23,7 @@ enum directory_state {
     N_DIRECTORY_STATES
 };
 
-/* Names that begin with a dot are skipped. The functions of a listener must not change the watches. */
+/* Names that begin with a dot are skipped. A listener's functions must not change the watches. */
 struct directory_listener {
     void *userdata;
     void (*found)(void *userdata, const char *name); /* the name is new, or now belongs to another file */
@@ -55,7 +55,7 @@ void directory_watches_done(struct directory_watches *watches);
  */
 size_t directory_watches_add(struct directory_watches *watches, const char *path,
                              const struct directory_listener *listener);
-/* Lists all directories again. To be called after a listener has dropped names. */
+/* Lists all directories again. Must be called after a listener has dropped names. */
 void directory_watches_rescan(struct directory_watches *watches);
 /* Handles the pending events. Returns whether a listener was called or a state has changed. */
 bool directory_watches_dispatch(struct directory_watches *watches);

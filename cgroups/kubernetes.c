@@ -14,7 +14,7 @@ struct name_key {
     size_t at, size;
 };
 
-/* File names in a hash table by their keys. Empty if zeroed. */
+/* A hash table of file names, indexed by key. Empty if zeroed. */
 struct name_list {
     struct name_item **buckets;
     size_t n, size; /* `size` is the number of buckets: a power of two, or 0 */
@@ -28,7 +28,10 @@ struct name_item {
     char name[];
 };
 
-/* Returns the bucket of the names whose keys have the same first bytes as `key`. The list must have buckets. */
+/*
+ * Returns the bucket of the names whose keys have the same first bytes as `key`. The list's buckets must have been
+ * allocated.
+ */
 static struct name_item **list_bucket(const struct name_list *list, const char *key)
 {
     uint64_t words[NAME_KEY_MIN / sizeof(uint64_t)], hash = 0;
@@ -105,8 +108,8 @@ static void name_list_remove(struct name_list *list, const char *name, struct na
 }
 
 /*
- * Returns the name whose key is `key` or, because a long name may have been cut, a prefix of `key`. Returns NULL if
- * there is none.
+ * Returns the name whose key is `key` or, because a long name may have been truncated, a prefix of `key`. Returns NULL
+ * if there is none.
  */
 static const char *name_list_find(const struct name_list *list, const char *key, size_t size)
 {
@@ -132,8 +135,8 @@ static void name_list_clear(struct name_list *list)
 /* --- file names --- */
 
 /*
- * The names of containers and pods of Kubernetes are in the names that the kubelet gives to its links and directories
- * of logs:
+ * The names of Kubernetes containers and pods are part of the names that the kubelet gives its log links and log
+ * directories:
  *
  *     /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log      legacyLogSymlink() of pkg/kubelet/kuberuntime/legacy.go
  *     /var/log/pods/NAMESPACE_POD_UID                         BuildPodLogsDirectory() of kuberuntime/helpers.go
@@ -141,7 +144,7 @@ static void name_list_clear(struct name_list *list)
  * Only these names are read: no link is followed, no other directory is opened, and no log is read.
  *
  * Names of pods, namespaces and containers consist of lower-case letters, digits, "-" and "." (DNS). A name with any
- * other character is not the kubelet's. If the name of a link would be too long, the kubelet cuts it, and thereby the
+ * other character is not the kubelet's. If the name of a link would be too long, the kubelet truncates it and thus the
  * id at its end.
  */
 
@@ -153,7 +156,7 @@ struct text_part {
     size_t size;
 };
 
-/* The parts of the name of a link or directory. */
+/* The parts of a link or directory name. */
 struct log_name {
     struct text_part pod, namespace;
     struct text_part container; /* empty for a directory */
@@ -271,8 +274,8 @@ static int set_part(struct names *names, enum name_kind kind, struct text_part p
 }
 
 /*
- * Finds the pod by the uid in the path: "kubepods-burstable-podUID.slice" with systemd's driver, where "_" stands for
- * "-", and "podUID" with the driver of plain cgroups. Returns the name of the pod's directory, or NULL.
+ * Finds the pod by the uid in the path: "kubepods-burstable-podUID.slice" with the systemd driver, where "_" stands for
+ * "-", and "podUID" with the cgroupfs driver. Returns the name of the pod's directory, or NULL.
  */
 static const char *find_pod(const struct kubernetes_source *kubernetes, const char *path)
 {
@@ -314,14 +317,14 @@ static const char *why_unnamed(const struct kubernetes_source *kubernetes)
         [DIRECTORY_MISSING] = "there is no directory /var/log/containers, where the kubelet names containers; a "
                               "perfcountd in a container needs the node's /var/log",
         [DIRECTORY_LISTED] = "no link in /var/log/containers has its id: it is the pod's pause container, or the "
-                             "kubelet has not made the link yet",
+                             "kubelet has not created the link yet",
         [DIRECTORY_UNWATCHED] =
-            "no link in /var/log/containers has its id, and inotify, which notices new ones, is not available; raise "
-            "fs.inotify.max_user_instances or fs.inotify.max_user_watches and restart",
+            "no link in /var/log/containers has its id, and new links are not noticed, because inotify is not "
+            "available; raise fs.inotify.max_user_instances or fs.inotify.max_user_watches and restart",
         [DIRECTORY_REFUSED] = "users other than root can write to /var/log/containers, so its names are not trusted; "
                               "change its owner to root and its mode to 0755",
-        [DIRECTORY_UNREADABLE] = "/var/log/containers cannot be listed; give perfcountd the permission to read it "
-                                 "(mode 0755)",
+        [DIRECTORY_UNREADABLE] =
+            "/var/log/containers cannot be listed; give perfcountd permission to read it (mode 0755)",
     };
     enum directory_state state = kubernetes->watches.at[kubernetes->links_watch].state;
 
@@ -336,7 +339,7 @@ static int kubernetes_find(void *state, const char *path, struct names *names)
 
     /*
      * A user or a container may create a cgroup with the id of another container, so that id is not trusted. The name
-     * of the pod around the container is reliable nevertheless.
+     * of the pod around the container is still reliable.
      */
     if (path_find_user(path, &user) && user != 0)
         return 0;

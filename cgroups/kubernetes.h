@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits of the source of names `kubernetes` (cgroups/name-source.h), which finds the kubelet's log files by the id or
- * uid in their names.
+ * Limits of the name source `kubernetes` (cgroups/name-source.h), which finds the kubelet's log files by the id or uid
+ * in their names.
  */
 #ifndef CGROUPS_KUBERNETES_H
 #define CGROUPS_KUBERNETES_H

@@ -95,7 +95,7 @@ static void use(struct cgroup_lookup *lookup, struct found_cgroup *cgroup)
     TAILQ_INSERT_TAIL(&lookup->used, cgroup, use);
 }
 
-/* Adds a cgroup and replaces one with the same id. `path` is NULL if it is unknown. Returns NULL when out of memory. */
+/* Adds a cgroup, in place of any with the same id. `path` is NULL if it is unknown. Returns NULL when out of memory. */
 static struct found_cgroup *add(struct cgroup_lookup *lookup, uint64_t id, const char *path)
 {
     _cleanup_(found_cgroup_unrefp) struct found_cgroup *cgroup = calloc(1, sizeof(*cgroup));
@@ -187,8 +187,8 @@ static bool is_line_of(const struct hierarchy *hierarchy, const char *controller
 }
 
 /*
- * Returns the path in the text of /proc/PID/cgroup, which is changed, or NULL if the cgroup is outside the mounted
- * hierarchy.
+ * Returns the path in the text of /proc/PID/cgroup, which is modified in place, or NULL if the cgroup is outside the
+ * mounted hierarchy.
  */
 static const char *path_in(const struct hierarchy *hierarchy, char *text)
 {
@@ -245,8 +245,8 @@ struct scan {
 };
 
 /*
- * Remembers a cgroup of the search. Cgroups other than the one to look for are remembered only while there is room for
- * them.
+ * Remembers a cgroup that the search has found. Cgroups other than the wanted one are remembered only while there is
+ * room.
  */
 static bool learn_directory(void *userdata, const char *path, uint64_t inode)
 {
@@ -503,7 +503,7 @@ int cgroup_wish_refuse_several(const struct cgroup_wish *wish, char *const *path
         buffer_append_text(&text, i == 0 ? n > SHOWN_MAX ? ", such as " : ": " : ", ");
         escape_append_printable(&text, paths[i]);
     }
-    buffer_append_text(&text, "; name one, those inside it are included");
+    buffer_append_text(&text, "; name one cgroup; those inside it are included");
     buffer_append_char(&text, '\0');
     return text.failed ? error_oom(error) : error_set(error, -EINVAL, "%s", text.data);
 }
@@ -517,8 +517,8 @@ static int refuse_none(const struct search *search, bool namespaced, struct erro
     append_wish(&text, search->wish);
     buffer_append_text(&text, " matches no cgroup");
     if (namespaced)
-        buffer_append_text(&text, " in this cgroup namespace (a container sees all with the host's /sys/fs/cgroup "
-                                  "mounted, or with --cgroupns=host)");
+        buffer_append_text(&text, " in this cgroup namespace (a container sees all cgroups if the host's "
+                                  "/sys/fs/cgroup is mounted in it, or with --cgroupns=host)");
     if (by_names && search->n_unnamed)
         buffer_appendf(&text, "; %zu container%s no known name: %s", search->n_unnamed,
                        search->n_unnamed == 1 ? " has" : "s have", search->unnamed);
@@ -532,8 +532,8 @@ static int compare_paths(const void *a, const void *b)
 }
 
 /*
- * If a cgroup has exactly the path that is asked for, only that cgroup is meant, even if the path is a pattern that
- * matches others.
+ * If a cgroup has exactly the requested path, only that cgroup is selected, even if the path is a pattern that matches
+ * others.
  */
 static void prefer_literal(struct search *search)
 {

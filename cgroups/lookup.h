@@ -2,13 +2,13 @@
 /*
  * Finds cgroups: the cgroup in which a sample was taken, and the cgroups that a request selects.
  *
- * A sample has the id of its task's cgroup (PERF_SAMPLE_CGROUP, Linux 5.7), in the hierarchy in which perf counts. The
+ * A sample has the id of its task's cgroup (PERF_SAMPLE_CGROUP, Linux 5.7), in the hierarchy that perf_event uses. The
  * id is the inode of the cgroup's directory. The path comes from a PERF_RECORD_CGROUP, from /proc/PID/cgroup of the
  * task, or from a search of all directories, which is done rarely. If samples have no ids, the cgroup is the one in
  * which the process was last seen.
  *
  * Found cgroups are kept, so that cgroups are still known after their removal. At most LOOKUP_CGROUPS_MAX cgroups and
- * LOOKUP_BYTES_MAX bytes are kept, namely those that were used last. To be used only in the thread of the event loop.
+ * LOOKUP_BYTES_MAX bytes are kept, namely the most recently used ones. May be used only in the event loop's thread.
  */
 #ifndef CGROUPS_LOOKUP_H
 #define CGROUPS_LOOKUP_H
@@ -51,7 +51,7 @@ size_t cgroup_lookup_bytes(const struct cgroup_lookup *lookup);
 
 /* Updates the known cgroups from CGROUP, FORK and COMM records; ignores other records. */
 void cgroup_lookup_update(struct cgroup_lookup *lookup, const struct record *record);
-/* Reads the tree of cgroups and remembers the id and path of each, up to the limits above. */
+/* Reads the cgroup tree and remembers the id and path of each, up to the limits above. */
 void cgroup_lookup_scan(struct cgroup_lookup *lookup);
 /* Calls `visit` for each cgroup whose path is known. */
 void cgroup_lookup_each(const struct cgroup_lookup *lookup,
@@ -70,7 +70,7 @@ int cgroup_lookup_names(struct cgroup_lookup *lookup, const char *path, struct n
 /* The cgroups that a request selects: those that match all patterns that are not NULL. The strings are borrowed. */
 struct cgroup_wish {
     const char *cgroup;             /* a path, or a pattern that is matched by glob_match_last() */
-    const char *names[N_NAME_KEYS]; /* patterns of names, matched by glob_match_last() */
+    const char *names[N_NAME_KEYS]; /* name patterns, matched by glob_match_last() */
 };
 bool cgroup_wish_is_empty(const struct cgroup_wish *wish);
 /* Returns -EINVAL with a message that begins with the name of the parameter whose pattern is invalid. */

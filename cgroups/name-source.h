@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source of names is a const table entry and its static functions, in one file; the resolver (cgroups/resolver.h)
- * runs all sources. Each source checks by itself whether the machine has the files that it reads, and notices when they
+ * A name source is a const table entry and its static functions, in one file; the resolver (cgroups/resolver.h) runs
+ * all sources. Each source checks by itself whether the machine has the files that it reads, and notices when they
  * appear and disappear.
  */
 #ifndef CGROUPS_NAME_SOURCE_H
@@ -21,8 +21,8 @@ struct name_source {
     bool (*dispatch)(void *state);
     /*
      * Adds the names that the source knows to `names`, which already has the names that the cgroup's path gives. Sets
-     * names->source if the source gives the container's name. A source that has to send a request first remembers it,
-     * and dispatch() returns true later. Returns -ENOMEM on failure.
+     * names->source if the source gives the container's name. If the source has to send a request first, it remembers
+     * the request, and dispatch() returns true later. Returns -ENOMEM on failure.
      */
     int (*find)(void *state, const char *path, struct names *names);
     /* Called when the cgroup no longer exists. The pointer is NULL if the source keeps no data about cgroups. */

@@ -88,14 +88,17 @@ void names_packet_done(struct names_packet *record)
 
 /* --- the reader --- */
 
-/* CPU time limit for parsing one file. A limit of wall-clock time would depend on the load of the machine. */
+/* CPU time limit for parsing one file. A wall-clock limit would depend on the machine's load. */
 #define PARSE_CPU_SECONDS_MAX 2
 /*
  * The time limit of the child that reads a file. Normally its parent kills it earlier; the limit matters if the parent
- * has ended.
+ * has exited.
  */
 #define ORPHAN_SECONDS_MAX 30
-/* The time limits for a child to receive its file, and to parse it and send the names while the daemon accepts them. */
+/*
+ * Time limits for a child: for receiving its file, and for parsing it and sending the names (not counting the time in
+ * which the daemon accepts none).
+ */
 #define START_NS (10 * NSEC_PER_SEC)
 #define GIVE_NS (30 * NSEC_PER_SEC)
 
@@ -106,7 +109,7 @@ struct reading {
     struct stragglers stragglers;
 };
 
-/* The progress of a child. In phase AT_FILE, the file system of its file can block the child. */
+/* The progress of a child. In phase AT_FILE, the file's file system can block the child. */
 enum phase { STARTING, AT_FILE, HAS_READ, ENDED };
 
 struct turn {
@@ -193,8 +196,8 @@ static int limit_cpu_time(void)
 
 /*
  * Runs in the child and returns its exit status. Only the child ever holds the file: the request stays in the socket
- * until the child has sent AT_FILE; then the parent drops the request. The child closes the file and the sockets that
- * files come from before it parses the content.
+ * until the child has sent AT_FILE; then the parent drops the request. Before parsing the content, the child closes the
+ * file and the sockets over which files arrive.
  */
 static int read_file(const struct reading *reading)
 {
@@ -250,7 +253,7 @@ static void file_child_listen(const struct reading *reading, struct file_child *
 
 /*
  * Waits until the child has reached the phase, or until the time until_ns. Returns whether the child has reached the
- * phase; a child that has ended has reached every phase.
+ * phase; a child that has exited has reached every phase.
  */
 static bool file_child_await(const struct reading *reading, struct file_child *child, enum phase phase,
                              uint64_t until_ns)
@@ -284,8 +287,8 @@ static int file_child_start(struct reading *reading, const struct state_request 
 }
 
 /*
- * Waits until the child, which has read its file, has ended. Gives up after GIVE_NS, but not while `records` is full:
- * then the child waits for the daemon. Returns whether the child has ended.
+ * Waits until the child, which has read its file, has exited. Gives up after GIVE_NS, but not while `records` is full:
+ * then the child waits for the daemon. Returns whether the child has exited.
  */
 static bool file_child_await_end(struct reading *reading, struct file_child *child)
 {
@@ -299,7 +302,7 @@ static bool file_child_await_end(struct reading *reading, struct file_child *chi
     return true;
 }
 
-/* Waits for the child, within the time limit of each phase. Returns whether the child has ended. */
+/* Waits for the child, within the time limit of each phase. Returns whether the child has exited. */
 static bool file_child_run(struct reading *reading, struct file_child *child, uint64_t patience)
 {
     bool started = file_child_await(reading, child, AT_FILE, stragglers_now() + START_NS);
@@ -366,7 +369,7 @@ static bool wait_for_request(struct reading *reading)
         fds[1 + i] = (struct pollfd){.fd = stragglers->items[i].pidfd, .events = POLLIN};
     int ms = due == UINT64_MAX ? -1 : (int)((due - MIN(due, now)) / NSEC_PER_MSEC + 1);
     int n = poll(fds, 1 + stragglers->n, ms);
-    return n < 0 ? errno != EINTR : fds[0].revents != 0; /* if poll(2) failed, the receiver waits */
+    return n < 0 ? errno != EINTR : fds[0].revents != 0; /* if poll(2) failed, receiving blocks instead */
 }
 
 static int reading_begin(void *userdata, int records, struct child_hello *ret, struct error *error)
@@ -376,7 +379,7 @@ static int reading_begin(void *userdata, int records, struct child_hello *ret, s
     (void)ret;
     reading->records = records;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reading->turns) < 0)
-        return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
+        return error_set(error, -errno, "cannot create a socket pair: %s", strerror(errno));
     json_object_seed(0); /* jansson reads /dev/urandom for its seed, which the sandbox forbids */
     const int sockets[] = {reading->files, records, reading->turns[0], reading->turns[1]};
     int r = sandbox_enter(&(struct sandbox){.kind = SANDBOX_READER, .fds = sockets, .n_fds = ARRAY_SIZE(sockets)}, NULL,
@@ -403,7 +406,7 @@ static int reading_serve(void *userdata, int records)
 
 /*
  * Files that show that a runtime is installed. The runtime's state files below /run and in home directories may be
- * created later, because it has not run since boot or runs as a user.
+ * created later, because the runtime has not run since boot or runs as a user.
  */
 static const char *const signs[] = {
     "/var/lib/containerd", "/var/lib/containers", "/var/lib/rancher/k3s", "/usr/bin/podman", "/usr/local/bin/podman",
@@ -455,12 +458,12 @@ static int reader_fork(struct name_reader *reader, struct error *error)
     int files[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) < 0)
-        return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
+        return error_set(error, -errno, "cannot create a socket pair: %s", strerror(errno));
     _cleanup_(closep) int ours = files[0], theirs = files[1];
     struct reading reading = {.files = theirs};
     const struct child_plan plan = {
         .name = "perfcountd-names",
-        .failure = "the reader of container names does not start",
+        .failure = "the reader of container names did not start",
         .remedy = "",
         .patience_s = PATIENCE_S,
         .kept = {.n = 1, .fds = {theirs}},
@@ -473,7 +476,7 @@ static int reader_fork(struct name_reader *reader, struct error *error)
         return r;
     reader->files = steal_fd(&ours);
     if (fcntl(reader->records, F_SETFL, O_NONBLOCK) < 0) /* affects only this end of the socket pair */
-        return error_set(error, -errno, "cannot set a socket non-blocking: %s", strerror(errno));
+        return error_set(error, -errno, "cannot make a socket non-blocking: %s", strerror(errno));
     return 0;
 }
 

@@ -4,11 +4,11 @@
  *
  * The opener passes each file to the reader, and the reader sends the few names in it to the daemon, one packet for
  * each container (struct names_packet). The daemon never sees the files, because they contain environment variables and
- * secrets. The reader forks for each file, so that a file that crashes or hangs its process costs only the names in
- * that file.
+ * secrets. The reader forks for each file, so that if a file crashes or hangs its process, only the names in that file
+ * are lost.
  *
- * The reader is forked before the opener, while there is one thread, and only if the machine has a place of state files
- * at that time: on other machines it would only use memory.
+ * The reader is forked before the opener, while the process has one thread, and only if the machine then has a place
+ * with state files: on other machines the reader would only use memory.
  */
 #ifndef CGROUPS_NAMES_READER_H
 #define CGROUPS_NAMES_READER_H
@@ -21,14 +21,17 @@
 #include "perf/sys.h"
 #include "process/child.h"
 
-/* The maximum size of a packet. From a state file only NAME_CONTAINER to NAME_RUNTIME and is_pause are passed on. */
+/*
+ * The maximum size of a packet. Of the names in a state file, only NAME_CONTAINER to NAME_RUNTIME and is_pause are
+ * passed on.
+ */
 #define NAMES_PACKET_MAX                                                                                               \
     (sizeof(struct names_packet_header) + (NAME_RUNTIME - NAME_CONTAINER + 1) * (2 + NAME_SIZE_MAX))
 
 struct names_packet_header {
     uint64_t ticket;  /* ticket of the struct state_request */
     uint64_t version; /* state_file_version() of the file that was read */
-    int32_t error; /* set in the last record: -EBADMSG, -EFBIG, -ENOMEM, -EIO; -EHOSTDOWN if the file did not answer */
+    int32_t error; /* last record only: -EBADMSG, -EFBIG, -ENOMEM, -EIO; -EHOSTDOWN: the file system did not answer */
     uint16_t is_last; /* the record is the last one for the ticket and describes no container */
     uint16_t is_pause;
     char id[STATE_ID_LENGTH + 1];
@@ -39,7 +42,10 @@ struct names_packet {
     struct names names; /* names of the container `id` */
 };
 
-/* Appends the header, and for each name in order its size in two bytes and its bytes. Returns -ENOMEM on failure. */
+/*
+ * Appends the header, then each name in order: its size, in two bytes, followed by the name itself. Returns -ENOMEM on
+ * failure.
+ */
 int names_packet_write(const struct names_packet *record, struct buffer *packet);
 /*
  * Parses a record. The sender is not trusted, so all names go through names_set(), which cleans them. Returns -EBADMSG
@@ -51,17 +57,17 @@ void names_packet_done(struct names_packet *record);
 struct name_reader {
     struct child child;
     int files;   /* socket on which the opener sends files, each with a struct state_request */
-    int records; /* non-blocking socket with packets for the daemon; at end of file when the child has ended */
+    int records; /* non-blocking socket with packets for the daemon; at end of file when the child has exited */
 };
 #define NAME_READER_NONE ((struct name_reader){.child = CHILD_NONE, .files = -1, .records = -1})
 
 /*
  * Starts the reader and waits until it has entered its sandbox. Returns -ENOENT, and starts nothing, if the machine has
- * no place of state files; -errno with a message on failure.
+ * no place with state files; -errno with a message on failure.
  */
 int name_reader_start(struct sys *sys, struct name_reader *ret, struct error *error);
 /*
- * Closes both descriptors, unless they are -1, and reaps the child. The child ends when no other process has `files`
+ * Closes both descriptors, unless they are -1, and reaps the child. The child exits when no other process has `files`
  * open.
  */
 void name_reader_end(struct name_reader *reader);

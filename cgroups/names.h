@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The human-readable names for a cgroup: the systemd unit, the container, the pod; and patterns of such names,
- * KEY=GLOB. Any user can choose such names, so they are untrusted text. This module makes no system calls.
+ * The human-readable names of a cgroup: the systemd unit, the container, the pod; and patterns of such names, KEY=GLOB.
+ * Any user can choose such names, so they are untrusted text. This module makes no system calls.
  */
 #ifndef CGROUPS_NAMES_H
 #define CGROUPS_NAMES_H
@@ -25,10 +25,12 @@ enum name_kind {
     N_NAME_KINDS
 };
 
-/* The kinds before this one are used as labels, as parameters of requests and as keys of patterns. */
+/* The kinds before this one are used as labels, request parameters and pattern keys. */
 #define N_NAME_KEYS NAME_DESCRIPTION
 
-/* Returns "unit", "container", ...: the name of the label, the JSON field, the parameter and the key of patterns. */
+/*
+ * Returns "unit", "container", ...: the name of the label, the JSON field, the request parameter and the pattern key.
+ */
 const char *name_kind_text(enum name_kind kind);
 /*
  * Splits a pattern such as "container=grafana-*" into its kind and its glob, which is to be matched by
@@ -57,7 +59,7 @@ struct names {
  */
 int names_set(struct names *names, enum name_kind kind, const char *text, size_t size);
 /*
- * Copies each name that `names` lacks from `other`, and the source if `names` has none. If the container still has no
+ * Copies from `other` each name that `names` lacks, and the source if `names` has none. If the container still has no
  * name, the reason is copied too; otherwise the reason is removed. Returns -ENOMEM on failure.
  */
 int names_merge(struct names *names, const struct names *other);
@@ -67,8 +69,8 @@ void names_done(struct names *names);
 #define NAMES_BEST_MAX (3 * (NAME_SIZE_MAX + 1))
 
 /*
- * The name for people: "project/service" of compose, "namespace/pod/container" of Kubernetes, the container, the unit,
- * or the slice. The name is written to `room`. Returns NULL if there is no name.
+ * The best human-readable name: "project/service" of compose, "namespace/pod/container" of Kubernetes, the container,
+ * the unit, or the slice. The name is written to `room`. Returns NULL if there is no name.
  */
 const char *names_best(const struct names *names, char room[NAMES_BEST_MAX]);
 

@@ -13,11 +13,10 @@
 /*
  * Units are directories with the unit's name: systemd.unit(5) lists the suffixes, and systemd's control-group
  * documentation (https://systemd.io/CGROUP_DELEGATION/) says which types have cgroups. Inside a unit that delegates,
- * and so inside a container, names of units may appear again; the innermost unit is the one to which the processes
- * belong.
+ * and so inside a container, unit names may appear again; the innermost unit is the one to which the processes belong.
  */
 
-/* A component of a path, or a part of one, without a NUL at its end. */
+/* A component of a path, or a part of one; not NUL-terminated. */
 struct component {
     const char *text;
     size_t length;
@@ -26,7 +25,7 @@ struct component {
 /* The result of the path components parsed so far. */
 struct path_walk {
     struct component unit, slice, id, container;
-    bool escaped; /* the container's name is a part of a unit's name and has its escapes */
+    bool escaped; /* the container's name is part of a unit's name and escaped like it */
     const char *runtime;
     bool nested; /* the container is in another container */
 };
@@ -35,10 +34,10 @@ struct path_walk {
 static const char *const unit_suffixes[] = {".service", ".scope", ".socket", ".mount", ".swap"};
 
 /*
- * The names of containers' cgroups, as a prefix and a suffix around an id. With systemd's driver the name is
- * "docker-ID.scope". With the driver cgroupfs the name is "/docker/ID": the parent directory names the runtime, if
- * anything does (on Kubernetes, ".../podUID/ID"). Anything may precede a prefix that begins with ":": runc creates a
- * plain cgroup "SLICE:RUNTIME:ID" if it gets a name for systemd's driver but does not use that driver.
+ * The names of containers' cgroups, as a prefix and a suffix around an id. With the systemd driver, the name is
+ * "docker-ID.scope". With the cgroupfs driver, it is "/docker/ID": the parent directory names the runtime, if anything
+ * does (on Kubernetes, ".../podUID/ID"). Anything may precede a prefix that begins with ":": runc creates a plain
+ * cgroup "SLICE:RUNTIME:ID" if it gets a name for the systemd driver but does not use that driver.
  */
 static const struct {
     const char *prefix, *suffix, *parent, *runtime;
@@ -68,7 +67,7 @@ static const struct {
  */
 static const struct {
     const char *prefix, *suffix, *parent, *runtime;
-    const char *dash; /* how libvirt writes "-" in the name; NULL: not a form of libvirt's */
+    const char *dash; /* how libvirt writes "-" in the name; NULL: not a libvirt form */
     bool at_root;     /* `parent` must be the first component of the path */
 } name_forms[] = {
     {"lxc.payload.", "", NULL, "lxc", NULL, false},
@@ -105,7 +104,7 @@ static bool is_unit(struct component component)
     return false;
 }
 
-/* systemd's cg_escape() puts "_" before names that could be mistaken for files of the kernel. */
+/* systemd's cg_escape() puts "_" before names that could be mistaken for kernel files. */
 static struct component as_unit(struct component component)
 {
     size_t escape = component.length > 0 && component.text[0] == '_';
@@ -140,7 +139,7 @@ static bool take_id(struct path_walk *walk, struct component component, struct c
 }
 
 /*
- * libvirt's name of a machine begins with the driver and a number: "qemu-1-". Returns the length of that prefix, or 0.
+ * libvirt's machine names begin with the driver and a number: "qemu-1-". Returns the length of that prefix, or 0.
  * `dash` is how "-" is written in the name.
  */
 static size_t libvirt_prefix(struct component name, const char *dash)
@@ -304,8 +303,8 @@ bool path_find_user(const char *path, uint32_t *ret)
 }
 
 /*
- * A service manager creates slices, and units in them. Cgroups below a unit are created by others, such as the manager
- * of a user.
+ * A service manager creates slices, and units in them. Cgroups below a unit are created by others, such as a user's
+ * service manager.
  */
 bool path_find_unit(const char *path, struct path_unit *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Derives names from the path of a cgroup (the systemd unit, the slice, the container and the user) and the value of
- * its label `cgroup`. This module makes no system calls.
+ * Derives a cgroup's names (the systemd unit, the slice, the container and the user) and the value of its `cgroup`
+ * label from its path. This module makes no system calls.
  *
  * A label is printable UTF-8, and a path may contain any bytes. Each byte that is not part of a printable character
  * becomes U+FFFD in the label, so two paths may give the same label. The label of the later path then gets a suffix
@@ -55,7 +55,10 @@ bool path_find_user(const char *path, uint32_t *ret);
 
 enum cgroup_label { CGROUP_LABEL_PLAIN, CGROUP_LABEL_DISTINCT };
 
-/* Makes a label, which the caller frees. Distinct labels differ for all paths. Returns -ENOMEM on failure. */
+/*
+ * Makes a label, which the caller frees. The distinct labels of different paths are always different. Returns -ENOMEM
+ * on failure.
+ */
 int cgroup_label(const char *path, enum cgroup_label kind, char **ret);
 /*
  * Chooses the plain label, or the distinct one if the plain label is taken or could be the distinct label of another

@@ -61,7 +61,7 @@ size_t resolver_fds(const struct resolver *resolver, int ret[RESOLVER_FDS])
     return n;
 }
 
-/* Usually only the tree of cgroups has changed and no source has anything to do. A single poll(2) shows that. */
+/* Usually only the cgroup tree has changed and no source has anything to do. A single poll(2) shows that. */
 bool resolver_dispatch(struct resolver *resolver)
 {
     struct pollfd ready[ARRAY_SIZE(sources)];
@@ -73,7 +73,7 @@ bool resolver_dispatch(struct resolver *resolver)
     int n_ready = poll(ready, n, 0);
     if (n_ready == 0)
         return false;
-    for (size_t i = 0; i < n; i++) /* if poll(2) failed, calls all sources, or the event loop would spin */
+    for (size_t i = 0; i < n; i++) /* if poll(2) failed, calls all sources, since the event loop would spin otherwise */
         if (resolver->fds[i] >= 0 && (n_ready < 0 || ready[i].revents))
             changed |= sources[i]->dispatch(resolver->states[i]);
     return changed;
@@ -88,7 +88,8 @@ int resolver_find(struct resolver *resolver, const char *path, struct names *nam
     if (names->texts[NAME_CONTAINER] || !names->texts[NAME_CONTAINER_ID])
         names->unnamed = NULL;
     else if (!names->unnamed)
-        names->unnamed = "no source of names here knows the container; doc/names.md has the places that are read";
+        names->unnamed =
+            "no name source on this machine knows the container; doc/names.md lists the places that are read";
     return r;
 }
 

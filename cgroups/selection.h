@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the cgroups to watch: those that match an include pattern and no exclude pattern. Cgroups are chosen in the
- * order of their depth, then of their path, up to the configured maximum and to the number that the available
- * descriptors and memory allow. This module makes no system calls.
+ * Chooses the cgroups to watch: those that match an include pattern and no exclude pattern. Cgroups are chosen in order
+ * of depth, then of path, up to the configured maximum and to the number that the available descriptors and memory
+ * allow. This module makes no system calls.
  */
 #ifndef CGROUPS_SELECTION_H
 #define CGROUPS_SELECTION_H
@@ -11,7 +11,7 @@
 
 /*
  * The patterns are borrowed. A pattern matches paths (base/glob.h) or names (cgroups/names.h). A name may become known
- * at any time, so an include pattern of names may match any cgroup, except below a path that an exclude pattern
+ * at any time, so a name pattern in `include` may match any cgroup, except below a path that an exclude pattern
  * matches.
  */
 struct cgroup_rules {
@@ -51,9 +51,9 @@ bool cgroup_rules_may_want(const struct cgroup_rules *rules, const char *path);
  * covers everything there.
  */
 bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path);
-/* Whether the rules contain a pattern of names. */
+/* Whether the rules contain a name pattern. */
 bool cgroup_rules_use_names(const struct cgroup_rules *rules);
-/* How many cgroups can be watched. */
+/* Number of cgroups that can be watched. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
 /* Whether memory limits the number of cgroups that can be watched. */
 bool cgroup_rules_want_memory(const struct cgroup_rules *rules);

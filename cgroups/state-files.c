@@ -33,10 +33,10 @@
 
 /*
  * Sources. Docker: cmd/dockerd/config_unix.go of moby for the roots, daemon/container.go for the file;
- * bin/dockerd-wrapper of docker's snap; balenaEngine; contrib/dockerd-rootless.sh. Podman and CRI-O: types/options.go
+ * bin/dockerd-wrapper of the docker snap; balenaEngine; contrib/dockerd-rootless.sh. Podman and CRI-O: types/options.go
  * and containers.go of containers/storage; volatile-containers.json is below the graph root, or below the run root if
  * the store is transient (transient_store in storage.conf(5)). containerd: its option --state, and
- * runtime/v2/bundle.go; k3s and RKE2; k0s (pkg/component/worker/containerd); the snap of MicroK8s (args/containerd);
+ * runtime/v2/bundle.go; k3s and RKE2; k0s (pkg/component/worker/containerd); the MicroK8s snap (args/containerd);
  * nerdctl (containerd-rootless.sh binds /run/containerd to a directory of the user).
  */
 static const struct state_place places[] = {

@@ -11,9 +11,9 @@
 #include "base/util.h"
 
 #define STATE_ID_LENGTH 64 /* number of hexadecimal digits of a container's id */
-#define STATE_HOME_MAX 135 /* size of a path; with this one, struct state_request has no padding */
+#define STATE_HOME_MAX 135 /* maximum size of a path; chosen so that struct state_request has no padding */
 #define STATE_PATH_MAX 512
-/* Files with more bytes are not read. */
+/* Larger files are not read. */
 #define STATE_FILE_MAX ((size_t)4 << 20)
 
 /* The format of a file. */
@@ -28,8 +28,8 @@ struct state_place {
     const char *source; /* source of the names: "docker", "podman", "containerd"; also the default runtime */
     enum state_format format;
     /*
-     * '%' stands for the id. A path that begins with "~/" is in the home of a user, and a path that begins with "&/" is
-     * in the user's directory below /run/user; in both cases the file must belong to that user.
+     * '%' stands for the id. A path that begins with "~/" is in a user's home, and a path that begins with "&/" is in
+     * the user's directory below /run/user; in both cases the file must belong to that user.
      */
     const char *path;
 };
@@ -42,23 +42,23 @@ bool state_place_is_of_one(const struct state_place *place);
 
 struct state_request {
     uint32_t place;
-    uint32_t user;                /* the owner of the file, or 0 for root's places */
+    uint32_t user;                /* the owner of the file, or 0 for system-wide places */
     uint64_t ticket;              /* sent back with the records */
     uint64_t version;             /* version of the file that was read last; 0: none */
     char id[STATE_ID_LENGTH + 1]; /* "" if the file lists all containers */
-    char home[STATE_HOME_MAX];    /* home directory of the user, or "" for root's places */
+    char home[STATE_HOME_MAX];    /* home directory of the user, or "" for system-wide places */
 };
 _Static_assert(sizeof(struct state_request) == 24 + STATE_ID_LENGTH + 1 + STATE_HOME_MAX, "it is sent as it is");
 
 /*
- * The way in which this process sends state files to the reader: by itself (opener/opener-server.h), or through its
- * opener (opener/client.h). A zeroed struct means that no state files are read.
+ * How this process sends state files to the reader: by itself (opener/opener-server.h), or through its opener
+ * (opener/client.h). A zeroed struct means that no state files are read.
  */
 struct state_files {
     void *owner; /* the first argument of read() */
     /*
      * Asks for a file to be read. After it has returned 0, records with the request's ticket arrive on `records`.
-     * Returns -EALREADY if the file has not changed; -EAGAIN if the reader is busy; -ENOSYS if the reader has ended;
+     * Returns -EALREADY if the file has not changed; -EAGAIN if the reader is busy; -ENOSYS if the reader has exited;
      * -EBADRQC if the request is refused; errors of open(2).
      */
     int (*read)(void *owner, const struct state_request *request);

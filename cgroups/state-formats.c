@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 
-/* A member of a JSON object, and the kind of name that its text is. */
+/* A member of a JSON object, and the kind of name that its text gives. */
 struct name_field {
     const char *key;
     enum name_kind kind;
@@ -55,7 +55,7 @@ int state_document_read(const struct state_request *request, const char *content
         return 0;
     memory_was_short = false;
     json_set_alloc_funcs(malloc_noting, free);
-    /* Resource limits may be as large as 2^64 - 1, which does not fit into an integer of jansson. */
+    /* Resource limits may be as large as 2^64 - 1, which does not fit into a jansson integer. */
     _cleanup_(json_decrefp) json_t *document =
         json_loadb(content, size, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
     if (!document)
@@ -93,8 +93,8 @@ static bool state_parser_has(const json_t *object, const char *key, const char *
 
 /*
  * config.json of an OCI bundle (runtime-spec, config.md), below containerd: one container. The names in it are
- * annotations of containerd's plugin for Kubernetes (pkg/cri/annotations/annotations.go) and of nerdctl
- * (pkg/labels/labels.go). Neither Kubernetes nor nerdctl writes labels of Compose into this file.
+ * annotations of containerd's Kubernetes plugin (pkg/cri/annotations/annotations.go) and of nerdctl
+ * (pkg/labels/labels.go). Neither Kubernetes nor nerdctl writes Compose labels into this file.
  */
 
 static const struct name_field annotation_fields[] = {
@@ -195,7 +195,7 @@ static bool is_id(const json_t *id)
            strspn(json_string_value(id), "0123456789abcdef") == STATE_ID_LENGTH;
 }
 
-/* CRI-O's name of a pod is "k8s_POD_NAMESPACE_UID_ATTEMPT". Names of Kubernetes contain no underscore. */
+/* CRI-O names a pod "k8s_POD_NAMESPACE_UID_ATTEMPT". Kubernetes names contain no underscores. */
 static int split_pod_name(const json_t *pod_name, struct names *names)
 {
     static const char prefix[] = "k8s_";
@@ -222,7 +222,7 @@ static int take_crio(const json_t *metadata, const json_t *id, struct names *nam
 }
 
 /*
- * podman's container that holds the namespaces of a pod is named by the pod's id, "63c4292d1879-infra", and has an
+ * The podman container that holds a pod's namespaces is named after the pod's id, "63c4292d1879-infra", and has an
  * image that podman builds itself.
  */
 static bool is_infra(const struct names *names)

@@ -12,15 +12,15 @@
 #include "cgroups/state-files.h"
 
 /*
- * Called with a container: `id` has 64 hexadecimal digits. The function may change `names`. A nonzero result stops the
+ * Called with a container: `id` has 64 hexadecimal digits. The function may change `names`. A nonzero result ends the
  * reading.
  */
 typedef int (*name_found)(void *userdata, const char *id, struct names *names);
 
 struct state_parser {
     /*
-     * Calls `found` for each container of the document. `id` is the container's id if the file is of one container.
-     * Returns -EBADMSG if the document has another format, -ENOMEM, or the result of `found` that is not 0.
+     * Calls `found` for each container of the document. `id` is the container's id if the file describes one container.
+     * Returns -EBADMSG if the document has another format, -ENOMEM, or the nonzero result of `found`.
      */
     int (*read)(const json_t *document, const char *id, name_found found, void *userdata);
 };
@@ -31,7 +31,7 @@ extern const struct state_parser state_parser_bundle;
 
 /*
  * Calls `found` for each container; its names include at least the runtime. Returns -EBADMSG if the content does not
- * have the format of the place, -ENOMEM, or the result of `found` that is not 0.
+ * have the format of the place, -ENOMEM, or the nonzero result of `found`.
  */
 int state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
                         void *userdata);

@@ -221,15 +221,15 @@ int unit_file_expand(const char *text, const char *unit, char **ret)
 /*
  * A file for the full name takes precedence over the file of the template, and a drop-in over both. Of several
  * drop-ins, the one whose file name sorts last takes precedence; of two with the same file name, the one in the earlier
- * directory. Drop-ins are in "UNIT.d", in the same directory of the template, and in directories whose name ends at a
- * dash: "user-.slice.d" is for "user-1000.slice".
+ * directory. Drop-ins are in "UNIT.d", in the template's ".d" directory, and in the ".d" directories of names that are
+ * cut after a dash: "user-.slice.d" is for "user-1000.slice".
  */
 
 #define DROP_INS_MAX 64
 #define NAMES_MAX 16
 #define KEY_SIZE (UNIT_NAME_SIZE + 11)
 
-/* systemd.unit(5), "Unit File Search Path". "~" is the home of the user, "&" the user's directory below /run/user. */
+/* systemd.unit(5), "Unit File Search Path". "~" is the user's home, "&" the user's directory below /run/user. */
 static const char *const system_places[] = {
     "/etc/systemd/system.control",   "/run/systemd/system.control",  "/run/systemd/transient",
     "/run/systemd/generator.early",  "/etc/systemd/system",          "/etc/systemd/system.attached",
@@ -265,8 +265,8 @@ struct unit_search {
     const char *home; /* home directory of the user; NULL unless the unit belongs to the user of this process */
     const char *const *places;
     size_t n_places;
-    char names[NAMES_MAX][UNIT_NAME_SIZE]; /* the unit, its template, and names that end at a dash */
-    size_t n_files, n_names;               /* files are looked for by the first n_files names, drop-ins by all */
+    char names[NAMES_MAX][UNIT_NAME_SIZE]; /* the unit, its template, and names cut after a dash */
+    size_t n_files, n_names; /* unit files are searched for under the first n_files names, drop-ins under all */
 };
 
 static void search_add_name(struct unit_search *search, const char *start, size_t size, const char *suffix)

@@ -13,7 +13,7 @@
 #include "cgroups/cgroupfs.h"
 #include "cgroups/path.h"
 
-/* In bytes. Cgroups with longer paths are skipped; their ancestors count their tasks. */
+/* In bytes. Cgroups with longer paths are skipped; their tasks are counted in an ancestor. */
 #define CGROUP_PATH_MAX (64 * 1024)
 TAILQ_HEAD(cgroup_queue, cgroup_node);
 
@@ -125,7 +125,7 @@ static void cgroup_index_done(struct cgroup_index *index)
 }
 
 /*
- * Makes the path of a node: "/" for the root, "/name" below it, "PARENT/name" elsewhere. Returns -ENAMETOOLONG above
+ * Builds the path of a node: "/" for the root, "/name" below it, "PARENT/name" elsewhere. Returns -ENAMETOOLONG above
  * CGROUP_PATH_MAX, or -ENOMEM.
  */
 static int cgroup_index_path(const struct cgroup_node *parent, const char *name, char **ret)
@@ -261,15 +261,15 @@ static struct cgroup_node *cgroup_index_of_watch(const struct cgroup_index *inde
  * An event only tells which name to check: that name is compared with the current state of the directory, so that late,
  * repeated and outdated events do no harm. Directories that are found are put into a queue. Each directory in the queue
  * is announced first, so that counting starts as early as possible; then watched; then listed. A directory that is
- * created meanwhile is therefore either listed or reported by an event. Parents come before their children, and shallow
- * directories before deep ones.
+ * created in between is therefore either listed or reported by an event. Parents come before their children, and
+ * shallow directories before deep ones.
  */
 
-/* IN_ONLYDIR: only directories report names. IN_MOVED_*: cgroups of v1 can be renamed. */
+/* IN_ONLYDIR: only directories report names. IN_MOVED_*: v1 cgroups can be renamed. */
 #define WATCH_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
 /*
- * The most bytes that are read in one call: some 100 names. An endless stream of cgroups must not block the event loop.
- * The descriptor stays readable if there is more.
+ * Maximum number of bytes that are read in one call: some 100 names. An endless stream of cgroups must not block the
+ * event loop. The descriptor stays readable if there is more.
  */
 #define EVENTS_SIZE (4 * 1024)
 
@@ -277,15 +277,15 @@ enum limitation { NO_INOTIFY, NO_WATCHES_LEFT, NOT_WATCHED, NOT_READ, N_LIMITATI
 
 static const char *const limitations[N_LIMITATIONS] = {
     [NO_INOTIFY] =
-        "inotify is not available: the limit of its instances (fs.inotify.max_user_instances) or the limit of open "
-        "files is reached; raise it and restart; until then new and removed cgroups are noticed only by rescans",
+        "inotify is not available: the limit of inotify instances (fs.inotify.max_user_instances) or of open files is "
+        "reached; raise it and restart; until then new and removed cgroups are noticed only by rescans",
     [NO_WATCHES_LEFT] = "the limit of inotify watches is reached (fs.inotify.max_user_watches); raise it; until then "
                         "some new and removed cgroups are noticed only by rescans",
     [NOT_WATCHED] =
         "some cgroup directories cannot be watched by inotify; check that /proc is mounted; until then some "
         "new and removed cgroups are noticed only by rescans",
-    [NOT_READ] = "some cgroup directories could not be read, because descriptors (LimitNOFILE=), memory or permission "
-                 "are missing; the next rescan tries them again",
+    [NOT_READ] = "some cgroup directories could not be read: descriptors (LimitNOFILE=) or memory ran out, or "
+                 "permission was denied; the next rescan will retry",
 };
 
 struct cgroup_tree {
@@ -296,7 +296,7 @@ struct cgroup_tree {
     struct cgroup_queue pending;
     bool limited[N_LIMITATIONS];
     bool overflow;
-    unsigned scan; /* the number of the last listing; a node with an older number was not found by it */
+    unsigned scan; /* number of the last listing; a node with an older number was not in it */
 };
 
 int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node)
@@ -691,7 +691,7 @@ static bool empty_cgroups_open(struct empty_cgroups *empty_cgroups)
     return true;
 }
 
-/* False if cgroup.events says "populated 0": neither the cgroup nor one below it has a process. */
+/* False if cgroup.events says "populated 0": neither the cgroup nor any cgroup below it has a process. */
 static bool is_populated(int events)
 {
     char text[256];

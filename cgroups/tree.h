@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The directories of a cgroup hierarchy, kept up to date by inotify(7).
+ * The directories of a cgroup hierarchy, kept up to date with inotify(7).
  *
- * A cgroup is identified by its inode, not by its name: a cgroup that is removed and created again is another one. The
- * removal of a cgroup sends no IN_DELETE_SELF; the tree removes the watch of a child when its parent reports IN_DELETE.
+ * A cgroup is identified by its inode, not by its name: a cgroup that is removed and created again is a different one.
+ * The removal of a cgroup causes no IN_DELETE_SELF; the tree removes the watch of a child when the parent reports
+ * IN_DELETE.
  *
  * A vacant cgroup is a scope or a container's cgroup without processes, for example one that a crashed runtime left
  * behind. A cgroup that is vacant when it is found is left out until a process enters it, which the file cgroup.events
@@ -72,11 +73,11 @@ struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree);
 /* A descriptor that is readable when there are pending changes; owned by the tree; -1 if inotify is not available. */
 int cgroup_tree_fd(const struct cgroup_tree *tree);
 /*
- * Handles the pending changes, only some of them if there are many: the descriptor then stays readable. Rescans if the
+ * Handles the pending changes; if there are many, only some of them, and the descriptor stays readable. Rescans if the
  * inotify queue has overflowed.
  */
 void cgroup_tree_dispatch(struct cgroup_tree *tree);
-/* Compares the tree with the directories. Must also be called when the listener wants other cgroups than before. */
+/* Compares the tree with the directories. Must also be called when the listener wants a different set of cgroups. */
 void cgroup_tree_rescan(struct cgroup_tree *tree);
 /*
  * Returns the reason why some changes are noticed only by rescans: "the limit of inotify watches is reached

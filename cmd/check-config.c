@@ -20,7 +20,7 @@ static void print_error(const char *file, const struct error *error)
 {
     char text[1024];
 
-    /* The position precedes the error, as editors expect. */
+    /* The position comes first, as editors expect. */
     fprintf(stderr, "%s\n", config_format_error(file, error, text, sizeof(text)));
 }
 
@@ -36,8 +36,8 @@ static bool print_errors(const char *file, struct error_list *errors)
 }
 
 /*
- * Prints all errors in the configuration file. Returns false if the file cannot be read, or if the file has no errors,
- * in which case a flag is wrong.
+ * Prints all errors in the configuration file. Returns false if the file cannot be read, or if it has no errors, in
+ * which case a flag is wrong.
  */
 static bool print_config_errors(struct session *session, const char *file)
 {
@@ -85,22 +85,22 @@ static void warn_event(const struct config *config, const struct config_event *e
     print_error(config->file, error);
 }
 
-/* Warns of the modifiers h, G and H on a clock: perf accepts them, but the clock ignores them. */
+/* Warns about the modifiers h, G and H on a clock, which perf accepts and the clock ignores. */
 static void warn_ignored_modifiers(const struct config *config, const struct config_event *event)
 {
     struct error error;
 
     if (!event_has_ignored_modifiers(&event->event))
         return;
-    error_set(&error, 0, "the modifiers h, G and H of \"%.256s\" do nothing: %s counts time whatever the CPU does",
+    error_set(&error, 0, "the modifiers h, G and H of \"%.256s\" have no effect: %s counts time whatever the CPU does",
               event->event.text, event->event.name);
     warn_event(config, event, &error);
 }
 
 /*
- * Counts the events that cannot be found on this machine, which need not be errors: another machine may have these
- * events, another user may see them, and a preset leaves out missing events. Warns only of a tracepoint that certainly
- * does not exist on this machine, because its name is probably misspelt.
+ * Counts the events that cannot be found on this machine. They need not be errors: another machine may have them,
+ * another user may see them, and presets leave out missing events. Warns only about a tracepoint that certainly does
+ * not exist here, because its name is probably misspelt.
  */
 static size_t warn_groups(struct session *session, const struct config_groups *groups)
 {
@@ -145,8 +145,8 @@ static void print_deprecated(const struct config *config)
 }
 
 /*
- * Warns if hindsight is enabled without the sampler. A disabled sampler is not an error, because the service may be
- * started with --sampler.enabled, which this command cannot know.
+ * Warns if hindsight is enabled without the sampler. This is not an error, because the service may be started with
+ * --sampler.enabled, which this command cannot know.
  */
 static void warn_hindsight(const struct config *config)
 {
@@ -161,7 +161,7 @@ static void warn_hindsight(const struct config *config)
     print_error(config->file, &warning);
 }
 
-/* Checks the configured user, but only if this command is run by root, because nobody else can become another user. */
+/* Checks the configured user, but only when run as root, because nobody else can become another user. */
 static int check_user(const struct config *config, struct error *error)
 {
     struct user user;

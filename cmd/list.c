@@ -13,8 +13,8 @@
 /* --- presets --- */
 
 /*
- * Parses the events of the preset's variant for `pmu`. The only error is -ENOMEM, because a test ensures that the texts
- * of all presets are valid.
+ * Parses the events of the preset's variant for `pmu`. The only error is -ENOMEM, because a test ensures that all
+ * presets are valid.
  */
 static int variant_parse(const struct preset *preset, const struct pmu *pmu, struct event_list *ret)
 {
@@ -86,17 +86,14 @@ json_t *presets_list(const struct machine *machine)
     return list;
 }
 
-/* A configured group that is a preset, with the PMU on which the group is counted. */
+/* A configured preset, with a PMU that counts it. */
 struct preset_group {
     const char *collector;
     const struct config_group *group;
     const struct pmu *pmu;
 };
 
-/*
- * Returns whether the row belongs to the group or, if the group was split, to a part of the group, such as
- * "overview-2".
- */
+/* Returns whether the row belongs to the group or, if the group was split, to a part such as "overview-2". */
 static bool is_row_of(const struct row *row, const struct preset_group *sought)
 {
     size_t size = strlen(sought->group->name);
@@ -124,7 +121,7 @@ static bool is_counted(const struct snapshot *snapshot, const struct preset_grou
     return false;
 }
 
-/* Returns the names of the parts into which the group was split, from the label `group` of its rows. */
+/* Returns the names of the parts into which the group was split, from the `group` labels of its rows. */
 static json_t *parts_json(const struct snapshot *snapshot, const struct preset_group *sought)
 {
     json_t *parts = json_array();
@@ -267,7 +264,7 @@ static void print_metric(const struct derived_metric *metric)
     }
 }
 
-/* Lists the derived metrics without opening events, because the output is the same on every machine. */
+/* Lists the derived metrics, without opening events: the output is the same on every machine. */
 int command_list_metrics(const struct options *options)
 {
     const struct derived_metric *metric;

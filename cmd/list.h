@@ -14,7 +14,7 @@
  */
 json_t *presets_list(const struct machine *machine);
 /*
- * Returns the configured groups that are presets, with the events that were opened:
+ * Returns the configured presets, with the events that were opened:
  * [{"collector", "group", "preset", "pmu", "cpus", "events", "left_out", "groups": ["overview", "overview-2"],
  *   "fits"}].
  * Events are named as in metrics. `fits` is true if all counted events are in one group. Returns NULL when out of

@@ -39,13 +39,11 @@ static int run(const struct options *options)
 }
 
 /*
- * Blocks larger than this are returned to the system as soon as they are freed. By default, malloc(3) would raise the
- * threshold to the size of the largest response and keep that much memory.
+ * Blocks larger than this are returned to the system as soon as they are freed. By default, malloc(3) raises this
+ * threshold to the size of the largest response and keeps that much memory.
  */
 #define MMAP_THRESHOLD (256 * 1024)
-/*
- * Free memory up to this size is kept, to compress responses; otherwise each scrape would fault that memory in again.
- */
+/* Up to this much free memory is kept for compressing responses; otherwise each scrape would fault it in again. */
 #define TRIM_THRESHOLD (512 * 1024)
 
 int main(int argc, char **argv)

@@ -51,8 +51,8 @@ static double number_of(const json_t *numbers, size_t step)
 }
 
 /*
- * Returns the sum of a row's numbers over the steps in which the number is known, or NAN if it is never known.
- * *ret_seconds is the length of the known steps, including steps without the row, in which the row did not exist.
+ * Returns the sum of a row's numbers over the steps in which they are known, or NAN if there are none. *ret_seconds is
+ * the length of the known steps, including those in which the row did not exist.
  */
 static double sum_known(const json_t *history, const json_t *row, const json_t *numbers, double *ret_seconds)
 {
@@ -124,9 +124,9 @@ static size_t take_counters(json_t *row, struct row_counter counters[GROUP_MEMBE
 }
 
 /*
- * Computes the rates and times of a row. Rates and times are extrapolated from the known steps: rates are averaged over
- * the known steps, and enabled and busy times are scaled to the whole interval. In unknown steps the row is assumed to
- * be enabled but not running, as if groups were multiplexed.
+ * Computes the rates and times of a row. Both are extrapolated from the known steps: rates are averaged over them, and
+ * enabled and busy times are scaled to the whole interval. In unknown steps the row is assumed to be enabled but not
+ * running, as with multiplexing.
  */
 static void take_rates(const json_t *history, const json_t *object, const struct row *row, double seconds,
                        struct past_row *ret)

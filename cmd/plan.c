@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `perfcountd plan`: the groups that a session has opened, with their CPUs, descriptors and series, the derived metrics
- * that can be computed from these groups, and the events that could not be opened.
+ * that they yield, and the events that could not be opened.
  */
 #include <jansson.h>
 #include <linux/capability.h>
@@ -74,8 +74,8 @@ static int plan_add(struct plan *plan, const struct row *row)
 }
 
 /*
- * Returns the name of an event in metrics. Without `names`, the name of a probe is left out, because it contains the
- * path of the program or the name of the kernel function.
+ * Returns the name of an event in metrics. Without `names`, a probe's name is left out, because it contains the
+ * program's path or the kernel function's name.
  */
 static const char *event_name(const struct counter *counter, bool names)
 {
@@ -113,8 +113,8 @@ static void add_cgroup(void *userdata, const struct cgroup_view *view)
 }
 
 /*
- * Returns how many cgroups match, how much counting these cgroups costs, and how many cgroups are dropped, or null if
- * the collector is disabled.
+ * Returns how many cgroups match, what counting them costs, and how many are dropped, or null if the collector is
+ * disabled.
  */
 static json_t *cgroups_json(const struct registry *registry)
 {
@@ -146,8 +146,8 @@ static json_int_t count_series(const struct metrics *metrics)
 }
 
 /*
- * Returns the number of events that are open on the first CPU of `pmu`. *ret_multiplexed tells whether any of the
- * events' groups was counted for only a part of the time.
+ * Returns the number of events that are open on the first CPU of `pmu`. *ret_multiplexed says whether any of their
+ * groups was counted only part of the time.
  */
 static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu *pmu, bool *ret_multiplexed)
 {
@@ -167,8 +167,8 @@ static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu
 }
 
 /*
- * A PMU that has fewer counters than events multiplexes its groups. Even a PMU with enough counters may multiplex
- * groups, because `counters` may include a counter that can only count cycles.
+ * A PMU with fewer counters than events multiplexes its groups. A PMU with enough counters may do so too, because
+ * `counters` may include one that can only count cycles.
  */
 static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const struct pmu *pmu)
 {
@@ -205,7 +205,7 @@ static json_t *privileges_json(struct session *session)
                      has_admin, "perf_event_paranoid", document_paranoid(session->machine), "nmi_watchdog", held);
 }
 
-/* Returns how many seconds of samples the rings of hindsight hold for a busy CPU, or null if hindsight is disabled. */
+/* Returns how many seconds of samples the hindsight rings hold for a busy CPU, or null if hindsight is disabled. */
 static json_t *hindsight_json(const struct session *session)
 {
     const struct config_sampler *config = &session->config->sampler;
@@ -291,10 +291,7 @@ static const struct state *state_of(const json_t *entry)
     return &reasons[0];
 }
 
-/*
- * Maximum width of a line of metrics, in characters. Several metrics are printed on each line, because there may be
- * forty metrics.
- */
+/* Maximum width of a line of metrics, in characters. Each line has several metrics, because there may be forty. */
 #define METRICS_WIDTH 72
 
 static void add_line(struct table *table, const json_t *entry, const struct buffer *metrics, bool first)
@@ -307,7 +304,7 @@ static void add_line(struct table *table, const json_t *entry, const struct buff
     table_cell(table, state == &reasons[0] ? TABLE_PLAIN : TABLE_DIM, "%.*s", (int)metrics->size, metrics->data);
 }
 
-/* Returns the name of a metric, "l1d_mpki", or the name with the missing events: "l1d_mpki (l1d_cache_refill)". */
+/* Returns a metric's name, "l1d_mpki", or its name and the missing events: "l1d_mpki (l1d_cache_refill)". */
 static char *metric_text(const json_t *metric, enum detail detail, bool last)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -337,7 +334,7 @@ static void add_entry(struct table *table, const json_t *entry)
     json_array_foreach (metrics, i, metric) {
         _cleanup_(freep) char *text = metric_text(metric, detail, i + 1 == n);
         if (line.size > 0 && text && line.size + strlen(text) > METRICS_WIDTH) {
-            line.size--; /* removes the blank after the last comma */
+            line.size--; /* drop the blank after the last comma */
             add_line(table, entry, &line, first);
             buffer_clear(&line);
             first = false;
@@ -394,10 +391,7 @@ static char *join_events(const json_t *events)
     return buffer_string(&text);
 }
 
-/*
- * Returns the state of a group's rows, such as "counting", or "3 counting, 1 starved" if the rows are in different
- * states.
- */
+/* Returns the state of a group's rows, such as "counting" or, if they differ, "3 counting, 1 starved". */
 static char *join_states(json_t *states)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -464,7 +458,7 @@ static void add_preset(struct table *table, const json_t *preset)
     table_cell(table, TABLE_DIM, "%s", left_out ? left_out : "");
 }
 
-/* Prints the presets; print_groups() prints the groups of the presets. */
+/* Prints the presets, whose groups print_groups() prints. */
 static int print_presets(FILE *file, const json_t *presets)
 {
     static const char *const titles[] = {"PRESET", "COLLECTOR", "GROUP", "PMU", "BECOMES", "WITHOUT"};
@@ -525,7 +519,7 @@ static void add_container(struct table *table, const json_t *cgroup)
     table_cell(table, TABLE_WARNING, "%s", unnamed ? json_string_value(unnamed) : "");
 }
 
-/* Lists only containers, because other cgroups are known by their paths. */
+/* Lists only containers, because paths say enough about other cgroups. */
 static int print_containers(FILE *file, const json_t *cgroups)
 {
     static const char *const titles[] = {"CONTAINER", "NAMED BY", "CGROUP", ""};

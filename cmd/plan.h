@@ -11,9 +11,9 @@
 #include "daemon/options.h"
 
 /*
- * Opens, reads and closes the groups that the configuration asks for, and prints these groups to `file` or, with
- * options->json, as JSON to standard output. Without `names`, containers, their cgroups and the names of probes are
- * left out. Returns the exit status of the command, which fails, like `stat`, if nothing can be counted.
+ * Opens, reads and closes the configured groups, and prints them to `file` or, with options->json, as JSON to standard
+ * output. Without `names`, containers, their cgroups and the names of probes are left out. Returns the exit status of
+ * the command, which fails, like `stat`, if nothing can be counted.
  */
 int plan_print(FILE *file, const struct options *options, bool names);
 

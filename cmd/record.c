@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `perfcountd record` takes samples of a command, a process, a cgroup or the machine, and writes the samples to a file.
- * The suffix of the file's name determines the format. This process itself samples, with the same code as the daemon;
- * if the kernel forbids that, a running daemon is asked for the samples.
+ * `perfcountd record` samples a command, a process, a cgroup or the machine, and writes the samples to a file. The
+ * suffix of the file name determines the format. This process samples by itself, with the daemon's code; if the kernel
+ * forbids that, it asks a running daemon for the samples.
  *
- * The file appears under its name only once its content is complete.
+ * The file only appears under its name once it is complete.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,13 +30,13 @@
 #include "top/http-get.h"
 
 #define SECONDS_DEFAULT 10 /* default duration of a recording without a command */
-#define SECONDS_MAX 1e9    /* maximum duration with a command, whose exit ends the recording earlier */
+#define SECONDS_MAX 1e9    /* maximum duration with a command, unless the command exits earlier */
 #define RING_PAGES_MIN 8
 #define BLOCK_SIZE 65536
 #define DEFAULT_URL "unix:" TOP_DEFAULT_SOCKET
 /*
- * The names of containers arrive a moment after cgroups have been found. `perfcountd record` waits until no name has
- * arrived for SILENCE_MS, but at most for SETTLE_NS.
+ * Container names arrive a moment after the cgroups are found. `perfcountd record` waits until no name has arrived for
+ * SILENCE_MS, but at most for SETTLE_NS.
  */
 #define SILENCE_MS 100
 #define SETTLE_NS (2 * NSEC_PER_SEC)
@@ -48,7 +48,7 @@ static const struct form {
     const struct writer *writer;
     const char *path; /* path in the URL of the request to a daemon */
     bool folded;      /* the content consists of folded stacks */
-    bool picture;     /* the file is drawn from folded stacks */
+    bool picture;     /* the file is a flame graph, made from folded stacks */
     /* counts the samples in the content, or NULL for folded stacks */
     int (*count)(const void *bytes, size_t size, uint64_t *ret);
 } forms[] = {
@@ -83,18 +83,18 @@ struct recording {
     struct config_sampler config; /* settings whose strings are borrowed from the session's configuration */
     sd_event *event;
     struct child symboliser;
-    struct resolver *resolver; /* finds names of containers, or NULL if names are not needed */
+    struct resolver *resolver; /* finds container names; NULL if they are not needed */
     struct sampler *sampler;
     struct stream *stream;
     struct top_request *question;      /* request to a daemon */
     const struct top_address *address; /* address of the daemon that is asked for samples */
-    bool begun;                        /* the stream and the command have begun */
+    bool begun;                        /* the stream and the command have started */
     bool interrupted;                  /* a signal has ended the recording */
     struct buffer content;             /* folded stacks, or the answer from a daemon */
     struct summary summary;
     struct error *error; /* error from the request to the daemon */
     int answer;          /* result of the request to the daemon: 0, or -errno with `error` set */
-    double past_seconds; /* with --last, number of seconds that the answer covers */
+    double past_seconds; /* with --last, the number of seconds that the answer covers */
 };
 
 /* --- output --- */
@@ -110,10 +110,7 @@ static void output_done(struct output *output)
     *output = (struct output){0};
 }
 
-/*
- * Makes the temporary file in the directory of `path` or, if `path` is a symbolic link, in the directory of the link's
- * target.
- */
+/* Creates the temporary file in the directory of `path` or, if that is a symbolic link, of its target. */
 static int output_open(struct output *output, const char *path, struct error *error)
 {
     struct stat status;
@@ -234,7 +231,7 @@ static int recording_parse(struct recording *recording)
         r = error_set(&error, -EINVAL,
                       "%s%.256s%s: -o needs a name that ends in .svg (a flame graph), .folded (stacks), .pb.gz (pprof) "
                       "or .perf.data (perf)",
-                      path ? "\"" : "", path ? path : "no file to write", path ? "\" has no known ending" : "");
+                      path ? "\"" : "", path ? path : "no file to write", path ? "\" has no known suffix" : "");
     recording->request.last = (double)options->last_ns / (double)NSEC_PER_SEC;
     if (r == 0 && options->n_cgroups > 1)
         r = error_set(&error, -EINVAL, "--cgroup: name one cgroup; those inside it are included");
@@ -265,7 +262,7 @@ static int recording_parse(struct recording *recording)
 
 /* --- signals --- */
 
-/* Signals that end the recording or are passed to the command; these signals are blocked. */
+/* The blocked signals, which end the recording or are passed to the command. */
 static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -285,7 +282,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
     return 0;
 }
 
-/* Ends the recording if the command has exited. Does not wait for processes that the command has started. */
+/* Ends the recording if the command has exited, without waiting for processes that the command has started. */
 static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
     struct recording *recording = userdata;
@@ -320,7 +317,7 @@ static int make_event_loop(struct recording *recording)
 
 /* --- sampling in this process --- */
 
-/* Raises the limit of descriptors, because each thread of a process needs a descriptor for each CPU. */
+/* Raises the descriptor limit, because each thread of a process needs a descriptor for each CPU. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -331,16 +328,13 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/*
- * The stream's callback `ready`, which does nothing, because sample() reads the stream after each turn of the event
- * loop.
- */
+/* The stream's callback `ready` does nothing, because sample() reads the stream after each turn of the event loop. */
 static void on_ready(void *userdata)
 {
     (void)userdata;
 }
 
-/* Opens the stream. Tries smaller rings if the rings exceed the limit of locked memory. */
+/* Opens the stream, with smaller rings if they would exceed the locked-memory limit. */
 static int open_stream(struct recording *recording, struct error *error)
 {
     struct config_sampler *config = &recording->config;
@@ -372,7 +366,7 @@ static bool ask_for_names(void *userdata, const char *path, uint64_t inode)
     return true;
 }
 
-/* Requests the names of all cgroups, and requests the names again when any names have arrived. */
+/* Requests the names of all cgroups, and requests them again whenever some have arrived. */
 static void settle_names(struct recording *recording, const char *hierarchy)
 {
     struct sys *sys = &recording->session.sys;
@@ -393,8 +387,8 @@ static void settle_names(struct recording *recording, const char *hierarchy)
 }
 
 /*
- * Returns whether names of containers are needed, to select cgroups or as labels of samples. Only root can read the
- * state files of containers.
+ * Returns whether container names are needed, to select cgroups or to label samples. Only root can read the containers'
+ * state files.
  */
 static bool needs_names(const struct recording *recording)
 {
@@ -549,20 +543,21 @@ static void note_early(const char *sentence)
         note("%s", text.data);
 }
 
-/* Reports which samples and names are missing in the file. */
+/* Reports which samples and names are missing from the file. */
 static void note_missing(const struct recording *recording)
 {
     const struct writer_end *end = stream_end(recording->stream);
     const struct writer_source *source = stream_source(recording->stream);
 
     if (source && source->user_only)
-        note("the kernel's functions are missing, since this user may only sample programs: run it with sudo, or lower "
-             "kernel.perf_event_paranoid to 1");
+        note(
+            "the kernel's functions are missing, since this user may sample only user mode: run it with sudo, or lower "
+            "kernel.perf_event_paranoid to 1");
     if (end->lost)
         note("%" PRIu64 " record%s lost by the kernel, whose rings were full: ask for a lower --frequency", end->lost,
              plural(end->lost));
     if (end->dropped)
-        note("%" PRIu64 " record%s dropped, not written in time", end->dropped, plural(end->dropped));
+        note("%" PRIu64 " record%s dropped, because they were not written in time", end->dropped, plural(end->dropped));
     if (end->throttled)
         note(WRITER_THROTTLED, end->throttled, plural(end->throttled));
     if (end->off_cpu.brief)
@@ -652,7 +647,7 @@ static int await_answer(struct recording *recording, const struct top_address *a
     if (r < 0)
         return top_request_refused(address, r, error);
     if (recording->interrupted)
-        return error_set(error, -EINTR, "interrupted: what a daemon has recorded until then is not kept");
+        return error_set(error, -EINTR, "interrupted: what the daemon had recorded is not kept");
     return recording->content.failed ? error_oom(error) : recording->answer;
 }
 
@@ -758,7 +753,7 @@ static int summarise_answer(struct recording *recording, const struct flame *fla
     if (recording->form->count)
         r = recording->form->count(content->size ? content->data : "", content->size, &summary->samples);
     if (r == -EBADMSG)
-        error_set(error, r, "the daemon's answer is not complete: ask again");
+        error_set(error, r, "the daemon's answer is incomplete: ask again");
     else if (r < 0)
         error_oom(error);
     if (!recording->form->folded)
@@ -810,14 +805,14 @@ static void note_file(const struct recording *recording)
     note("%s%s%s in %.1f s: %s", amount.failed ? "samples" : amount.data, summary->event[0] ? " of " : "",
          summary->event, summary->seconds, recording->options->output);
     if (recording->request.last > 0 && summary->seconds < 0.9 * recording->request.last)
-        note("the daemon has no older ones: it began then, or sampler.hindsight keeps no more");
+        note("the daemon has no older samples: it was not running before then, or sampler.hindsight keeps no more");
 }
 
 /* --- command --- */
 
 /*
- * Samples in this process. Returns the exit status. *ret_elsewhere tells whether sampling failed for lack of
- * permission, so that a daemon might be able to sample.
+ * Samples in this process. Returns the exit status. *ret_elsewhere says whether sampling failed for lack of permission,
+ * so that a daemon might be able to do it.
  */
 static int record_here(struct recording *recording, bool *ret_elsewhere, struct error *error)
 {
@@ -873,7 +868,7 @@ static int record(struct recording *recording)
     return status == EXIT_SUCCESS ? status : command_fail_flag(status, "", &error);
 }
 
-/* Waits for the command, which may run longer than the recording. Returns the command's exit status. */
+/* Waits for the command, which may outlast the recording, and returns its exit status. */
 static int outlast(struct recording *recording)
 {
     recording->stream = stream_free(recording->stream);
@@ -895,7 +890,7 @@ int command_record(const struct options *options)
     if (status != EXIT_SUCCESS)
         return status;
     /*
-     * The command's process is forked before anything is opened, and so inherits only the descriptors from the caller.
+     * The command's process is forked before anything is opened, and so inherits only the caller's descriptors.
      */
     if (options->workload && workload_start(options->workload, &recording.workload, &error) < 0)
         return command_fail(EXIT_FAILURE, &error);

@@ -48,8 +48,7 @@ static bool exists(const struct report *report, const char *path)
 }
 
 /*
- * Writes the versions of perfcountd, the compiler and the kernel, but not the host's name, which uname(2) returns as
- * well.
+ * Writes the versions of perfcountd, the compiler and the kernel, but not the host name, which uname(2) also returns.
  */
 static void write_kernel(const struct report *report, const struct pmu *pmu, FILE *file)
 {
@@ -78,7 +77,7 @@ static void write_kernel(const struct report *report, const struct pmu *pmu, FIL
     fputc('\n', file);
 }
 
-/* Keys of the lines of /proc/cpuinfo that are printed. Other lines may contain serial numbers. */
+/* Keys of the /proc/cpuinfo lines to print. Other lines may contain serial numbers. */
 static const char *const cpuinfo_lines[] = {"vendor_id", "cpu family", "model",    "model name", "stepping",
                                             "microcode", "isa",        "CPU part", "uarch"};
 
@@ -100,7 +99,7 @@ static void write_cpuinfo(const struct report *report, FILE *file)
     }
 }
 
-/* Writes the model of each CPU. Consecutive CPUs of the same model share a line. */
+/* Writes the model of each CPU, with consecutive CPUs of the same model on one line. */
 static void write_cpus(const struct report *report, const struct pmu *pmu, FILE *file)
 {
     _cleanup_(freep) char *online = cpuset_format(&report->machine->online), *last = NULL;
@@ -180,7 +179,7 @@ static bool is_event(const char *name)
     return !str_equal(name, "slots") && !str_equal(name, "running_time") && !str_equal(name, "enabled_time");
 }
 
-/* Returns the index of the event that `name` in a formula stands for, or list->n if the list lacks the event. */
+/* Returns the index of the event that `name` stands for in a formula, or list->n if the list lacks it. */
 static size_t find_event(const struct event_list *list, const char *name)
 {
     size_t i = 0;
@@ -198,7 +197,7 @@ static bool has_events(const struct event_list *list, const struct formula *form
     return true;
 }
 
-/* Appends an event of a formula as written in a preset, because not all drivers list their events in sysfs. */
+/* Appends a formula's event as written in a preset, because not all drivers list their events in sysfs. */
 static bool append_from_preset(const struct report *report, const struct pmu *pmu, const char *name,
                                struct buffer *text)
 {
@@ -233,10 +232,7 @@ static void compare_with_search(void *userdata, const char *name, const char *de
         snprintf(search->found, sizeof(search->found), "%s", name);
 }
 
-/*
- * Appends an event of a formula as named in libpfm4, because only libpfm4 knows the model-specific events of Intel and
- * AMD CPUs.
- */
+/* Appends a formula's event as named in libpfm4, which alone knows the model-specific events of Intel and AMD CPUs. */
 static bool append_from_pfm(const struct pmu *pmu, const char *name, struct buffer *text)
 {
     struct pfm_search search = {.metric = name};
@@ -286,8 +282,7 @@ static int choose_events(const struct report *report, const struct pmu *pmu, con
 }
 
 /*
- * Counts of a group that was counted while work was done. counts[i] is the count of event i in the event's unit, or NAN
- * if the event was refused.
+ * What a group counted during the work. counts[i] is the count of event i in its unit, or NAN if the event was refused.
  */
 struct counted {
     double counts[GROUP_MEMBERS_MAX];
@@ -363,7 +358,7 @@ static double formula_result(const struct formula *formula, const struct pmu *pm
     return formula_value(formula->steps, formula->n_steps, operands);
 }
 
-/* The largest plausible number of instructions per cycle, unless the number of issue slots of the core is known. */
+/* The largest plausible number of instructions per cycle, unless the core's number of issue slots is known. */
 #define IPC_MAX 16
 
 static bool is_possible(const struct derived_metric *metric, const struct pmu *pmu, double value)
@@ -396,7 +391,7 @@ static bool test_formula(const struct report *report, const struct pmu *pmu, int
     fprintf(file, "%s = %s%s\n", metric->name, row->text, row->seen ? "" : " (never seen on hardware)");
     int r = choose_events(report, pmu, &formula, &list, &missing);
     if (r == -ENOENT && missing.size > 0) {
-        fprintf(file, "    not of this PMU, which does not list %.*s\n", (int)missing.size, missing.data);
+        fprintf(file, "    not available on this PMU, which does not list %.*s\n", (int)missing.size, missing.data);
         return true;
     }
     double value = r == 0 && count_events(report, pmu, cpu, &list, &counted, file) == 0
@@ -485,9 +480,7 @@ static bool copy_section(const struct report *report, int fd, FILE *file)
 _Noreturn static void write_in_child(const struct report *report, section_writer write, const struct pmu *pmu,
                                      pid_t parent, int fd)
 {
-    /*
-     * The child process is not renamed, because a new name would overwrite the arguments, to which the options point.
-     */
+    /* The child process is not renamed, because that would overwrite the arguments, to which the options point. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     FILE *file = getppid() == parent ? fdopen(fd, "w") : NULL;
     if (!file)
@@ -514,7 +507,7 @@ static void write_section(const struct report *report, section_writer write, con
         fprintf(file, "this section is missing: %s\n", strerror(errno));
     close(fds[1]);
     if (child.pid > 0 && !copy_section(report, fds[0], file))
-        fprintf(file, "this section stopped here: nothing more came for %u seconds\n", report->patience_s);
+        fprintf(file, "this section stopped here: it wrote nothing more for %u seconds\n", report->patience_s);
     else if (child.pid > 0 && child_wait(&child, NSEC_PER_SEC, &status) && status != 0) {
         child_describe_end(pid, status, end, sizeof(end));
         fprintf(file, "this section stopped here: %s\n", end);
@@ -581,7 +574,7 @@ static bool starts_path(const char *text, const char *at)
     return at[0] == '/' && !follows && (isgraph((unsigned char)at[1]) && !strchr(",}/", at[1]));
 }
 
-/* Copies the text without paths that are specific to this machine, and without unprintable bytes. */
+/* Copies the text without machine-specific paths and unprintable bytes. */
 static void append_public(struct buffer *to, const char *text, const char *end)
 {
     for (const char *at = text; at < end;) {
@@ -623,7 +616,8 @@ int report_make(const struct report *report, char **ret)
 /* --- `perfcountd report` --- */
 
 /*
- * How many operations of each kind that formulas count are done: unpredictable branches, cache misses, floating point.
+ * How many operations of each kind to perform: unpredictable branches, cache misses, and floating point, which formulas
+ * count.
  */
 #define WORK_STEPS (1 << 19)
 #define WORK_WORDS (1 << 20)
@@ -680,7 +674,7 @@ int command_report(const struct options *options)
     const struct report report = {&sys, machine, options, work_on, PATIENCE_S};
     int r = report_make(&report, &text);
     if (r < 0) {
-        error_set(&error, r, "cannot make the report: %s", strerror(-r));
+        error_set(&error, r, "cannot create the report: %s", strerror(-r));
         return command_fail(EXIT_FAILURE, &error);
     }
     FILE *file = output ? output : stdout;

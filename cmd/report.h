@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `perfcountd report` writes a report about this machine, which a user can attach to an issue if the maintainers do not
- * have the same kind of machine. The report describes the kernel, the CPUs and the PMUs, contains the output of `plan`,
+ * `perfcountd report` writes a report about this machine, for a user to attach to an issue about a kind of machine that
+ * the maintainers do not have. The report describes the kernel, the CPUs and the PMUs, contains the output of `plan`,
  * and tests the formula of each derived metric with the machine's counters.
  *
  * Each section is written by a child process, so that a section that hangs or crashes does not end the report. Lines
@@ -31,8 +31,8 @@ struct report {
 void report_test_formulas(const struct report *report, const struct pmu *pmu, FILE *file);
 
 /*
- * Makes the whole report. Paths are replaced with "/...", except paths of the kernel's own files. The caller frees
- * *ret. Returns -errno.
+ * Generates the whole report. Paths other than those of the kernel's own files are replaced with "/...". The caller
+ * frees *ret. Returns -errno.
  */
 int report_make(const struct report *report, char **ret);
 

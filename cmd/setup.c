@@ -3,11 +3,10 @@
  * `perfcountd setup` makes a user an operator, and lets the installed service take profiles, ask for a password or
  * listen on other addresses. With `--undo`, the command reverts these changes.
  *
- * Setup writes files of its own: drop-ins of the units and a web configuration. Setup refuses to run if another file
- * already has one of these names. The only other file that setup changes is a web configuration that is in use: setup
- * appends users to that file, and keeps TLS and all other settings. Setup records in a list each file with a checksum,
- * each new member of the group, and the group itself. Undo follows the list, but keeps files that have been changed
- * since setup wrote them.
+ * Setup writes files of its own, drop-ins for the units and a web configuration file, and refuses to run if other files
+ * already have these names. The only other file that it changes is a web configuration in use: it appends users, and
+ * keeps TLS and all other settings. In a list, setup records each file with a checksum, each new member of the group,
+ * and the group itself. Undo follows the list, but keeps files that have been changed since setup wrote them.
  */
 #include <crypt.h>
 #include <dirent.h>
@@ -65,7 +64,7 @@ struct setup {
     const struct options *options;
     char *exec;   /* command line of the installed unit */
     char *flags;  /* `exec` with the value of $ARGS from DEFAULT_FILE inserted */
-    char *web;    /* path of the web configuration that is in use, or NULL if setup makes WEB_FILE */
+    char *web;    /* path of the web configuration in use, or NULL if setup creates WEB_FILE */
     char *head;   /* the content of the file `web` before setup appended users */
     bool has_tls; /* the web configuration has TLS */
     /*
@@ -91,14 +90,14 @@ static uint64_t checksum(const char *text, size_t size)
     return hash_mix_bytes(size, text, size);
 }
 
-/* The owner and the mode for a file. */
+/* A file's owner and mode. */
 struct access {
     mode_t mode;
     uid_t user;
     gid_t group;
 };
 
-/* Replaces the file atomically, so that the old file remains after a crash. */
+/* Replaces the file atomically, so that a crash leaves the old file. */
 static int write_file(const char *path, const char *text, size_t size, const struct access *access, struct error *error)
 {
     _cleanup_(freep) char *new = NULL;
@@ -123,7 +122,7 @@ static int write_list(const struct setup *setup, struct error *error)
     return write_file(LIST_FILE, setup->list.data, setup->list.size, &(struct access){.mode = 0644}, error);
 }
 
-/* Makes the missing directories of the path, and records them in the list. */
+/* Creates the missing directories on the path, and records them in the list. */
 static int make_directories(struct setup *setup, const char *path, struct error *error)
 {
     _cleanup_(freep) char *copy = strdup(path);
@@ -135,7 +134,7 @@ static int make_directories(struct setup *setup, const char *path, struct error 
         if (mkdir(copy, 0755) == 0)
             buffer_appendf(&setup->list, "directory %s\n", copy);
         else if (errno != EEXIST)
-            return error_set(error, -errno, "cannot make the directory %s: %s", copy, strerror(errno));
+            return error_set(error, -errno, "cannot create the directory %s: %s", copy, strerror(errno));
         *slash = '/';
     }
     return 0;
@@ -182,7 +181,7 @@ static int add_file(struct setup *setup, const char *path, const char *content, 
     return r;
 }
 
-/* Appends `tail` to the web configuration that is in use, and records the file's previous size in the list. */
+/* Appends `tail` to the web configuration in use, and records the file's previous size in the list. */
 static int extend_file(struct setup *setup, const char *tail, struct error *error)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -209,7 +208,7 @@ static int extend_file(struct setup *setup, const char *tail, struct error *erro
 
 /* --- checks before anything is written --- */
 
-/* Returns whether setup wrote the file and nobody has changed the file since. */
+/* Returns whether setup wrote the file and nobody has changed it since. */
 static bool is_own_file(const struct setup *setup, const char *path)
 {
     _cleanup_(freep) char *text = NULL, *line = NULL;
@@ -228,12 +227,12 @@ static int check_free(const struct setup *setup, const char *path, struct error 
     if ((lstat(path, &status) < 0 && errno == ENOENT) || is_own_file(setup, path))
         return 0;
     return error_set(error, -EEXIST,
-                     "%s exists already, and \"perfcountd setup\" did not write it; nothing was changed", path);
+                     "%s already exists, and \"perfcountd setup\" did not write it; nothing was changed", path);
 }
 
 /*
- * Copies the value of the last line "KEY=VALUE" whose value is not empty, where `key` includes the "=". Returns -ENOENT
- * if no line has the key and a value.
+ * Copies the value of the last line "KEY=VALUE" that has a value; `key` includes the "=". Returns -ENOENT if there is
+ * none.
  */
 static int find_value(const char *text, const char *key, char **ret, struct error *error)
 {
@@ -285,7 +284,7 @@ static int load_unit(struct setup *setup, struct error *error)
         int r = find_value(text, "ExecStart=", &setup->exec, error);
         return r < 0 ? r : load_flags(setup, error);
     }
-    return error_set(error, -ENOENT, "perfcountd.service is not installed: install the package of perfcountd");
+    return error_set(error, -ENOENT, "perfcountd.service is not installed: install the perfcountd package");
 }
 
 static bool systemd_runs(void)
@@ -293,21 +292,18 @@ static bool systemd_runs(void)
     return access("/run/systemd/system", F_OK) == 0;
 }
 
-/* Refuses to run without systemd, as in a container, because no running daemon would read the files. */
+/* Refuses to run without systemd, as in a container, where no running daemon would read the files. */
 static int check_systemd(const struct options *options, struct error *error)
 {
     if (systemd_runs())
         return 0;
     return error_set(
-        error, -ENOTSUP, "systemd does not run here, and nothing was changed: start perfcountd with%s%s%s",
+        error, -ENOTSUP, "systemd is not running here; nothing was changed: start perfcountd with%s%s%s",
         options->profiles ? " --sampler.enabled" : "", options->setup_listen ? " --web.listen-address=ADDRESS" : "",
         options->password ? " --web.config.file=FILE, a file with basic_auth_users as in perfcountd.yaml(5)" : "");
 }
 
-/*
- * Refuses to run if another drop-in sets the command line, because the drop-ins' file names would decide which command
- * line wins.
- */
+/* Refuses to run if another drop-in sets the command line, because the file names would decide which one wins. */
 static int check_dropins(struct error *error)
 {
     DIR *directory = opendir(SERVICE_DROPINS);
@@ -321,7 +317,7 @@ static int check_dropins(struct error *error)
             continue;
         if (find_value(text, "ExecStart=", &exec, error) == 0)
             r = error_set(error, -EEXIST,
-                          SERVICE_DROPINS "/%s sets ExecStart=; add the flags there, and nothing was changed",
+                          SERVICE_DROPINS "/%s sets ExecStart=; nothing was changed: add the flags there",
                           entry->d_name);
     }
     if (directory)
@@ -329,9 +325,11 @@ static int check_dropins(struct error *error)
     return r;
 }
 
-/* --- a web configuration that is in use --- */
+/* --- a web configuration in use --- */
 
-/* Copies the value of a flag in the command line, or NULL if the flag is not there. Returns -ENOMEM with a message. */
+/*
+ * Copies the value of a flag in the command line; *ret is NULL if the flag is missing. Returns -ENOMEM with a message.
+ */
 static int find_flag(const char *exec, const char *flag, char **ret, struct error *error)
 {
     const char *found = strstr(exec, flag);
@@ -341,8 +339,8 @@ static int find_flag(const char *exec, const char *flag, char **ret, struct erro
 }
 
 /*
- * Finds the web configuration: the file that the unit's command line or the configuration names, or else WEB_FILE if
- * that file exists.
+ * Finds the web configuration: the file named in the unit's command line or in the configuration, or else WEB_FILE if
+ * it exists.
  */
 static int find_web(struct setup *setup, struct error *error)
 {
@@ -390,7 +388,7 @@ static size_t head_size(const struct setup *setup, const char *path, const char 
     return MIN((size_t)head, size);
 }
 
-/* Checks that setup->head has no users, and is a valid web configuration once users are appended. */
+/* Checks that setup->head has no users, and that appending users makes a valid web configuration. */
 static int check_head(struct setup *setup, struct error *error)
 {
     _cleanup_(web_config_freep) struct web_config *before = NULL, *after = NULL;
@@ -398,12 +396,12 @@ static int check_head(struct setup *setup, struct error *error)
 
     int r = web_config_parse(setup->head, strlen(setup->head), "/", &before, error);
     if (r == 0 && before->n_users)
-        return error_set(error, -EEXIST, "%s has basic_auth_users already, and nothing was changed", setup->web);
+        return error_set(error, -EEXIST, "%s already has basic_auth_users; nothing was changed", setup->web);
     buffer_appendf(&text, "%s\nbasic_auth_users: {" LOGIN ": $2y$10$%053d}\n", setup->head, 0);
     if (r == 0)
         r = text.failed ? error_oom(error) : web_config_parse(text.data, text.size, "/", &after, error);
     if (r < 0) {
-        error_prefix(error, "%s: cannot add a user, and nothing was changed", setup->web);
+        error_prefix(error, "%s: cannot add a user; nothing was changed", setup->web);
         return r;
     }
     setup->has_tls = before->tls.enabled;
@@ -411,8 +409,7 @@ static int check_head(struct setup *setup, struct error *error)
 }
 
 /*
- * Checks the web configuration that is in use. If setup itself made the file, setup->web becomes NULL, so that setup
- * makes the file again.
+ * Checks the web configuration in use. If setup created it, setup->web becomes NULL, so that setup writes it again.
  */
 static int check_web(struct setup *setup, struct error *error)
 {
@@ -460,9 +457,9 @@ static int check_all(struct setup *setup, struct error *error)
     return r;
 }
 
-/* --- commands of the system --- */
+/* --- system commands --- */
 
-/* Runs a program and waits until the program exits. Returns the exit status, or -errno if the program cannot be run. */
+/* Runs a program and waits for it to exit. Returns the exit status, or -errno if the program cannot be run. */
 static int run_program(const char *const *argv)
 {
     int status;
@@ -495,7 +492,7 @@ static int restart_service(struct error *error)
     static const char *const restart[] = {"systemctl", "restart", "perfcountd.socket", "perfcountd.service", NULL};
 
     if (!systemd_runs()) {
-        printf("systemd does not run here, so nothing was restarted\n");
+        printf("systemd is not running here, so nothing was restarted\n");
         return 0;
     }
     int r = run_or_fail(reload, error);
@@ -544,18 +541,18 @@ static int add_member(struct setup *setup, struct error *error)
     if (r < 0)
         return r;
     buffer_appendf(&setup->list, "member %s\n", user);
-    printf("%s is an operator from the next login on, by /run/perfcountd.sock\n", user);
+    printf("%s will be an operator from the next login on, through /run/perfcountd.sock\n", user);
     return write_list(setup, error);
 }
 
-/* Makes a random password without characters that look alike. */
+/* Generates a random password without characters that look alike. */
 static int make_password(char password[PASSWORD_SIZE + 1], struct error *error)
 {
     static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* 32 characters */
     unsigned char bytes[PASSWORD_SIZE];
 
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-        return error_set(error, -EIO, "the kernel has no random numbers");
+        return error_set(error, -EIO, "the kernel cannot provide random numbers");
     for (size_t i = 0; i < PASSWORD_SIZE; i++)
         password[i] = letters[bytes[i] % (sizeof(letters) - 1)];
     password[PASSWORD_SIZE] = '\0';
@@ -586,19 +583,20 @@ static int add_password(struct setup *setup, struct error *error)
     else
         r = add_file(setup, WEB_FILE, content, 0640, group ? group->gr_gid : 0, error);
     if (r == 0)
-        printf("once the service has restarted, all clients need a password, also Prometheus, and on "
-               "/run/perfcountd.sock all but root; it is shown only here:\n"
-               "    user:     " LOGIN "\n    password: %s\n%s",
-               password,
-               setup->has_tls ? ""
-                              : "it goes over the network as it is, unless you set up TLS: see tls_server_config in "
-                                "perfcountd.yaml(5)\n");
+        printf(
+            "once the service has restarted, all clients need this password, including Prometheus and, on "
+            "/run/perfcountd.sock, everyone but root; it is shown only here:\n"
+            "    user:     " LOGIN "\n    password: %s\n%s",
+            password,
+            setup->has_tls
+                ? ""
+                : "clients send it unencrypted, unless you set up TLS: see tls_server_config in perfcountd.yaml(5)\n");
     explicit_bzero(password, sizeof(password));
     explicit_bzero(data, sizeof(*data));
     return r;
 }
 
-/* Writes the service's drop-in, and keeps flags from an earlier setup. */
+/* Writes the service's drop-in, keeping flags from an earlier setup. */
 static int add_service_file(struct setup *setup, struct error *error)
 {
     _cleanup_(freep) char *before = NULL;
@@ -621,7 +619,7 @@ static int add_service_file(struct setup *setup, struct error *error)
     return content.failed ? error_oom(error) : add_file(setup, SERVICE_FILE, content.data, 0644, 0, error);
 }
 
-/* Writes the socket's drop-in, in which ListenStream= takes a port, an address with a port, or a path. */
+/* Writes the socket's drop-in, whose ListenStream= takes a port, an address with a port, or a path. */
 static int add_socket_file(struct setup *setup, struct error *error)
 {
     const char *address = setup->options->setup_listen;
@@ -716,7 +714,7 @@ static void undo_file(const char *sum_and_path)
     if (r == -ENOENT)
         return;
     if (r < 0 || checksum(text, size) != sum)
-        printf("left %s: it was changed since\n", path);
+        printf("left %s: it has been changed since\n", path);
     else if (unlink(path) == 0)
         printf("removed %s\n", path);
     else
@@ -740,7 +738,7 @@ static void undo_tail(const char *sum_size_and_path)
         return;
     const struct access access = {status.st_mode & 07777, status.st_uid, status.st_gid};
     if (checksum(text, size) != sum || head > size)
-        printf("left the user in %s: it was changed since\n", path);
+        printf("left the user in %s: it has been changed since\n", path);
     else if (write_file(path, text, (size_t)head, &access, &error) == 0)
         printf("removed the user from %s\n", path);
     else
@@ -775,10 +773,7 @@ static void undo_line(const char *line)
             kinds[i].undo(line + strlen(kinds[i].word));
 }
 
-/*
- * Reverts the steps in `list`, beginning with the last step, and then removes directories that are empty. `list` must
- * not be empty.
- */
+/* Reverts the steps in `list`, the last one first, and then removes empty directories. `list` must not be empty. */
 static void undo_list(char *list)
 {
     static const char word[] = "directory ";

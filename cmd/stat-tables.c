@@ -15,7 +15,7 @@
 DEFINE_CLEANUP(struct table *, table_free);
 
 #define TEXT_SIZE 96
-#define COUNT_WIDTH 15 /* minimum width of counts, to align blocks with and without "<not supported>" */
+#define COUNT_WIDTH 15 /* minimum width of the counts, so that blocks with and without "<not supported>" line up */
 
 /* The input of stat_counts_print(), and the table that it fills. */
 struct counts {
@@ -39,7 +39,7 @@ static void format_count(double value, unsigned decimals, char *text, size_t siz
     text[used] = '\0';
 }
 
-/* How the counts of each unit are printed. Counts in a unit that is not listed here have two decimals. */
+/* How counts in these units are printed. Counts in other units have two decimals. */
 static const struct count_unit {
     const char *unit, *shown;
     double factor;
@@ -59,8 +59,8 @@ static struct count_unit find_unit(const char *unit)
 }
 
 /*
- * Returns whether the kernel and the PMU have the event of the row. As in perf-stat(1), an event without a count is
- * shown as "<not supported>" if the kernel or the PMU lacks the event, and otherwise as "<not counted>".
+ * Returns whether the kernel and the PMU have the row's event. As in perf-stat(1), an event without a count is shown as
+ * "<not supported>" if either lacks it, and otherwise as "<not counted>".
  */
 static bool is_supported(const struct counts *counts, const struct row *row)
 {
@@ -76,7 +76,7 @@ static bool is_supported(const struct counts *counts, const struct row *row)
     return true;
 }
 
-/* Formats the rate of a count that has no unit as in perf-stat(1), "# 1.235 k/sec", or "" if the count has a unit. */
+/* Formats the rate of a count without a unit as in perf-stat(1), "# 1.235 k/sec"; "" if the count has a unit. */
 static void format_rate(const struct counter *counter, double rate, char *text, size_t size)
 {
     char quantity[32];
@@ -90,8 +90,8 @@ static void format_rate(const struct counter *counter, double rate, char *text, 
 }
 
 /*
- * Formats the share of the time in which an event was counted, "(71.43%)", or "(3 of 4 CPUs)" if the count of a CPU is
- * unknown, or "" if the event was counted all the time.
+ * Formats how much of the time an event was counted, "(71.43%)", or "(3 of 4 CPUs)" if a CPU's count is unknown, or ""
+ * if it was counted all the time.
  */
 static void format_share(const struct total *total, size_t event, char *text, size_t size)
 {
@@ -107,8 +107,8 @@ static void format_share(const struct total *total, size_t event, char *text, si
 }
 
 /*
- * Returns the index of the event that a name in a formula stands for, or -1 if the name is that of a time or consists
- * of the digits of a number.
+ * Returns the index of the event that a name in a formula stands for, or -1 for the name of a time or the digits of a
+ * number.
  */
 static int find_name(const struct total *total, const char *name, size_t size)
 {
@@ -122,8 +122,8 @@ static int find_name(const struct total *total, const char *name, size_t size)
 }
 
 /*
- * Returns the event that a metric is printed next to: the only event before the first "/" of the metric's formula.
- * Returns -1 unless that part of the formula has exactly one event.
+ * Returns the event next to which a metric is printed: the only event before the first "/" of its formula. Returns -1
+ * unless that part has exactly one event.
  */
 static int find_event(const struct total *total, size_t metric)
 {
@@ -185,8 +185,8 @@ static void add_event(struct counts *counts, const struct total *total, size_t e
 }
 
 /*
- * Adds the metrics that belong to an event, of which the first is on the event's line. If `event` is -1, adds the
- * metrics that belong to no single event.
+ * Adds the metrics that belong to an event, the first of them on the event's line. If `event` is -1, adds the metrics
+ * that belong to no single event.
  */
 static void add_metrics(struct counts *counts, const struct total *total, int event)
 {
@@ -297,7 +297,7 @@ static bool is_column(const struct derived_metric *metric)
     return !str_equal(metric->name, "running_ratio");
 }
 
-/* Returns whether any metric that has a column uses this event. */
+/* Returns whether any metric with a column uses this event. */
 static bool is_in_metric(const struct total *total, const char *event)
 {
     struct formula formula;
@@ -391,7 +391,7 @@ static double event_rate(const struct total *total, const char *name)
     return NAN;
 }
 
-/* Returns the value of a metric or an event from the first group of the cgroup in which the value is known. */
+/* Returns a metric's or an event's value from the cgroup's first group that knows it. */
 static double block_value(const struct totals *totals, uint32_t first, const char *name)
 {
     for (uint32_t i = first; i != TOTAL_END; i = totals->items[i].next) {

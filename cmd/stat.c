@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `perfcountd stat`: prints the counts of a command, the counts between two readings (while a command ran or over an
- * interval), or the counts that a running daemon has recorded in the last minutes.
+ * `perfcountd stat`: prints the counts of a command, those between two readings (while a command ran, or over an
+ * interval), or those that a running daemon has recorded in the last minutes.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -31,11 +31,11 @@ struct stat_view {
     struct workload workload;
     struct filter filter;
     struct order order;
-    char *sort;                 /* name of the value to sort by, spelt as in metrics, such as page_faults */
+    char *sort;                 /* name of the value to sort by, spelt as in metrics (page_faults) */
     FILE *file;                 /* output file, or NULL before it is opened */
     struct past past;           /* counts recorded by a daemon, for --last; zeroed without --last */
     json_t *findings;           /* document of /api/v1/findings, or NULL if unknown */
-    struct snapshot command;    /* rows of a command, if only that command is counted */
+    struct snapshot command;    /* the rows, if only a command is counted */
     struct task_counts *counts; /* counts of a command, or NULL if the machine or cgroups are counted */
 };
 
@@ -55,7 +55,7 @@ static void stat_view_done(struct stat_view *view)
         fclose(view->file);
 }
 
-/* Reports an error from formats/query.h. The parameter named in the error is a value of --cgroup for this command. */
+/* Reports an error from formats/query.h, whose parameter is a value of --cgroup here. */
 static int refuse_flag(const struct error *error)
 {
     bool is_flag =
@@ -65,8 +65,8 @@ static int refuse_flag(const struct error *error)
 }
 
 /*
- * Converts the name of the value to sort by. Events may be named as in the configuration: page-faults becomes
- * page_faults. "cpu", the name of a column of `top`, becomes CPU_UTILIZATION.
+ * Converts the name of the value to sort by: page-faults, an event as named in the configuration, becomes page_faults,
+ * and "cpu", a column of `top`, becomes CPU_UTILIZATION.
  */
 static char *metric_name(const char *name)
 {
@@ -92,8 +92,8 @@ static int add_cgroups(struct stat_view *view, const char *pattern, struct error
 }
 
 /*
- * Reads the flags of the command line into `view`. Returns the exit status. stat_view_done() must be called in any
- * case.
+ * Reads the flags of the command line into `view`. Returns the exit status. The caller must call stat_view_done() in
+ * any case.
  */
 static int stat_view_parse(struct stat_view *view)
 {
@@ -144,7 +144,7 @@ static bool has_rows(const struct snapshot *snapshot, row_predicate passes, cons
     return false;
 }
 
-/* Returns whether cgroups are shown: if a flag asks for cgroups, or if nothing else is counted. */
+/* Returns whether to show cgroups: if a flag asks for them, or if nothing else is counted. */
 static bool stat_view_shows_cgroups(const struct stat_view *view, const struct snapshot *snapshot)
 {
     const struct options *options = view->options;
@@ -160,17 +160,16 @@ static bool has_cgroup(const struct snapshot *snapshot)
     return false;
 }
 
-/* Reports that none of the cgroups selected by flags is counted. */
+/* Reports that no cgroup selected by flags is counted. */
 static int refuse_cgroups(const struct stat_view *view, const struct snapshot *snapshot)
 {
     _cleanup_(buffer_done) struct buffer patterns = {0};
-    const char *why = "; collectors.cgroup.include of the configuration chooses the cgroups that are counted";
+    const char *why = "; collectors.cgroup.include in the configuration selects the cgroups to count";
 
     if (!view->options->n_cgroups && !view->options->last_ns)
-        why = ": name some with --cgroup, or in collectors.cgroup.include of the configuration";
+        why = ": name some with --cgroup, or in collectors.cgroup.include";
     else if (!view->options->last_ns)
-        why =
-            has_cgroup(snapshot) ? "" : ": there is none, or collectors.cgroup.exclude of the configuration matches it";
+        why = has_cgroup(snapshot) ? "" : ": none exists, or collectors.cgroup.exclude matches it";
 
     for (size_t i = 0; i < view->options->n_cgroups; i++) {
         buffer_append_text(&patterns, i ? ", " : " that matches ");
@@ -181,7 +180,7 @@ static int refuse_cgroups(const struct stat_view *view, const struct snapshot *s
     return EXIT_FAILURE;
 }
 
-/* Appends " NAME," to `names`, which starts with a comma, unless the name is listed already. */
+/* Appends " NAME," to `names`, which starts with a comma, unless it already contains the name. */
 static void add_name(struct buffer *names, const char *name)
 {
     char text[128];
@@ -202,9 +201,7 @@ static void add_names(struct buffer *names, const struct row *row)
         add_name(names, row->counters[i].event);
 }
 
-/*
- * Checks that at least one of the rows to show has the value to sort by. Returns the exit status.
- */
+/* Checks that some row to show has the value to sort by. Returns the exit status. */
 static int check_sort(const struct stat_view *view, const struct snapshot *snapshot, row_predicate passes)
 {
     _cleanup_(buffer_done) struct buffer names = {0};
@@ -228,12 +225,12 @@ static int check_sort(const struct stat_view *view, const struct snapshot *snaps
         error_set(&error, -EINVAL, "--sort%s", refused.message + strlen("parameter \"sort\""));
         return command_fail(EXIT_BAD_USAGE, &error);
     }
-    fprintf(stderr, "perfcountd: --sort: nothing here has \"%.64s\"; known are%.*s\n", view->options->sort,
-            (int)names.size - 3, names.data + 1);
+    fprintf(stderr, "perfcountd: --sort: there is no event or derived metric \"%.64s\" here; known are%.*s\n",
+            view->options->sort, (int)names.size - 3, names.data + 1);
     return EXIT_BAD_USAGE;
 }
 
-/* Checks that there are rows to show, and that rows have the value to sort by. Returns the exit status. */
+/* Checks that there are rows to show, and that some have the value to sort by. Returns the exit status. */
 static int stat_view_check(const struct stat_view *view, const struct snapshot *snapshot)
 {
     row_predicate passes = view->options->json && !view->options->n_cgroups ? is_any : is_chosen_cgroup;
@@ -430,9 +427,7 @@ static int count_workload(struct stat_view *view)
     return status == EXIT_SUCCESS ? view->workload.status : status;
 }
 
-/*
- * Returns the signals that end an interval, which are blocked before counters are opened, so that no signal is lost.
- */
+/* Returns the signals that end an interval. They are blocked before counters are opened, so that none is lost. */
 static sigset_t interrupts(void)
 {
     sigset_t set;
@@ -462,7 +457,7 @@ static bool sleep_until_interrupt(uint64_t ns)
     return signal > 0;
 }
 
-/* *ret_last is set if a signal ended the interval; the counts up to the signal are printed. */
+/* **ret_last is set if a signal ended the interval; the counts so far are printed. */
 static int count_interval(struct stat_view *view, bool *ret_last)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = NULL;
@@ -530,9 +525,7 @@ static bool counts_task_clock(const struct config_groups *groups)
     return false;
 }
 
-/*
- * Opens the events of --event or, without this flag, the events configured for CPUs or else for cgroups.
- */
+/* Opens the events of --event or, without it, those configured for CPUs or, if there are none, for cgroups. */
 static int open_events(struct stat_view *view, struct error *error)
 {
     const struct config *config = view->session.config;
@@ -567,7 +560,7 @@ static int open_command(struct stat_view *view)
         return command_fail(EXIT_FAILURE, &error);
     if (task_counts_user_only(view->counts))
         table_print_styled(stderr, TABLE_WARNING,
-                           "not counted: what the command does in the kernel, since this user may only count programs "
+                           "not counted: what the command does in the kernel, since this user may count only user mode "
                            "(kernel.perf_event_paranoid is %d): run it with sudo, or lower that to 1\n",
                            session->machine->paranoid);
     return report_unavailable(view, &view->command);
@@ -615,8 +608,8 @@ static void append_duration(struct buffer *path, const char *name, uint64_t ns)
 }
 
 /*
- * Requests the counts of the last `last_ns` nanoseconds: as a single step with --json, else divided into several steps,
- * because a step that is not completely known is left out (cmd/past.h).
+ * Requests the counts of the last `last_ns` nanoseconds: with --json as a single step, else in several steps, because a
+ * step that is only partly known is left out (cmd/past.h).
  */
 static void append_question(struct buffer *path, const struct stat_view *view)
 {
@@ -753,7 +746,7 @@ static int refuse_unknown(const struct stat_view *view)
     return command_fail(EXIT_FAILURE, &error);
 }
 
-/* Prints "8 of 10 minutes are known" if a part of the interval is unknown. */
+/* Prints "8 of 10 minutes are known" if part of the interval is unknown. */
 static void print_known(const struct stat_view *view)
 {
     static const struct {
@@ -765,7 +758,7 @@ static void print_known(const struct stat_view *view)
 
     while (i + 1 < ARRAY_SIZE(units) && (asked < 2 * units[i].seconds || view->past.seconds < units[i].seconds))
         i++;
-    /* The known time is rounded down, so that the printed number never equals the interval. */
+    /* The known time is rounded down, so that it is never printed as the whole interval. */
     if (view->past.seconds < asked)
         fprintf(view->file, "%.15g of %.15g %s are known\n", floor(view->past.seconds / units[i].seconds * 10) / 10,
                 asked / units[i].seconds, units[i].name);
@@ -780,7 +773,7 @@ static bool counts_cpu_time(const struct snapshot *snapshot)
     return false;
 }
 
-/* Prints the counts of the machine and the cgroups with the most CPU time, or the cgroups selected by flags. */
+/* Prints the machine's counts and the cgroups with the most CPU time, or the cgroups selected by flags. */
 static int print_past(struct stat_view *view)
 {
     const struct snapshot *snapshot = &view->past.snapshot;
@@ -796,7 +789,7 @@ static int print_past(struct stat_view *view)
     if (machine && cgroups)
         fprintf(view->file, "\n%s\n\n",
                 by_time ? "Cgroups with the most CPU time:"
-                        : "Cgroups, unsorted: none of their groups counts task-clock, their CPU time:");
+                        : "Cgroups (unsorted, because no group counts task-clock, which is their CPU time):");
     if (r == 0 && cgroups)
         r = print_totals(view, NULL, snapshot, true, &seconds);
     if (r < 0)
@@ -820,7 +813,7 @@ static int show_past(struct stat_view *view)
 
     if (status == EXIT_SUCCESS && view->past.seconds <= 0)
         return refuse_unknown(view);
-    /* Drops the filter, because the daemon, which knows more names than this process, has already applied it. */
+    /* Drop the filter: the daemon, which knows more names than this process, has already applied it. */
     filter_done(&view->filter);
     view->filter = (struct filter){0};
     if (status == EXIT_SUCCESS && !view->options->json)
@@ -849,7 +842,7 @@ int command_stat(const struct options *options)
     if (status == EXIT_SUCCESS)
         status = open_output(&view);
     /*
-     * The command's process is forked before anything is opened, and so inherits only the descriptors from the caller.
+     * The command's process is forked before anything is opened, and so inherits only the caller's descriptors.
      */
     if (status == EXIT_SUCCESS && options->workload && workload_start(options->workload, &view.workload, &error) < 0)
         status = command_fail(EXIT_FAILURE, &error);

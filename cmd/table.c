@@ -10,7 +10,7 @@
 struct cell {
     char *text;
     enum table_style style;
-    bool whole; /* the cell spans all columns, and the other cells of the row are empty */
+    bool whole; /* the cell spans all columns; the row's other cells are empty */
 };
 
 struct table {
@@ -123,7 +123,7 @@ static bool has_titles(const struct table *table)
     return false;
 }
 
-/* State of the line of a table that is being printed. */
+/* State of the table line being printed. */
 struct table_line {
     FILE *file;
     bool colour;

@@ -14,8 +14,8 @@
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /*
- * Runs in the child process, and executes the command. An error from execvp(3) is sent through the socket; on success
- * the socket is closed without a message.
+ * Executes the command in the child process. An error from execvp(3) is sent through the socket; on success the socket
+ * closes without a message.
  */
 __attribute__((noreturn)) static void begin_workload(const struct workload *workload, int fd)
 {
@@ -24,8 +24,8 @@ __attribute__((noreturn)) static void begin_workload(const struct workload *work
     if (recv(fd, &go, sizeof(go), 0) != sizeof(go))
         _exit(EXIT_FAILURE);
     /*
-     * Drops the ambient capabilities of a service, which are meant for counting. The command only gets the rights of
-     * the caller's user.
+     * Drops the ambient capabilities of a service, which are meant for counting, so that the command only gets the
+     * rights of the caller's user.
      */
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     sigprocmask(SIG_SETMASK, &workload->signals, NULL);
@@ -54,7 +54,7 @@ int workload_start(char *const *arguments, struct workload *ret, struct error *e
     int fds[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
-        return error_set(error, -errno, "%s: cannot make a socket: %s", arguments[0], strerror(errno));
+        return error_set(error, -errno, "%s: cannot create a socket: %s", arguments[0], strerror(errno));
     block_signals(&workload.signals);
     workload.pid = fork();
     if (workload.pid < 0) {
@@ -89,7 +89,7 @@ bool workload_has_ended(struct workload *workload)
 
 /*
  * A signal from a terminal (SI_KERNEL) goes to the whole foreground process group, so the command has already received
- * the signal.
+ * it.
  */
 void workload_forward(const struct workload *workload, int signal, int code)
 {
@@ -109,7 +109,7 @@ static void workload_wait(struct workload *workload)
     while (!workload_has_ended(workload))
         if (sigwaitinfo(&set, &info) > 0)
             workload_forward(workload, info.si_signo, info.si_code);
-    /* Discards signals that arrived as the command exited, because such signals were meant for the command. */
+    /* Discards signals that arrived as the command exited, because they were meant for the command. */
     while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
         ;
 }

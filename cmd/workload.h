@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command that runs while something is counted. The command's process is forked before anything is opened, and so
- * inherits only the descriptors from the caller. The process then waits, and executes the command once all counters are
- * open.
+ * A command that runs while something is counted. Its process is forked before anything is opened, so it inherits only
+ * the caller's descriptors. It then waits, and executes the command once all counters are open.
  *
  * SIGINT, SIGTERM, SIGHUP and SIGQUIT are meant for the command, and are therefore blocked in this process from
  * workload_start() to workload_done(). workload_run() forwards signals that only this process has received.
@@ -27,19 +26,16 @@ struct workload {
 /* Forks the process of the command. Must be called before any descriptors are opened. Returns -errno with a message. */
 int workload_start(char *const *arguments, struct workload *ret, struct error *error);
 /*
- * Makes the command's process execute the command. If the command cannot be executed, waits until its process exits,
+ * Lets the command's process execute the command. If the command cannot be executed, waits until its process exits,
  * sets `status`, and returns -errno with a message.
  */
 int workload_begin(struct workload *workload, struct error *error);
 /*
- * Reaps the command if the command has exited, and sets `status` and `usage`. Must be called after each SIGCHLD.
- * Returns whether the command has exited.
+ * If the command has exited, reaps it and sets `status` and `usage`. Must be called after each SIGCHLD. Returns whether
+ * the command has exited.
  */
 bool workload_has_ended(struct workload *workload);
-/*
- * Forwards a signal to the command, unless the signal's si_code shows that the terminal has sent the signal to the
- * command as well.
- */
+/* Forwards a signal to the command, unless its si_code shows that the terminal has sent it to the command as well. */
 void workload_forward(const struct workload *workload, int signal, int code);
 /* Calls workload_begin(), and waits until the command has exited. Sets `status`. */
 int workload_run(struct workload *workload, struct error *error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A collector is one const table entry, `struct collector`, and the static functions that the entry names. The registry
- * (`collectors/registry.h`) opens, reads and times every collector, and isolates the collectors from each other.
+ * A collector is one const table entry, `struct collector`, and the static functions that the entry points to. The
+ * registry (`collectors/registry.h`) opens, reads and times every collector, and isolates the collectors from each
+ * other.
  *
  * All functions are called on the main thread.
  */
@@ -16,7 +17,7 @@
 /* The result of the last attempt to load the configuration, owned by the daemon. */
 struct reload_outcome {
     bool successful;
-    uint64_t success_realtime_ns; /* CLOCK_REALTIME of the last successful attempt to load */
+    uint64_t success_realtime_ns; /* CLOCK_REALTIME of the last successful load */
 };
 
 /* The daemon's other processes. A member is NULL if this daemon never starts that process. */
@@ -40,13 +41,13 @@ struct collector_env {
     const struct config *config;
     struct snapshot *snapshot;
     /*
-     * CPUs that went offline, or may have, since the last open, even if they are online again. Groups that were opened
-     * on these CPUs before no longer count.
+     * CPUs that have, or may have, gone offline since the last open, even if they are online again. Groups opened on
+     * these CPUs earlier no longer count.
      */
     const struct cpuset *went_offline;
     /*
-     * The groups of the `cpu` collector, which other collectors may share; NULL if `cpu` is not open. Only valid for
-     * collectors that come after `cpu` in the registry's table.
+     * The groups of the `cpu` collector, which other collectors may share; NULL if `cpu` is not open. Valid only for
+     * collectors after `cpu` in the registry's table.
      */
     const struct group_set *shared;
     unsigned collector; /* bit number */
@@ -56,7 +57,7 @@ struct collector_env {
 /* The result of `open`. */
 struct opened {
     void *state;
-    int fd; /* becomes readable when dispatch() has work to do; -1 without a descriptor */
+    int fd; /* becomes readable when dispatch() has work to do; -1 if there is none */
 };
 
 /* The result of `collect`. */
@@ -67,21 +68,21 @@ struct collected {
 
 struct collector {
     const char *name;
-    size_t enabled;      /* offset of the collector's bool in struct config */
-    uint64_t min_age_ns; /* a reading younger than this is reused, even if the caller wants a fresher reading */
+    size_t enabled;      /* offset in struct config of the bool that enables the collector */
+    uint64_t min_age_ns; /* a reading younger than this is reused, even if the caller wants a fresher one */
     bool has_groups;     /* the collector has the series perfcountd_groups */
     /*
      * Opens what the configuration asks for. `previous` is the state that an earlier open returned, or NULL. open()
-     * consumes `previous`, and unchanged groups continue to count. open() does not fail because of events that cannot
-     * be opened; report() lists them.
+     * consumes `previous`, and unchanged groups continue to count. Events that cannot be opened are not an error of
+     * open(); report() lists them.
      *
-     * The caller passes *ret without a state or a descriptor. On -ENOMEM the collector may still set an incomplete
-     * state, which keeps the totals; the next open completes the state.
+     * On entry, *ret has no state and no descriptor. On -ENOMEM the collector may still set an incomplete state, which
+     * keeps the totals; the next open completes it.
      */
     int (*open)(const struct collector_env *env, void *previous, struct opened *ret, struct error *error);
     /*
-     * Reads everything into the snapshot, and adds to *ret, which is zeroed before. An error means that this collector
-     * could not read anything.
+     * Reads everything into the snapshot, and adds to *ret, which is zeroed before the call. An error means that
+     * nothing could be read.
      */
     int (*collect)(const struct collector_env *env, void *state, struct collected *ret, struct error *error);
     /*
@@ -93,8 +94,8 @@ struct collector {
     int (*report)(const struct collector_env *env, const void *state, struct failures *failures);
     void (*close)(const struct collector_env *env, void *state);
     /*
-     * Handles the events that made the descriptor readable. dispatch() is NULL for a collector without a descriptor. On
-     * -ENOMEM some changes are not handled until the next open.
+     * Handles the events that made the descriptor readable. NULL for a collector without a descriptor. On -ENOMEM some
+     * changes are not handled until the next open.
      */
     int (*dispatch)(const struct collector_env *env, void *state);
 };
@@ -106,8 +107,8 @@ extern const struct collector collector_self;
 
 /*
  * Sets the values that only the `self` collector reports. Must be called after each open of the collector. All
- * arguments must outlive the state. `findings` is the number of findings of each rule (collectors/findings.h);
- * `findings` is NULL if the daemon does not look for findings.
+ * arguments must outlive the state. `findings` has the number of findings of each rule (collectors/findings.h), or is
+ * NULL if the daemon does not look for findings.
  */
 void self_set_sources(void *state, const struct reload_outcome *reload, const struct children *children,
                       const uint64_t *findings);

@@ -12,26 +12,28 @@
 
 struct limit {
     enum own_metric metric;
-    const char *directory, *entries; /* a directory in /sys, and a pattern for the names of its entries */
-    const char *value;               /* file in the entry's directory that contains the number */
-    uint64_t scale;                  /* factor from the number in `value` to the value of the series */
-    const char *full;                /* file in the entry's directory with a number to divide by, or NULL */
+    const char *directory, *entries; /* sysfs directory, and a pattern for the names of its entries */
+    const char *value;               /* file with the number, in the entry's directory */
+    uint64_t scale;                  /* the series' value is the number in `value` times this */
+    const char *full;                /* file with the divisor, in the entry's directory, or NULL */
     /*
      * File in the entry's directory that lists CPUs; the entry then has one series for each listed CPU. NULL for one
      * series with the labels `device` and `type`.
      */
     const char *cpus;
-    /* File in the entry's directory with its type, and the pattern that the type must match; NULL accepts any type. */
+    /*
+     * File in the entry's directory with the entry's type, and the pattern that the type must match; NULL accepts any
+     * type.
+     */
     const char *type, *types;
-    bool constant; /* the number never changes, and is only read once */
+    bool constant; /* the number never changes and is read only once */
 };
 
 #define KHZ 1000
 
 /*
- * Raspberry Pi's soc:firmware/get_throttled is not read: since 4.19 its vendor's kernel logs a warning with a stack
- * trace when any process reads it (drivers/firmware/raspberrypi.c). Under-voltage is reported by the hwmon device
- * rpi_volt, too.
+ * Raspberry Pi's soc:firmware/get_throttled is not read: since 4.19 the vendor kernel logs a warning with a stack trace
+ * whenever a process reads it (drivers/firmware/raspberrypi.c). The hwmon device rpi_volt also reports under-voltage.
  */
 static const struct limit table[] = {
     /* Documentation/hwmon/raspberrypi-hwmon.rst: "Voltage low critical alarm (only for undervoltage)". */
@@ -88,7 +90,9 @@ static const struct limit table[] = {
 
 /* In bytes. */
 #define FILE_MAX 4096
-/* Maximum number of files for each row of the table. Boards have a few policies, a server may have one for each CPU. */
+/*
+ * Maximum number of files for each row of the table. Boards have a few cpufreq policies; a server may have one per CPU.
+ */
 #define FILES_MAX 32
 
 struct limit_file {
@@ -177,7 +181,7 @@ static void file_set(const struct limit_file *file, const uint64_t *value)
     }
 }
 
-/* Adds the file of an entry and its series. A file that currently cannot be read gets no series. */
+/* Adds the file of an entry and its series. A file that cannot be read at the moment gets no series. */
 static int file_init(const struct collector_env *env, struct limit_file *file, const char *entry)
 {
     const struct limit *limit = file->of;
@@ -276,7 +280,7 @@ static int file_read_number(struct sys *sys, struct limit_file *file, struct buf
     return r;
 }
 
-/* --- in the snapshot --- */
+/* --- limits in the snapshot --- */
 
 /*
  * Returns the entry of a CPU, or NULL if memory runs out. If memory runs out, the CPU's limit is unknown until the next
@@ -309,7 +313,7 @@ static bool is_active(const struct limit_file *file)
     return file->n_series > 0 && file->series[0]->visible && file->series[0]->value > 0;
 }
 
-/* Adds the time that the limits have taken away since the last reading to the lost time of each CPU. */
+/* Adds to each CPU's lost time what the limits have taken away since the last reading. */
 static void add_lost(struct clock_limits *to, uint64_t passed_ns)
 {
     for (size_t i = 0; i < to->n; i++) {

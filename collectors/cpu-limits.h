@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limits that keep the clock rate of CPUs down: frequency limits, cooling, and under-voltage. Limits explain why
- * the effective clock rate, which the collectors measure, is lower than expected.
+ * The limits that keep CPU clock rates down: frequency limits, cooling, and under-voltage. They explain why the
+ * effective clock rate, which the collectors measure, is lower than expected.
  *
- * Each metric is one row of a table of files in /sys. A series is only present on machines that have its file. The
- * files are searched for when the `self` collector is opened, and read whenever that collector is read. The files stay
- * open in between: to open and close a file of /sys takes several times as long as to read it.
+ * Each metric is one row in a table of sysfs files. A series exists only on machines that have its file. The files are
+ * looked up when the `self` collector is opened, and read whenever that collector is read. They stay open in between,
+ * because opening and closing a sysfs file takes several times as long as reading it.
  *
  * The limits are also stored in the snapshot, together with the lost time of each CPU. At each reading, the lost time
  * grows by the time since the previous reading, multiplied by the fraction of the highest clock rate that the limit
@@ -21,7 +21,7 @@ struct cpu_limits {
     struct limit_file *files;
     size_t n;
     uint64_t last_ns;   /* CLOCK_MONOTONIC of the last reading; 0 before the first one */
-    struct buffer text; /* text of the last file that was read; kept to reuse its memory */
+    struct buffer text; /* content of the last file read; kept to reuse the memory */
 };
 
 /* Finds the files, if the machine has a PMU. Returns -ENOMEM on failure; cpu_limits_done() must be called in either

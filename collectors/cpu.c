@@ -113,8 +113,8 @@ static void show_busy_time(const struct collector_env *env, size_t i)
 }
 
 /*
- * Reads the busy times of CPUs, just before the counters are read. If the reading fails, only the metrics that need
- * busy times are absent.
+ * Reads the CPUs' busy times, just before the counters are read. If this fails, only the metrics that need busy times
+ * are missing.
  */
 static void read_busy_times(const struct collector_env *env)
 {
@@ -135,7 +135,7 @@ static int cpu_collect(const struct collector_env *env, void *state, struct coll
     return group_set_collect(env, state, ret, error);
 }
 
-/* Reports CPUs that the configuration names but this machine cannot have. */
+/* Reports configured CPUs that cannot exist on this machine. */
 static int cpu_report_impossible(const struct collector_env *env, struct failures *failures)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
@@ -147,7 +147,7 @@ static int cpu_report_impossible(const struct collector_env *env, struct failure
     if (str_equal(env->config->cpu.cpus, "all"))
         return 0;
     if (!possible ||
-        asprintf(&message, "in collectors.cpu.cpus, but this machine has only CPU %s: the others are counted",
+        asprintf(&message, "listed in collectors.cpu.cpus, but this machine has only CPU %s; the others are counted",
                  possible) < 0)
         return -ENOMEM;
     failure.message = message;

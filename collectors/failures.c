@@ -132,8 +132,8 @@ static bool share_sentence(const struct failure *a, const struct failure *b)
 }
 
 /*
- * Returns the index of the first failure with the same sentence as the i-th failure. Only the first of these failures
- * reports the sentence.
+ * Returns the index of the first failure with the same message as the i-th failure. Only this failure reports the
+ * message.
  */
 static size_t find_reporter(const struct failures *failures, size_t i)
 {
@@ -144,7 +144,7 @@ static size_t find_reporter(const struct failures *failures, size_t i)
     return k;
 }
 
-/* Returns whether the sentence of `reporter` has already named the event of the i-th failure. */
+/* Returns whether the message of `reporter` already names the event of the i-th failure. */
 static bool is_named(const struct failures *failures, const size_t *reporters, size_t reporter, size_t i)
 {
     const char *event = failures->items[i].event;
@@ -156,8 +156,8 @@ static bool is_named(const struct failures *failures, const size_t *reporters, s
 }
 
 /*
- * Begins a sentence with the place and the events that the failure concerns. `cpus` is empty for a failure that
- * concerns no particular CPU.
+ * Begins a message with the place and the events that the failure concerns. `cpus` is empty for a failure that concerns
+ * no particular CPU.
  */
 static void append_where(struct buffer *sentence, const struct failure *failure, const char *cpus)
 {

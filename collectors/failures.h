@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The failures of collectors: events that could not be opened, with one entry for each event and reason that lists the
- * CPUs, and reasons why a whole collector failed or does not see all of its CPUs or cgroups.
+ * Collector failures. An entry lists the CPUs on which an event could not be opened for one reason, or says why a whole
+ * collector failed or does not see all of its CPUs or cgroups.
  */
 #ifndef COLLECTORS_FAILURES_H
 #define COLLECTORS_FAILURES_H
@@ -18,11 +18,11 @@ struct failure {
     unsigned collector; /* bit number */
     const char *group;
     const char *event;   /* as configured, or "" if the failure is not about an event */
-    const char *metric;  /* metric name of the event, which is the value of the label `event` */
-    const char *pmu;     /* PMU that counts the event or that the event names, or "" if no PMU is known */
-    const char *reason;  /* short identifier of the reason; from reason_label() if the failure concerns an event */
+    const char *metric;  /* metric name of the event; the value of the label `event` */
+    const char *pmu;     /* PMU that counts the event or is named in it, or "" if unknown */
+    const char *reason;  /* short identifier of the reason; for an event, from reason_label() */
     const char *message; /* sentence with cause and remedy, but without the CPUs */
-    const char *where;   /* place of the failure, such as "cgroups" or "collector cgroup"; NULL if it is on `cpus` */
+    const char *where;   /* place of the failure, such as "cgroups" or "collector cgroup"; NULL: `cpus` */
     struct cpuset cpus;
     bool in_cgroups; /* whether the targets are cgroups, each counted on `cpus`, or the CPUs themselves */
     size_t n_targets;
@@ -32,19 +32,19 @@ struct failure {
 struct failures {
     struct failure *items;
     size_t n;
-    enum reason_span span; /* longest span of all failures, including failures recorded by failures_note() */
+    enum reason_span span; /* longest span of all failures, including those of failures_note() */
 };
 
 void failures_done(struct failures *failures);
 
 /*
- * Adds a failure on `cpu` (-1 for no CPU). If there is an entry with the same event and reason, adds the target to that
- * entry. `failure` is copied; its `cpus` and `n_targets` are ignored. Returns -ENOMEM on failure.
+ * Adds a failure on `cpu` (-1 for no CPU). If an entry has the same event and reason, adds the target to that entry.
+ * `failure` is copied; its `cpus` and `n_targets` are ignored. Returns -ENOMEM on failure.
  */
 int failures_add(struct failures *failures, const struct failure *failure, int cpu);
 /*
  * Adds failures that `n` cgroups have in common. `cgroup` lists the failures of one cgroup; each listed failure counts
- * for `n` targets. Returns -ENOMEM on failure.
+ * as `n` targets. Returns -ENOMEM on failure.
  */
 int failures_add_cgroups(struct failures *failures, const struct failures *cgroup, size_t n);
 
@@ -54,23 +54,22 @@ static inline void failures_note(struct failures *failures, enum reason_span spa
     failures->span = MAX(failures->span, span);
 }
 
-/* The number of events that are not counted: one for each collector, group, PMU and reason. */
+/* Returns the number of events that are not counted: one for each collector, group, PMU and reason. */
 size_t failures_count_events(const struct failures *failures);
 
 /*
- * Calls `visit` with each sentence and the first failure that the sentence reports, until a call returns a value other
- * than 0. Returns the value of the last call, or -ENOMEM if memory runs out.
+ * Calls `visit` with each message and the first failure that it reports, until a call returns a value other than 0.
+ * Returns the value of the last call, or -ENOMEM if memory runs out.
  *
- * Events that failed for the same reason at the same targets share a sentence: "cpu 0-3 bus-cycles, ref-cycles: no such
- * event on this PMU (ENOENT): ...", "cgroups, on cpu 0-3: bus-cycles: ...". The sentence about a failure does not
- * change when cgroups come and go. All events of a missing PMU share one sentence, wherever the events are counted,
- * because they have one cause.
+ * Events that failed for the same reason on the same targets share a message: "cpu 0-3 bus-cycles, ref-cycles: no such
+ * event on this PMU (ENOENT): ...", "cgroups, on cpu 0-3: bus-cycles: ...". Messages do not change when cgroups come
+ * and go. All events of a missing PMU share one message, wherever they are counted, because they have one cause.
  */
 int failures_visit(const struct failures *failures,
                    int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);
 
 /*
- * Returns the sentences of all failures as an array. The caller frees the strings and the array. Returns -ENOMEM on
+ * Returns the messages of all failures as an array. The caller frees the strings and the array. Returns -ENOMEM on
  * failure.
  */
 int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n);

@@ -13,9 +13,9 @@
 #define LOOK_BACK_NS SECONDS(3600)
 /* The shortest step of the history that is searched. */
 #define STEP_NS SECONDS(20)
-/* A finding must have lasted at least this long. */
+/* A problem must have lasted this long to be a finding. */
 #define LASTING_NS SECONDS(60)
-/* A service must have run this long before its earlier behaviour is known. */
+/* A service must have run this long before its earlier behaviour counts as known. */
 #define KNOWN_NS SECONDS(600)
 
 void findings_done(struct findings *findings)
@@ -57,9 +57,7 @@ static const struct history *history_of(const struct search *search)
     return search->sources->histories ? search->sources->histories->coarse : NULL;
 }
 
-/*
- * Reads those rows of the last hour that `passes` accepts. If the table would be too large, an empty table is returned.
- */
+/* Reads the rows of the last hour that `passes` accepts. Returns an empty table if the table would be too large. */
 static int look_back(const struct search *search, uint64_t step_ns,
                      bool (*passes)(const void *userdata, const struct history_row *row), const void *userdata,
                      struct history_table *ret)
@@ -98,7 +96,9 @@ static void set_time(const struct search *search, const struct history_table *ta
 
 /* --- text --- */
 
-/* Appends a name as a query parameter that is a pattern, so the special characters of patterns are escaped. */
+/*
+ * Appends a name as the value of a query parameter that is a pattern, with the special characters of patterns escaped.
+ */
 static void append_pattern(struct buffer *to, const char *name, const char *text)
 {
     buffer_appendf(to, "&%s=", name);
@@ -135,10 +135,10 @@ static int copy_text(const char *from, char **to)
     return from && !*to ? -ENOMEM : 0;
 }
 
-/* --- cores below their clock rate --- */
+/* --- CPUs with limited clock rates --- */
 
 /*
- * A step is limited if limits took away at least a twentieth of a CPU's clock rate while the CPU was busy at least a
+ * A step is limited if limits reduced a CPU's clock rate by at least a twentieth while the CPU was busy at least a
  * tenth of the time.
  */
 #define LIMITED_SHARE 20
@@ -229,11 +229,11 @@ static bool is_better(const struct history_table *table, size_t line)
 static void explain_limit(uint64_t causes, struct buffer *text)
 {
     if (causes & CLOCK_COOLING)
-        buffer_append_text(text, "A cooling device slows them: they are too hot.");
+        buffer_append_text(text, "A cooling device slows them down: they are too hot.");
     if (causes & CLOCK_UNDER_VOLTAGE)
-        buffer_appendf(text, "%sThe voltage of the supply is too low.", causes & CLOCK_COOLING ? " " : "");
+        buffer_appendf(text, "%sThe supply voltage is too low.", causes & CLOCK_COOLING ? " " : "");
     if (!(causes & (CLOCK_COOLING | CLOCK_UNDER_VOLTAGE)))
-        buffer_append_text(text, "No cooling device is active: the limit was set (scaling_max_freq of cpufreq).");
+        buffer_append_text(text, "No cooling device is active, so the limit was set in cpufreq (scaling_max_freq).");
 }
 
 static int report_slowed(struct search *search, const struct history_table *table, const struct slowed *slowed)
@@ -263,9 +263,9 @@ static int report_slowed(struct search *search, const struct history_table *tabl
                                          : "is",
                        gigahertz(limit), gigahertz(max));
     }
-    buffer_appendf(&text, "While busy, in ");
+    buffer_appendf(&text, "The frequency limit was %.2f GHz on average in ", gigahertz(limit));
     append_duration(&text, slowed->covered_ns / (uint64_t)cpuset_count(&slowed->cpus));
-    buffer_appendf(&text, ", at most %.2f GHz were allowed on average. ", gigahertz(limit));
+    buffer_append_text(&text, " under load. ");
     explain_limit(slowed->causes, &text);
     buffer_append_text(&evidence, "/api/v1/history?collector=cpu&derived=cpu_frequency_hertz&cpu=");
     escape_append_url(&evidence, cpus);
@@ -332,7 +332,7 @@ static int find_clock_limited(struct search *search)
     return r;
 }
 
-/* --- services that behave differently from earlier in the last hour --- */
+/* --- services that behave differently than earlier in the last hour --- */
 
 /* Steps in which a service used less than a tenth of a CPU are left out. */
 #define USED_SHARE 10
@@ -345,21 +345,21 @@ static const struct compared {
     const char *metric, *name;
     double floor; /* the smallest change of the metric that is reported */
     int decimals;
-    bool percent; /* the metric is a ratio that is printed in percent */
+    bool percent; /* the metric is a ratio that is printed as a percentage */
 } compared[] = {
     {"ipc", "IPC", 0.1, 2, false},
     {"backend_stall_ratio", "backend stalls", 0.1, 0, true},
     {"frontend_stall_ratio", "frontend stalls", 0.1, 0, true},
-    {"llc_mpki", "misses of the last-level cache per 1000 instructions", 1, 1, false},
-    {"l2_mpki", "misses of the L2 cache per 1000 instructions", 1, 1, false},
-    {"l1d_mpki", "misses of the L1 data cache per 1000 instructions", 2, 1, false},
+    {"llc_mpki", "last-level cache misses per 1000 instructions", 1, 1, false},
+    {"l2_mpki", "L2 cache misses per 1000 instructions", 1, 1, false},
+    {"l1d_mpki", "L1 data cache misses per 1000 instructions", 2, 1, false},
     {"branch_mpki", "branch misses per 1000 instructions", 1, 1, false},
 };
 
 /* The factor from the median absolute deviation to the standard deviation of a normal distribution. */
 #define SPREAD_SCALE 1.4826
 
-/* `sorted` is in ascending order. */
+/* Returns the median of `sorted`, which is in ascending order. */
 static double median_of(const double *sorted, size_t n)
 {
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
@@ -388,8 +388,8 @@ static void sort_distances(const double *sorted, size_t n, double median, double
 }
 
 /*
- * Returns the distance from the median above which values are unusual. This distance also depends on the largest
- * distances, because values may alternate between two levels, as in a periodic job.
+ * Returns the distance from the median above which values are unusual. It also depends on the largest distances,
+ * because values may alternate between two levels, as in a periodic job.
  */
 static double usual_distance(const double *sorted, size_t n, double median, double *room)
 {
@@ -456,7 +456,7 @@ struct changed {
     const char *cgroup;
     struct change of[ARRAY_SIZE(compared)];
     bool found[ARRAY_SIZE(compared)];
-    double cpus; /* number of CPUs that the cgroup used while the first changed metric differed */
+    double cpus; /* CPUs that the cgroup used while the first changed metric differed */
 };
 
 static int compare_changed(const void *a, const void *b)
@@ -486,7 +486,7 @@ static bool is_cgroup(const void *userdata, const struct history_row *row)
     return row->cgroup && !row->others;
 }
 
-/* The cgroups that used enough CPU time to be examined, as an array that ends with NULL. */
+/* The cgroups that used enough CPU time to be examined, as a NULL-terminated array. */
 struct chosen {
     struct history_table table; /* owns the strings of the cgroups */
     const char **cgroups;
@@ -671,7 +671,7 @@ static int report_changed(const struct comparing *comparing, struct search *sear
     append_change(&title, &compared[first], change);
     buffer_append_text(&text, "This lasted ");
     append_duration(&text, (change->end - change->begin) * search->range.step_ns);
-    buffer_appendf(&text, ", in which it used %.2f CPUs", changed->cpus);
+    buffer_appendf(&text, ", during which the cgroup used %.2f CPUs", changed->cpus);
     append_other_changes(changed, first, &text);
     buffer_append_text(&text, ".");
     append_evidence(search, changed, &evidence);
@@ -738,7 +738,7 @@ struct group_state {
     const char *collector, *group, *pmu;
     const char *cause; /* cause of the starvation, or NULL if unknown */
     size_t starved;    /* number of targets that are starved now */
-    size_t since;      /* the step since which the counts of some target have been unknown */
+    size_t since;      /* first step from which some target's counts have been unknown */
     uint64_t enabled_ns, running_ns;
 };
 
@@ -793,7 +793,7 @@ static bool is_starved(const void *userdata, const struct history_row *row)
     return false;
 }
 
-/* Returns the first step of the run of unknown steps that ends the line, or n_steps if the last step is known. */
+/* Returns the first of the unknown steps at the end of the line, or n_steps if the last step is known. */
 static size_t unknown_since(const struct history_line *line, size_t n_steps)
 {
     size_t begin = n_steps;
@@ -832,7 +832,7 @@ static int report_starved(struct search *search, const struct history_table *tab
                    cgroups ? "cgroup" : "CPU", plural(state->starved));
     buffer_append_text(&text, "It has not been counted for ");
     append_duration(&text, table->steps[table->n_steps - 1].end_ns - finding->since_ns);
-    buffer_appendf(&text, ": %s.", state->cause ? state->cause : "other groups or programs have all counters");
+    buffer_appendf(&text, ": %s.", state->cause ? state->cause : "other groups or programs hold all counters");
     r = take_text(&title, &finding->title);
     return r < 0 ? r : take_text(&text, &finding->text);
 }
@@ -859,7 +859,7 @@ static int find_starved(struct search *search)
     return r;
 }
 
-/* A group is reported if it counted for less than this fraction of its enabled time. */
+/* A group is reported if it ran for less than this fraction of its enabled time. */
 #define COUNTED_SHARE 2
 
 static int report_multiplexed(struct search *search, const struct group_state *state)
@@ -870,13 +870,14 @@ static int report_multiplexed(struct search *search, const struct group_state *s
 
     if (r < 0)
         return r;
-    buffer_appendf(&title, "The group %s of %s is counted in %.0f %% of its time", state->group, state->pmu,
+    buffer_appendf(&title, "The group %s of %s is counted for only %.0f %% of its time", state->group, state->pmu,
                    100 * (double)state->running_ns / (double)state->enabled_ns);
     r = take_text(&title, &finding->title);
-    return r < 0 ? r
-                 : copy_text("The PMU has too few counters for all groups, so its counts in the last hour are "
-                             "estimates. Fewer events, or groups that fit, make them exact.",
-                             &finding->text);
+    return r < 0
+               ? r
+               : copy_text("The PMU has too few counters for all groups, so this group's counts in the last hour "
+                           "are estimates. They would be exact with fewer events or with groups that fit the counters.",
+                           &finding->text);
 }
 
 static int find_multiplexed(struct search *search)
@@ -921,12 +922,12 @@ static int find_failed(struct search *search)
     for (size_t i = 0; r == 0 && i < failures->n; i++)
         if (str_equal(failures->items[i].reason, FAILURE_OF_COLLECTOR)) {
             char title[128];
-            snprintf(title, sizeof(title), "The collector %s fails",
+            snprintf(title, sizeof(title), "The %s collector fails",
                      search->sources->snapshot->collector_names[failures->items[i].collector]);
             r = report_sentence(search, FINDING_FAILED, title, failures->items[i].message);
         }
     for (size_t i = 0; r == 0 && i < search->sources->n_troubles; i++)
-        r = report_sentence(search, FINDING_FAILED, "A part of the daemon does not work", search->sources->troubles[i]);
+        r = report_sentence(search, FINDING_FAILED, "Part of the daemon does not work", search->sources->troubles[i]);
     return r;
 }
 
@@ -954,7 +955,7 @@ static int report_incomplete(struct search *search, const struct failure *failur
     buffer_append_char(&text, '\0');
     if (!cpus || text.failed)
         return -ENOMEM;
-    snprintf(title, sizeof(title), "The collector %s is incomplete",
+    snprintf(title, sizeof(title), "The %s collector is incomplete",
              search->sources->snapshot->collector_names[failure->collector]);
     return report_sentence(search, FINDING_MISSING, title, text.data);
 }

@@ -29,7 +29,7 @@ static void unavailable_done(struct unavailable_events *events, struct snapshot 
     *events = (struct unavailable_events){0};
 }
 
-/* Finds the entry with the same event and the same reason whose row is the row of `cpu`. */
+/* Finds the entry with the same event and reason whose row is that of `cpu`. */
 static struct unavailable_event *unavailable_find(const struct unavailable_events *events,
                                                   const struct refusal *refusal, int cpu)
 {
@@ -77,7 +77,7 @@ static void unavailable_forget(struct unavailable_events *events, uint64_t mask,
     }
 }
 
-/* Frees events that are no longer unavailable anywhere, and their rows. */
+/* Frees the entries of events that are available everywhere again, and their rows. */
 static void unavailable_sweep(struct unavailable_events *events, struct snapshot *snapshot)
 {
     uint32_t n = 0;
@@ -154,7 +154,7 @@ struct group_counts {
     int cpu;                      /* lowest CPU of the target, or -1 */
     uint32_t n_groups;
     bool bare;       /* the counts have no rows */
-    bool awaits_cpu; /* a CPU is online but still coming up, so that it cannot count yet (ENODEV) */
+    bool awaits_cpu; /* a CPU is online but still coming up, so it cannot count yet (ENODEV) */
     struct open_group *groups;
     struct group_rows rows;
     struct unavailable_events unavailable;
@@ -256,7 +256,7 @@ static int opening_add_refused(struct opening *opening, size_t i, int error, con
     return group_counts_add_unavailable(opening->counts, opening->env, opening->events->group, &refusal, opening->cpu);
 }
 
-/* Leaves out the whole strict group, because some of its events cannot be counted on the CPU. */
+/* Leaves out a whole strict group because some of its events cannot be counted on the CPU. */
 static int opening_leave_out_strict(struct opening *opening)
 {
     const struct target_events *events = opening->events;
@@ -310,7 +310,8 @@ static int opening_add_group(struct opening *opening, struct partition_group *pa
 /*
  * Returns an error of the group that may be temporary, or 0 if the group has no such error. A group with a temporary
  * error is left closed and retried as a whole, so that its events stay together. EBUSY is not treated as temporary,
- * because another profiler may hold a counter for long; the rest of the group is counted without the refused event.
+ * because another profiler may hold a counter for a long time; the rest of the group is counted without the refused
+ * event.
  */
 static int passing_error(const struct partition *partition, uint64_t events)
 {
@@ -391,7 +392,7 @@ static int opening_resume(struct opening *opening)
     const struct config_group *group = opening->events->group;
     struct group_counts *counts = opening->counts;
     bool offline = target_is_offline(opening->target, opening->env->machine, opening->cpu);
-    uint64_t counted = 0, open = 0; /* masks of the events that have a perf group, and whose group is open */
+    uint64_t counted = 0, open = 0; /* masks of the events that have a perf group, and of those whose group is open */
 
     for (size_t i = 0; i < counts->n_groups; i++) {
         struct open_group *open_group = &counts->groups[i];
@@ -422,7 +423,7 @@ static int opening_resume(struct opening *opening)
 
 /*
  * Closes the groups on CPUs that are offline or in env->went_offline. On the other CPUs, opens groups that are closed
- * or stale. Totals continue. Events that could not be opened before are retried in a perf group of their own. `group`
+ * or stale. Totals continue. Events that could not be opened earlier are retried in a perf group of their own. `group`
  * has the same signature as the group that was opened. Returns -ENOMEM on failure.
  */
 static int group_counts_resume(struct group_counts *counts, const struct collector_env *env,
@@ -583,9 +584,9 @@ static struct group_counts *take_counts(struct group_set *set, const struct conf
 }
 
 /*
- * Opens or resumes a group on a target. If `target` is NULL, lists the events of the group that no target counts. Fails
- * only with -ENOMEM, and not because of events that cannot be opened; on failure, counts that existed before are kept.
- * *counts is NULL afterwards if the target has no event of the group.
+ * Opens or resumes a group on a target. If `target` is NULL, lists the events of the group that no target counts.
+ * Events that cannot be opened are not an error. Fails only with -ENOMEM; existing counts are then kept. *counts is
+ * NULL afterwards if the target has no event of the group.
  */
 static int configure_counts(struct group_counts **counts, const struct collector_env *env,
                             const struct config_group *group, const struct targets *targets,
@@ -602,7 +603,7 @@ static int configure_counts(struct group_counts **counts, const struct collector
     if (!*counts)
         return -ENOMEM;
     r = target ? group_counts_resume(*counts, env, group, target) : 0;
-    /* A cgroup is the only target of its group set. Events that no CPU counts are shown by rows of the cgroup. */
+    /* A cgroup is the only target of its group set, and its rows show the events that no CPU counts. */
     if (r == 0 && (!target || target->cgroup))
         r = group_counts_explain_nowhere(*counts, env, group, targets);
     if (r == 0)
@@ -677,7 +678,7 @@ int group_set_collect(const struct collector_env *env, void *state, struct colle
     struct group_set *set = state;
 
     if (group_set_read(set, env->sys, ret) == 0 && set->n > 0)
-        return error_set(error, -ENODATA, "no group of the collector %s could be read",
+        return error_set(error, -ENODATA, "no group of the %s collector could be read",
                          env->snapshot->collector_names[env->collector]);
     return 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the configured groups on a list of targets (`collectors/targets.h`). The collectors `cpu` and `pmu` have one
- * group set each; the `cgroup` collector has one group set for each cgroup (perf engine) or a single group set for all
- * cgroups (bpf engine).
+ * Counts the configured groups on a list of targets (`collectors/targets.h`). The `cpu` and `pmu` collectors have one
+ * group set each; the `cgroup` collector has one for each cgroup (perf engine) or a single one for all cgroups (bpf
+ * engine).
  *
- * The counts of a configured group on one target consist of the perf groups that were opened on each CPU of the target
- * (`perf/open-group.h`), the rows into which these are summed (`collectors/group-rows.h`), and the events that could
- * not be opened. Totals survive a reload and CPU hotplug if the group's signature and target are unchanged.
+ * A struct group_counts holds, for one configured group on one target, the perf groups opened on each CPU of the target
+ * (`perf/open-group.h`), the rows that sum them (`collectors/group-rows.h`), and the events that could not be opened.
+ * Totals survive a reload and CPU hotplug if the group's signature and target are unchanged.
  *
- * Events that no target counts are listed once for each group, after all targets. In a group set of a single cgroup,
- * the events that no target counts are listed with the cgroup.
+ * Events that no target counts are listed once for each group, after all targets; in the group set of a single cgroup,
+ * they are listed with the cgroup.
  */
 #ifndef COLLECTORS_GROUP_COUNTS_H
 #define COLLECTORS_GROUP_COUNTS_H
@@ -23,8 +23,8 @@ struct unavailable_event {
     const char *text, *metric;
     int cpu; /* CPU of the row; -1 for one row of all CPUs */
     struct cpuset cpus;
-    bool on_no_cpu;  /* the event is unavailable whatever the CPU */
-    struct row *row; /* row of the event, or NULL if a row of the same name counts the event on other CPUs */
+    bool on_no_cpu;  /* the event is unavailable on every CPU */
+    struct row *row; /* row of the event, or NULL if a row with the same name counts it on other CPUs */
 };
 
 /*
@@ -55,11 +55,11 @@ void group_counts_close(struct group_counts *counts);
 /* Must be zeroed before the first use. */
 struct group_set {
     /*
-     * The counts are ordered by target, then as in the configuration. The last items are for events that no target
+     * The counts are ordered by target, then as in the configuration, followed by items for events that no target
      * counts. A group without events for a target has no item for that target.
      */
     struct group_counts **items;
-    uint32_t n, next; /* number of items, and the index after the last item that was kept */
+    uint32_t n, next; /* number of items, and index after the last item that was kept */
 };
 
 /*
@@ -73,7 +73,7 @@ void group_set_done(struct group_set *set, struct snapshot *snapshot);
 
 /*
  * Reads all counts of the set and updates their rows. Adds the number of groups in each state to *ret, and sets
- * ret->stale if a group is stale because its CPU was offline. The next group_set_configure() opens a stale group again.
+ * ret->stale if a group is stale because its CPU was offline. The next group_set_configure() reopens stale groups.
  * Returns how many perf groups could be read.
  */
 size_t group_set_read(struct group_set *set, struct sys *sys, struct collected *ret);

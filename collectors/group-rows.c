@@ -13,8 +13,8 @@ void row_sum_init(struct row_sum *sum, size_t n)
 }
 
 /*
- * A row is starved if its groups were enabled and none ran, or if the only change is that CPUs went offline. A starved
- * row returns to the state "counting" once its groups are idle. A row in another state keeps that state while its
+ * A row is starved if some of its groups were enabled but none ran, or if CPUs went offline and nothing else happened.
+ * A starved row returns to the state "counting" once its groups are idle; any other row keeps its state while its
  * groups are idle.
  */
 static enum row_state row_sum_state(const struct row_sum *sum, enum row_state before)
@@ -44,7 +44,7 @@ static void counter_sum_show(const struct counter_sum *sum, struct counter *coun
 void row_sum_show(const struct row_sum *sum, struct row *row)
 {
     row->state = row_sum_state(sum, row->state);
-    /* A multiplexed row has a cause if counts are missing from CPUs that could not be read. */
+    /* A multiplexed row has a cause only if counts are missing because some CPUs could not be read. */
     bool is_explained = row->state == ROW_STARVED || (row->state == ROW_MULTIPLEXED && sum->error);
     row->cause = is_explained ? open_group_explain(sum->error) : NULL;
     row->enabled_ns = sum->times.enabled;
@@ -168,8 +168,8 @@ int group_rows_place(struct group_rows *rows, const struct collector_env *env, c
 /* --- creation --- */
 
 /*
- * Returns whether another row has the same name and CPU but another PMU. If a software event were labelled with its own
- * PMU, the event would be the same series in both rows.
+ * Returns whether another row has the same name and CPU but another PMU. A software event that is labelled with its own
+ * PMU would be the same series in both rows.
  */
 static bool has_sibling(const struct group_rows *rows, const struct group_row *row)
 {
@@ -281,7 +281,7 @@ struct row *row_template_make(const struct row_template *template, const struct 
     return snapshot_add_row(env->snapshot, &target, template->counters, template->n);
 }
 
-/* Makes a row with counters for the events in `mask`. The new row replaces the existing row, if any. */
+/* Creates a row with counters for the events in `mask`, which replaces the existing row, if any. */
 static int group_row_replace(const struct group_rows *rows, struct group_row *group_row,
                              const struct collector_env *env, const struct target_events *events,
                              const struct target *target, uint64_t mask)
@@ -313,7 +313,7 @@ int group_rows_add(struct group_rows *rows, const struct collector_env *env, con
 
     if (r < 0)
         return r;
-    /* Because cgroups come and go, Prometheus needs _created to know when a series started from 0. */
+    /* Because cgroups come and go, Prometheus needs _created to know when a series started at 0. */
     if (!row->row)
         row->created_ns = target->cgroup ? sys_now(env->sys, CLOCK_REALTIME) : 0;
     row->uneven |= row->row && mask != row->events;
@@ -336,7 +336,7 @@ static bool is_unreadable(const struct open_group *group)
     return group->activity == GROUP_STARVED || group->activity == GROUP_STALE;
 }
 
-/* An open group has the events of the row, or fewer if the group's CPU lacks some events. */
+/* An open group has the row's events, or fewer if its CPU lacks some of them. */
 static void row_sum_add_counters(struct row_sum *sum, const struct open_group *group, uint64_t events, bool known)
 {
     size_t k = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums perf groups into the rows that are served: one row for each PMU of a target, or one for each PMU and CPU.
+ * Sums perf groups into the rows that are served: one row for each PMU of a target, or for each PMU and CPU.
  *
  * A row of a CPU has one open group. A summed row, such as the row of a cgroup, has one or more open groups for each
  * CPU. The bpf engine plans its rows with the same functions, so that both engines serve the same rows.
  *
  * Each open group is scaled by its own ratio before its counts are added, and the fractional part of the scaled count
- * is kept. A total therefore never decreases, neither when a CPU goes offline (its group stays in the row) nor while
- * some groups are starved.
+ * is kept. A total therefore never decreases, even if a CPU goes offline (its group stays in the row) or some groups
+ * are starved.
  */
 #ifndef COLLECTORS_GROUP_ROWS_H
 #define COLLECTORS_GROUP_ROWS_H
@@ -23,7 +23,7 @@ struct counter_sum {
 };
 
 struct row_sum {
-    uint32_t activities; /* mask of enum group_activity: activities on all CPUs since the last reading */
+    uint32_t activities; /* mask of enum group_activity: activities on any CPU since the last reading */
     int error;           /* -errno of a CPU that could not be read; 0 if all could be read */
     struct scale_times times;
     struct counter_sum counters[GROUP_MEMBERS_MAX]; /* one sum for each counter of the row */
@@ -50,12 +50,12 @@ static inline void row_set_absent(struct row *row, bool absent)
         row_hide(row);
 }
 
-/* A row of a configured group, which is identified by ordinal, CPU and PMU. */
+/* A row of a configured group, identified by ordinal, CPU and PMU. */
 struct group_row {
     struct row *row;     /* NULL while the row is only planned (`collectors/cgroup/bpf-rows.h`) */
-    const char *pmu;     /* name of the row's PMU; owned by the snapshot once the row is made */
+    const char *pmu;     /* name of the row's PMU; owned by the snapshot once the row exists */
     uint64_t events;     /* mask of the configured events that have a counter in this row, in this order */
-    uint64_t created_ns; /* CLOCK_REALTIME when the totals started from 0, as in struct row_target */
+    uint64_t created_ns; /* CLOCK_REALTIME when the totals started at 0, as in struct row_target */
     uint32_t first;      /* index of the first open group, linked by next_in_row; GROUP_ROW_END if empty */
     int16_t cpu;         /* -1 if the row is the sum of all CPUs */
     uint8_t ordinal;     /* 1 for the row "cache" of the group "cache", 2 for "cache-2", and so on */
@@ -67,7 +67,7 @@ struct group_row {
 struct group_rows {
     struct group_row *items;
     uint32_t n;
-    bool summed;      /* each row is the sum over all CPUs of a PMU; otherwise each row is of one CPU */
+    bool summed;      /* each row sums all CPUs of a PMU; otherwise, a row belongs to one CPU */
     bool spans_kinds; /* rows are summed, and the machine has several kinds of core whose counts differ */
     bool quiet;       /* rows are up to date, and nothing was counted at the last reading */
 };
@@ -88,7 +88,7 @@ int group_rows_add(struct group_rows *rows, const struct collector_env *env, con
 /* The properties of a perf group that determine its row. */
 struct row_part {
     int cpu;
-    unsigned ordinal; /* number of the perf group, from 1, among the configured group's perf groups on this CPU */
+    unsigned ordinal; /* number of the perf group, from 1, among the group's perf groups on this CPU */
     uint64_t events;
 };
 
@@ -99,7 +99,7 @@ struct row_part {
 int group_rows_place(struct group_rows *rows, const struct collector_env *env, const struct target_events *events,
                      const struct row_part *part, struct group_row **ret);
 
-/* The name and counters of a row, from which the row can be made any number of times. */
+/* A template, with name and counters, from which any number of rows can be created. */
 struct row_template {
     char *name; /* name of the group, with its ordinal */
     struct row_counter *counters;
@@ -108,9 +108,9 @@ struct row_template {
 };
 
 /*
- * Makes the template of a row with counters for the events in `mask`, whose attrs are in `events`. `counters` is an
- * array of the caller with one element for each event in `mask`. The template's texts are borrowed from the machine and
- * the configuration. Returns -ENOMEM on failure.
+ * Creates the template of a row with counters for the events in `mask`, whose attrs are in `events`. `counters` is the
+ * caller's array with one element for each event in `mask`. Strings are borrowed from the machine and the
+ * configuration. Returns -ENOMEM on failure.
  */
 int row_template_init(struct row_template *template, struct row_counter *counters, const struct collector_env *env,
                       const struct group_rows *rows, const struct group_row *row, const struct target_events *events,
@@ -118,8 +118,8 @@ int row_template_init(struct row_template *template, struct row_counter *counter
 /* Does not free the `counters` array. */
 void row_template_done(struct row_template *template);
 /*
- * Makes a row from the template. Only the cgroup, names and created_ns of `whose` are used. Returns NULL if memory runs
- * out.
+ * Creates a row from the template. Of `whose`, only the cgroup, names and created_ns are used. Returns NULL if memory
+ * runs out.
  */
 struct row *row_template_make(const struct row_template *template, const struct collector_env *env,
                               const struct group_row *row, const struct row_target *whose);
@@ -130,7 +130,7 @@ void group_row_update(const struct group_row *group_row, const struct open_group
 /* Updates all rows with the last reading. `quiet` means that nothing was counted since the previous reading. */
 static inline void group_rows_update(struct group_rows *rows, const struct open_group *groups, bool quiet)
 {
-    /* Most cgroups are idle most of the time, so skipping idle rows saves work. */
+    /* Most cgroups are idle most of the time, so it pays to skip idle rows. */
     if (!quiet || !rows->quiet)
         for (size_t i = 0; i < rows->n; i++)
             group_row_update(&rows->items[i], groups);

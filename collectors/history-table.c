@@ -105,7 +105,7 @@ static void line_add(struct history_line *to, const struct history_line *from, s
         to->row.pmu = NULL;
 }
 
-/* Returns a hash that is equal for lines that belong to the same sum. */
+/* Returns a hash that is the same for all lines of a sum. */
 static uint32_t hash_line(const struct history_row *row, enum totals_order order)
 {
     uint64_t hash = hash_mix_text(hash_mix_text(hash_mix_text(row->others, row->collector), row->group), row->cgroup);

@@ -3,19 +3,19 @@
  * The result of reading a history: the recorded rows, each with a cell for every step of a time range.
  *
  * A cell contains growth, which can be summed over steps and over rows of the same total. Derived metrics are ratios of
- * these sums. All functions are pure, apart from allocating memory.
+ * these sums. Apart from allocating memory, all functions are pure.
  */
 #ifndef COLLECTORS_HISTORY_TABLE_H
 #define COLLECTORS_HISTORY_TABLE_H
 
 #include "collectors/rates.h"
 
-/* A row, as described when it was recorded. The row's strings are valid as long as the table that contains the row. */
+/* A row as it was when recorded. Its strings are valid as long as the table that contains the row. */
 struct history_row {
     const char *collector, *group, *pmu;
     const char *cgroup; /* NULL if the target is not a cgroup */
     int cpu;            /* -1 if the target is not a single CPU */
-    bool others;        /* the row is the sum of the cgroups for which a frame had no room */
+    bool others;        /* the row is the sum of the cgroups that a frame had no room for */
     bool uneven;        /* some events are not counted on all CPUs, as in struct row */
     size_t n_events;
     struct history_event {
@@ -27,7 +27,7 @@ struct history_row {
 enum history_state {
     HISTORY_ABSENT,      /* no frame of the step contains the row */
     HISTORY_COUNTING,    /* the group ran whenever it was enabled */
-    HISTORY_MULTIPLEXED, /* the group ran during a part of its enabled time, so the growth is an estimate */
+    HISTORY_MULTIPLEXED, /* the group ran for a part of its enabled time, so the growth is an estimate */
     HISTORY_UNKNOWN,     /* the growth is unknown in some frame: the group was starved, paused or failed */
 };
 
@@ -47,14 +47,14 @@ struct history_line {
 struct history_step {
     uint64_t end_ns;     /* CLOCK_REALTIME */
     uint64_t covered_ns; /* time that the frames of the step cover; 0 for a gap */
-    uint64_t left_out;   /* maximum number of rows for which a frame of the step had no room */
+    uint64_t left_out;   /* maximum number of rows that a frame of the step had no room for */
     uint64_t limited_by; /* mask of enum clock_cause: what limited clock rates in the step */
 };
 
 struct history_table {
     struct history_step *steps;
     size_t n_steps;
-    struct history_line *lines; /* lines, in the order in which their rows first occur */
+    struct history_line *lines; /* lines in the order in which their rows first occur */
     size_t n_lines;
     void *texts; /* owns all strings of the table */
 };
@@ -68,8 +68,8 @@ static inline bool history_is_known(const struct history_cell *cell)
 }
 
 /*
- * Adds the growth of a row in a step to a sum over steps or rows. The state of a sum must start as HISTORY_ABSENT. An
- * absent cell adds nothing, and an unknown cell makes the sum unknown.
+ * Adds the growth of a row in a step to a sum over steps or rows. A sum must start in the state HISTORY_ABSENT. An
+ * absent cell adds nothing; an unknown cell makes the sum unknown.
  */
 void history_add(const struct history_row *row, struct history_cell *sum, struct growth_event *sums,
                  const struct history_cell *more, const struct growth_event *values);
@@ -81,14 +81,14 @@ void growth_event_add(struct growth_event *sum, const struct growth_event *more,
 
 /*
  * Sums the steps from `begin` (inclusive) to `end` (exclusive) in which the growth of the row is known. *ret_covered_ns
- * is the total time of these steps. Returns -ENODATA if the growth is known in no step.
+ * is the total time of these steps. Returns -ENODATA if there is no such step.
  */
 int history_line_sum(const struct history_line *line, const struct history_step *steps, size_t begin, size_t end,
                      struct history_cell *sum, struct growth_event *sums, uint64_t *ret_covered_ns);
 
 /*
- * Adds up the lines of all CPUs of a PMU, or of all PMUs of a cgroup, in place. A line that was added to another line
- * is left without events. Returns -ENOMEM on failure.
+ * Adds up the lines of all CPUs of a PMU, or of all PMUs of a cgroup, in place. Lines that were added to another one
+ * are left without events. Returns -ENOMEM on failure.
  */
 int history_table_add_up(struct history_table *table, enum totals_order order);
 

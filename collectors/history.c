@@ -2,11 +2,11 @@
 /*
  * The block of memory that holds a history consists of a head and a ring of records. A record is the description of a
  * row, which has a number, or a frame, which refers to rows by number. A description is written before the first frame
- * that needs it, and is in the ring only once. A description that is the oldest record while a frame still needs it is
- * moved to the end of the ring. Descriptions may therefore only use a part of the ring.
+ * that needs it, and is in the ring only once. If it becomes the oldest record while a frame still needs it, it is
+ * moved to the end of the ring. Descriptions may therefore use only a part of the ring.
  *
  * The head of the block is read once, in history_new(). After history_new() the process uses its own copy of the
- * positions and of the list of descriptions. If somebody else writes to the block, only the content of records can be
+ * positions and of the list of descriptions. If another process writes to the block, only the content of records can be
  * wrong.
  */
 #include "collectors/history.h"
@@ -20,7 +20,7 @@
 
 struct head {
     uint64_t magic, version, size;
-    uint64_t begin, end; /* range of the records; the positions only grow, and are offsets modulo the ring's size */
+    uint64_t begin, end; /* range of the records; positions only grow, and are offsets modulo the ring size */
     uint64_t next_row;
 };
 
@@ -31,16 +31,15 @@ struct record_head {
     uint32_t kind;
 };
 
-/* A recorded row, whose description is in the ring and still needed. */
+/* A recorded row whose description is in the ring and still needed. */
 struct known_row {
     uint32_t number;
     uint32_t size;       /* size of the record that describes the row, in bytes */
     uint32_t hash;       /* hash of the description */
     bool uneven;         /* copy of `uneven` in the row `row_id` */
     uint64_t at;         /* position of the description */
-    uint64_t last_frame; /* position of the last frame that needs the description; UINT64_MAX for the frame that is
-                            being made */
-    uint64_t row_id;     /* id of the snapshot's row that is recorded under this number, or UINT64_MAX */
+    uint64_t last_frame; /* position of the last frame that needs it; UINT64_MAX: the frame being written */
+    uint64_t row_id;     /* id of the snapshot row recorded under this number, or UINT64_MAX */
 };
 
 struct history {
@@ -59,19 +58,17 @@ struct history {
 };
 
 /*
- * The fraction of the ring that descriptions may use, and the fraction of that part that is reserved for rows other
- * than those of cgroups.
+ * The fraction of the ring that descriptions may use, and the fraction of that part reserved for rows other than those
+ * of cgroups.
  */
 #define DESCRIPTIONS_SHARE 4
 #define CGROUPS_LEAVE 8
 /*
- * The size of the largest record, as a fraction of the ring, so that a record of this size fits into the ring together
- * with all descriptions.
+ * The maximum size of a record as a fraction of the ring, so that such a record fits into the ring together with all
+ * descriptions.
  */
 #define RECORD_SHARE 2
-/*
- * The history of a block is only continued if its row numbers are below this limit, so that new numbers never run out.
- */
+/* A block's history is continued only if its row numbers are below this limit, so that new numbers never run out. */
 #define ROWS_MAX (UINT32_MAX / 2)
 
 /* --- bytes --- */
@@ -144,8 +141,8 @@ static void ring_copy_out(const struct history *history, uint64_t position, void
 }
 
 /*
- * Reads the head of the record at a position. Returns false at the end of the ring, and if no valid record can be at
- * this position.
+ * Reads the head of the record at a position. Returns false at the end of the ring, or if this position cannot hold a
+ * valid record.
  */
 static bool ring_head(const struct history *history, uint64_t position, struct record_head *ret)
 {
@@ -215,7 +212,7 @@ static struct known_row *known_at(const struct history *history, uint64_t positi
 
 /*
  * Forgets the rows that no frame in the ring needs any more. Returns false if the description of a row is gone although
- * the description is still needed.
+ * it is still needed.
  */
 static bool forget_rows(struct history *history)
 {
@@ -245,8 +242,8 @@ static void move_oldest(struct history *history, size_t size)
 }
 
 /*
- * Drops the oldest record. A description that is still needed is moved to the end instead. Returns -EBADMSG if somebody
- * has overwritten the ring, which is then emptied.
+ * Drops the oldest record. A description that is still needed is moved to the end instead. Returns -EBADMSG if another
+ * process has overwritten the ring, which is then emptied.
  */
 static int drop_oldest(struct history *history)
 {
@@ -326,7 +323,7 @@ static uint32_t hash_bytes(const char *data, size_t size)
     return hash_fold(hash_mix_bytes(size, data, size));
 }
 
-/* Returns whether `content`, the number and the description of a row, contains the given description. */
+/* Returns whether `content`, a row number and a description, contains the given description. */
 static bool is_description(const struct buffer *content, const struct buffer *description)
 {
     struct reader reader = reader_of(content);
@@ -356,9 +353,7 @@ static uint64_t frames_to_keep(const struct history *history)
     return MAX(history->settings.keep_ns / MAX(history->settings.interval_ns, 1), 1);
 }
 
-/*
- * Drops frames older than `keep` if the descriptions of their rows occupy the room that a new description needs.
- */
+/* Drops frames older than `keep` if their rows' descriptions take up the room that a new description needs. */
 static int make_room_to_describe(struct history *history, size_t size, bool of_cgroup)
 {
     size_t share = history->ring_size / DESCRIPTIONS_SHARE;
@@ -372,7 +367,7 @@ static int make_room_to_describe(struct history *history, size_t size, bool of_c
     return r < 0 ? r : history->described + size > most ? -ENOSPC : 0;
 }
 
-/* Adds the row that history->description describes to the ring, for the frame that is being made. */
+/* Adds the row that history->description describes to the ring, for the frame being written. */
 static int add_described(struct history *history, uint32_t hash, bool of_cgroup, struct known_row **ret)
 {
     _cleanup_(buffer_done) struct buffer content = {0};
@@ -437,7 +432,7 @@ struct candidate {
     const struct row *row;
     struct growth growth;
     struct growth_event *events;
-    bool inside; /* an ancestor of the cgroup is watched too, whose growth includes this cgroup's growth */
+    bool inside; /* an ancestor of the cgroup is watched too, and its growth includes this one's */
 };
 
 static void put_growth(struct buffer *to, const struct row *row, const struct growth *growth,
@@ -473,7 +468,7 @@ static void put_growth(struct buffer *to, const struct row *row, const struct gr
 }
 
 /*
- * Returns whether the row's enabled time is at most twice the interval. If the enabled time is longer, the totals did
+ * Returns whether the row's enabled time is at most twice the interval. A longer enabled time shows that the totals did
  * not start in this interval.
  */
 static bool started_in_interval(const struct history *history, const struct snapshot *snapshot, const struct row *row)
@@ -483,10 +478,7 @@ static bool started_in_interval(const struct history *history, const struct snap
     return row->enabled_ns / cpus / 2 <= snapshot->monotonic_ns - history->last_ns;
 }
 
-/*
- * Sets the growth of a row that was made after the baseline. The growth equals the row's totals, because they started
- * from 0.
- */
+/* Sets the growth of a row that was created after the baseline to the row's totals, which started at 0. */
 static bool take_new(const struct history *history, const struct snapshot *snapshot, const struct row *row,
                      struct candidate *ret)
 {
@@ -585,7 +577,7 @@ static int find_inside(struct candidate *candidates, size_t n)
 }
 
 /*
- * The sum over the rows of cgroups for which there was no room. The rows of a sum differ only in their cgroup and CPU.
+ * The sum over the rows of cgroups that there was no room for. The rows of a sum differ only in their cgroup and CPU.
  */
 struct others {
     const struct row *row; /* the first row of the sum */
@@ -629,15 +621,15 @@ static int others_add(struct others **others, size_t *n, const struct candidate 
 }
 
 /*
- * Returns the size, in bytes, above which no more cgroups are added to a frame, so that the ring holds all frames of
- * the time `keep`.
+ * Returns the size in bytes above which no more cgroups are added to a frame, so that the ring holds all frames of the
+ * time `keep`.
  */
 static size_t frame_room(const struct history *history)
 {
     size_t ring = history->ring_size - history->ring_size / DESCRIPTIONS_SHARE;
     size_t room = MIN(ring / frames_to_keep(history), history->ring_size / RECORD_SHARE / 2);
 
-    return room - room / 8; /* an eighth is left for the head, the last row and the sums of other cgroups */
+    return room - room / 8; /* leaves an eighth for the head, the last row and the sums of other cgroups */
 }
 
 /* A frame that is being written, and the rows that are in it. */
@@ -672,8 +664,8 @@ static int draft_put(struct history *history, struct draft *draft, const struct 
 }
 
 /*
- * Writes one row if there is room. If there is no room, the row of a cgroup is added to the sum of the other cgroups,
- * unless the growth of a cgroup above already includes the row.
+ * Writes one row if there is room. Otherwise, the row of a cgroup is added to the sum of the other cgroups, unless the
+ * growth of a cgroup above already includes it.
  */
 static int draft_add(struct history *history, struct draft *draft, const struct candidate *candidate)
 {
@@ -964,7 +956,7 @@ struct adoption {
     uint64_t at; /* position of the frame */
 };
 
-/* Adds a row from its description. Until the frames are read, it is unknown whether any frame needs the row. */
+/* Adds a row from its description. Whether any frame needs the row is not known until the frames are read. */
 static int adopt_row(struct history *history, uint64_t at, const struct record_head *head, const struct buffer *content)
 {
     struct reader reader = reader_of(content);
@@ -1182,7 +1174,7 @@ static bool is_gap(const struct frame *frame, uint64_t last_end_ns)
     return begin > last_end_ns && begin - last_end_ns > frame->duration_ns / GAP_SHARE + GAP_NS;
 }
 
-/* With a step of 0, each frame is a step, and so is each gap between two frames. */
+/* With a step length of 0, each frame is a step, and so is each gap between two frames. */
 static int add_frame_step(struct history_table *table, const struct frame *frame)
 {
     const struct history_step *last = table->n_steps ? &table->steps[table->n_steps - 1] : NULL;

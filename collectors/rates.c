@@ -15,14 +15,14 @@ struct past_row {
     size_t first; /* index of the row's first counter */
     size_t n;
     bool busy_known;
-    bool unknown, absent; /* `unknown` is set if the group was starved or its collector had failed */
+    bool unknown, absent; /* `unknown`: the group was starved, or its collector had failed */
 };
 
 struct baseline {
     uint64_t monotonic_ns, pauses, next_row_id;
     struct past_row *rows; /* in ascending order of ids, like the rows of a snapshot */
     size_t n_rows;
-    struct growth_event *counters; /* the values of the counters, and whether each value is known */
+    struct growth_event *counters; /* the counters' values, and whether each is known */
 };
 
 struct baseline *baseline_free(struct baseline *baseline)
@@ -183,7 +183,7 @@ int baseline_growth(const struct baseline *baseline, const struct snapshot *snap
     if (!then || then->absent || then->n != row->n_counters || row->absent || row->state == ROW_UNAVAILABLE)
         return -ENODATA;
     /*
-     * The totals of a starved group stand still and later catch up at once, so their growth does not describe this
+     * The totals of a starved group stand still and later catch up all at once, so their growth says nothing about this
      * interval.
      */
     bool failed = snapshot_row_failed(snapshot, row);
@@ -300,7 +300,7 @@ static bool count_the_same(const struct row *a, const struct row *b)
     return same;
 }
 
-/* Returns whether two rows of the same block are added up in one total. */
+/* Returns whether two rows of the same block are added up in the same total. */
 static bool are_added_up(enum totals_order order, const struct row *a, const struct row *b)
 {
     if (order == TOTALS_BY_CPU && a->cpu != b->cpu)
@@ -359,8 +359,7 @@ static bool derive_the_same(const struct metric_set *a, const struct metric_set 
 }
 
 /*
- * Finds or adds an event of a total. Looks at the index `guess` first, which is right unless rows have different
- * events.
+ * Finds or adds an event of a total. Tries the index `guess` first, which is right unless rows have different events.
  */
 static int total_find_event(struct total *total, const struct counter *counter, size_t guess, size_t *ret)
 {
@@ -440,8 +439,8 @@ int totals_add(struct totals *totals, const struct row *row, const struct rates 
 }
 
 /*
- * Finds or makes the metric set of a mixed total. A mixed total sums a cgroup's rows on several PMUs, so only formulas
- * that hold for any PMU apply to it.
+ * Finds or creates the metric set of a mixed total. A mixed total sums a cgroup's rows on several PMUs, so only
+ * formulas that hold for any PMU apply to it.
  */
 static int totals_derive(struct totals *totals, struct total *total)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates and derived metrics between two readings of a snapshot. A baseline stores the first reading, with which
- * rates_row() compares a row.
+ * Rates and derived metrics between two readings of a snapshot. A baseline stores the first reading, and rates_row()
+ * compares a row with it.
  *
- * A derived metric exists only if all of its events are in one group, and so were counted at the same time.
+ * A derived metric exists only if all of its events are in one group and were therefore counted at the same time.
  *
  * A total is the sum of rows, such as all CPUs of a PMU or all PMUs of a cgroup. The derived metrics of a total are
  * computed from the sums: each metric is a ratio of sums, not a mean of ratios. The PMUs of a cgroup may count
  * different events of a group. The total has the events of all PMUs, and a metric of the total has a value only if all
- * of its events are known in the same rows. Totals are grouped into blocks. A block has the totals of one group and
- * PMU, or of one cgroup.
+ * of its events are known in the same rows. Totals form blocks, each with the totals of one group and PMU, or of one
+ * cgroup.
  */
 #ifndef COLLECTORS_RATES_H
 #define COLLECTORS_RATES_H
@@ -54,7 +54,7 @@ struct metric_set_times growth_times(const struct growth *growth, double seconds
  */
 int baseline_growth(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row,
                     struct growth_event *events, struct growth *ret);
-/* Returns whether the row was made after the baseline. */
+/* Returns whether the row was created after the baseline. */
 bool baseline_predates(const struct baseline *baseline, const struct row *row);
 
 struct ratio {
@@ -64,7 +64,7 @@ struct ratio {
 
 struct rates {
     const struct row *row;
-    /* Growth per second of each counter of the row, in the counter's unit, or NAN if unknown. */
+    /* Growth per second of each of the row's counters, in the counter's unit, or NAN if unknown. */
     double *events;
     struct metric_set_times times; /* the group's times between the two readings; unknown times are NAN */
     struct ratio ratios[METRIC_SET_MAX];
@@ -81,15 +81,15 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
               struct rates *ret);
 
 /*
- * The name of a derived metric of cgroups. The rows of a CPU have a metric with this name as well: the share of the
- * time that the CPU was busy.
+ * The name of a derived metric of cgroups. CPU rows have a metric with this name, too: the fraction of time for which
+ * the CPU was busy.
  */
 #define CPU_UTILIZATION "cpu_utilization"
 
 /* Returns whether the row is that of a single CPU whose busy time is known. */
 bool rates_has_cpu_time(const struct snapshot *snapshot, const struct row *row);
 /*
- * Returns the share of the time that the row's CPU was busy, or NAN if the share is unknown or the row is not that of a
+ * Returns the fraction of time for which the row's CPU was busy, or NAN if this is unknown or the row is not that of a
  * single CPU.
  */
 double rates_cpu_utilization(const struct rates *rates);
@@ -110,10 +110,10 @@ struct total_event {
 };
 
 struct total {
-    const struct row *row; /* the first row that was added, which has the target and the group; borrowed */
+    const struct row *row; /* the first added row, which has the target and the group; borrowed */
     size_t n_rows;
     struct cpuset cpus; /* CPUs of the rows; empty if the rows are not those of single CPUs */
-    const char **pmus;  /* PMUs of the rows, each once; borrowed strings */
+    const char **pmus;  /* distinct PMUs of the rows; borrowed strings */
     size_t n_pmus;
     struct total_event *events; /* events of all rows, beginning with the events of the first row */
     double *rates;              /* sum of each event's known rates over the rows; NAN if no rate is known */
@@ -146,10 +146,10 @@ int totals_make(const struct baseline *baseline, const struct snapshot *snapshot
 void totals_done(struct totals *totals);
 
 /*
- * totals_add() and totals_finish() make totals of rates that the caller has computed. The caller starts with a struct
- * totals in which only `order` and `seconds` are set, adds each row, and finishes the totals. `rates` is NULL for a row
- * of events that could not be opened; the ratios in `rates` are not used. totals_add() and totals_finish() return
- * -ENOMEM on failure.
+ * totals_add() and totals_finish() create totals from rates that the caller has computed. The caller starts with a
+ * struct totals in which only `order` and `seconds` are set, adds each row, and finishes the totals. `rates` is NULL
+ * for a row of events that could not be opened; the ratios in `rates` are not used. totals_add() and totals_finish()
+ * return -ENOMEM on failure.
  */
 int totals_add(struct totals *totals, const struct row *row, const struct rates *rates);
 int totals_finish(struct totals *totals);
@@ -157,11 +157,11 @@ int totals_finish(struct totals *totals);
 /* Returns the growth of an event between the two readings, in the event's unit, or NAN if no row has a known growth. */
 double total_growth(const struct totals *totals, const struct total *total, size_t event);
 /*
- * Returns the value of a metric of total->metric_set, or NAN if the metric has no value, or if its events are not known
- * in the same rows.
+ * Returns the value of a metric of total->metric_set, or NAN if it has no value or its events are not known in the same
+ * rows.
  */
 double total_metric(const struct total *total, size_t metric);
-/* Returns the fraction of the enabled time in which the group was on its PMU, from 0 to 1, or NAN if unknown. */
+/* Returns the fraction of the enabled time for which the group was on its PMU, from 0 to 1, or NAN if unknown. */
 double total_share(const struct total *total);
 
 #endif

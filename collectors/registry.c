@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "metrics/own-metrics.h"
 
-/* The collectors, in the order in which they are served. A collector's index in this table is its bit number. */
+/* The collectors, in the order in which they are served. A collector's bit number is its index in this table. */
 static const struct collector *const collectors[] = {
     &collector_cpu,
     &collector_pmu,
@@ -21,7 +21,7 @@ struct slot {
     bool successful;
     bool incomplete;               /* the last open failed in part; the collector continues with what is open */
     uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
-    enum reason_span span;         /* the span that, among all failures, is worth the most frequent retries */
+    enum reason_span span;         /* over all failures, the span that calls for the most frequent retries */
     struct error error;
     struct series *success, *duration;   /* NULL while the collector is disabled */
     struct series *groups[N_ROW_STATES]; /* NULL while the collector is not open, and for a collector without groups */
@@ -41,7 +41,7 @@ struct registry {
     struct snapshot snapshot;
     struct failures failures;
     struct series **failed; /* series of the failures in failures.items, at the same index */
-    bool outdated;          /* a collector's error changed after `failures` was filled */
+    bool outdated;          /* an error of a collector changed after `failures` was filled */
     const char *names[N_COLLECTORS + 1];
     struct slot slots[N_COLLECTORS];
 };
@@ -207,10 +207,7 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
 
-/*
- * Returns whether all of the collector's events failed to open, so that these failures explain why the collector cannot
- * be read.
- */
+/* Returns whether all of the collector's events failed to open, which explains why the collector cannot be read. */
 static bool registry_lacks_events(const struct registry *registry, size_t i)
 {
     const struct snapshot *snapshot = &registry->snapshot;
@@ -227,7 +224,7 @@ static bool registry_lacks_events(const struct registry *registry, size_t i)
     return n > 0;
 }
 
-/* Adds the failure of a collector that could not be opened or read, or could only be opened in part. */
+/* Adds the failure of a collector that could not be opened or read, or could be opened only in part. */
 static int registry_report_collector(struct registry *registry, size_t i)
 {
     const struct slot *slot = &registry->slots[i];
@@ -326,8 +323,8 @@ int registry_retry(struct registry *registry, struct error *error)
 }
 
 /*
- * *Reads a collector. *end_ns is the time when the previous collector was finished, and is set to the time when this
- * collector is finished.
+ * Reads a collector. *end_ns is the time when the previous collector was finished, and is set to the time when this one
+ * is finished.
  */
 static void registry_read_collector(struct registry *registry, size_t i, uint64_t now_ns, uint64_t *end_ns)
 {

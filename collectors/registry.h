@@ -12,12 +12,12 @@
 
 struct registry;
 
-/* Makes a registry with nothing open. `sys` and `reload` must outlive the registry. Returns -ENOMEM on failure. */
+/* Creates a registry with nothing open. `sys` and `reload` must outlive the registry. Returns -ENOMEM on failure. */
 int registry_new(struct sys *sys, const struct reload_outcome *reload, struct registry **ret);
 struct registry *registry_free(struct registry *registry);
 /* Sets the processes whose cost the `self` collector reports. `children` must outlive the registry. */
 void registry_set_children(struct registry *registry, const struct children *children);
-/* Sets the number of findings of each rule (collectors/findings.h), which must outlive the registry. */
+/* Sets the array with the number of findings of each rule (collectors/findings.h), which must outlive the registry. */
 void registry_set_findings(struct registry *registry, const uint64_t *findings);
 /*
  * Sets the calls that the `cgroup` collector uses besides `sys`. Both arguments may be NULL, and must outlive the
@@ -27,21 +27,21 @@ void registry_set_cgroup_sources(struct registry *registry, const struct bpf_cal
                                  const struct state_files *state_files);
 
 /*
- * Opens what `config` asks for on `machine`, and closes everything else. Unchanged groups continue to count.
+ * Opens everything that `config` asks for on `machine`, and closes the rest. Unchanged groups continue to count.
  * `went_offline`, which may be NULL, has the same meaning as in struct collector_env. `machine` and `config` must stay
- * valid until the next call, even if this call fails. registry_configure() only fails with -ENOMEM. A collector that
- * cannot be opened is reported by its success metric.
+ * valid until the next call, even if this call fails. Only fails with -ENOMEM: a collector that cannot be opened is
+ * reported by its success metric.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
                        const struct cpuset *went_offline, struct error *error);
 
 /*
- * Returns the span that, among all failures, is worth the most frequent retries (enum reason_span). If the span is
- * REASON_LASTS, registry_retry() is useless.
+ * Returns, over all failures, the enum reason_span that calls for the most frequent retries. With REASON_LASTS, calling
+ * registry_retry() is useless.
  */
 enum reason_span registry_retry_span(const struct registry *registry);
 /*
- * Retries what failed to open, in the collectors whose failures may have been temporary. Fails only with -ENOMEM.
+ * Tries again to open what failed, in the collectors whose failures may have been temporary. Fails only with -ENOMEM.
  */
 int registry_retry(struct registry *registry, struct error *error);
 
@@ -52,20 +52,20 @@ int registry_retry(struct registry *registry, struct error *error);
 bool registry_is_stale(const struct registry *registry);
 
 /*
- * Reads the collectors in `mask` (a bit for each collector's number) whose last reading is older than both `max_age_ns`
- * and their own min_age_ns. Returns the snapshot, which the registry owns.
+ * Reads the collectors in `mask` (a bit per collector) whose last reading is older than both `max_age_ns` and their own
+ * min_age_ns. Returns the snapshot, which the registry owns.
  */
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);
 
 /* Returns the snapshot of the last readings, without a new reading. The snapshot is valid as long as the registry. */
 const struct snapshot *registry_snapshot(const struct registry *registry);
 
-/* Makes the next registry_read() read all collectors, regardless of the age of their last readings. */
+/* Makes the next registry_read() read all collectors, however recent their last readings are. */
 void registry_expire(struct registry *registry);
 
 /*
- * Disables all groups so that other programs can use the PMUs, or enables them again. Groups opened while paused stay
- * disabled. Totals, times and states do not change while paused. Returns the first error of ioctl(2); the remaining
+ * Disables all groups so that other programs can use the PMUs, or enables them again. During a pause, newly opened
+ * groups stay disabled, and totals, times and states do not change. Returns the first error of ioctl(2); the remaining
  * groups are still tried.
  */
 int registry_pause(struct registry *registry, bool paused);
@@ -77,7 +77,7 @@ bool registry_is_paused(const struct registry *registry);
  */
 const void *registry_state(const struct registry *registry, const struct collector *collector);
 
-/* Returns whether the last attempt to open or read `collector` failed, so that its numbers are out of date. */
+/* Returns whether the last attempt to open or read `collector` failed; its numbers are then out of date. */
 bool registry_has_failed(const struct registry *registry, const struct collector *collector);
 
 /*

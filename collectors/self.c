@@ -2,9 +2,9 @@
 /*
  * The `self` collector measures how much CPU time and memory and how many descriptors the daemon uses.
  *
- * The series perfcountd_process_*{process="NAME"} show the cost of each of the daemon's other processes. While one of
- * the other processes is not running, only its CPU time is served. The CPU time includes all earlier instances of the
- * process, so it never decreases.
+ * The series perfcountd_process_*{process="NAME"} show the cost of each of the daemon's other processes. While such a
+ * process is not running, only its CPU time is served. The CPU time includes all earlier instances of the process, so
+ * it never decreases.
  *
  * Series such as perfcountd_self_cycles_total count hardware events of the daemon's main thread. An event that cannot
  * be opened has no series, and a starved counter is left out of the scrape.
@@ -72,8 +72,8 @@ static void self_child_hide(struct self_child *child)
 }
 
 /*
- * The CPU time of a process that hung and was abandoned by child_forget() is missing from `cpu_ns`. The total of the
- * process must not decrease, although the time of the abandoned instance is missing.
+ * `cpu_ns` lacks the CPU time of a process that hung and was abandoned by child_forget(). The process's total must
+ * nevertheless not decrease.
  */
 static void self_child_add_cpu(struct self_child *child, uint64_t cpu_ns)
 {
@@ -203,8 +203,8 @@ static int self_cost_update_gauges(const struct collector_env *env, struct self_
 }
 
 /*
- * Takes over `previous`, which may be NULL, with its open counters, and opens the other counters. Only fails with
- * -ENOMEM, and not because of an event that cannot be opened.
+ * Takes over `previous`, which may be NULL, with its open counters, and opens the others. Events that cannot be opened
+ * are not an error. Fails only with -ENOMEM.
  */
 static int self_cost_open(const struct collector_env *env, struct self_cost *previous, struct self_cost **ret)
 {
@@ -225,9 +225,9 @@ static int self_cost_open(const struct collector_env *env, struct self_cost *pre
 }
 
 /*
- * Reads a counter in user space or by read(2). Times read in user space and times from read(2) come from clocks that
- * differ by a few nanoseconds. A reading that seems older than the previous reading is ignored; its counts are included
- * in the next reading.
+ * Reads a counter in user space or with read(2). Times read in user space and times from read(2) come from clocks that
+ * differ by a few nanoseconds. A reading that seems older than the previous one is ignored; its counts are included in
+ * the next one.
  */
 static void cost_counter_collect(struct cost_counter *counter, bool *user)
 {
@@ -300,11 +300,11 @@ static int self_cost_report(const struct self_cost *cost, const struct collector
  * --- collector ---
  *
  * Serves the metrics that all Prometheus client libraries have (process_*), the build, the configuration, the daemon's
- * other processes and the hardware events. The collector is read at every scrape: its files stay open, and
+ * other processes and the hardware events. Because the collector is read at every scrape, its files stay open, and
  * /proc/self/fd is not listed if the kernel reports the number of entries.
  */
 
-/* The series without a label, in the order of enum own_metric. */
+/* The series without labels, in the order of enum own_metric. */
 #define N_VALUES (OWN_PAUSED - OWN_CPU_SECONDS + 1)
 
 struct self {
@@ -387,7 +387,7 @@ static bool self_cost_counts(const struct self_cost *cost)
 
 /*
  * Returns the names of the core PMUs, such as "armv8_cortex_a55,armv8_cortex_a76"; "" if there is no PMU, or NULL on
- * ENOMEM. The caller frees the string. Where sysfs hides the PMUs, as in some containers, hardware events can still be
+ * ENOMEM. The caller frees the string. If sysfs hides the PMUs, as in some containers, hardware events can still be
  * opened, and are labelled with the name of the absent PMU.
  */
 static char *core_pmus(const struct machine *machine, const struct self_cost *cost)
@@ -400,7 +400,7 @@ static char *core_pmus(const struct machine *machine, const struct self_cost *co
     return buffer_string(&names);
 }
 
-/* Adds the series with the name of the machine, unless a file currently cannot be read. Returns -ENOMEM on failure. */
+/* Adds the series with the machine's name, unless a file cannot be read at the moment. Returns -ENOMEM on failure. */
 static int self_add_board(const struct collector_env *env, struct self *self)
 {
     _cleanup_(freep) char *pmus = core_pmus(env->machine, self->cost);
@@ -438,7 +438,7 @@ static int self_add_slots(const struct collector_env *env, struct self *self)
     return 0;
 }
 
-/* The series of findings are hidden until the daemon has looked for findings. */
+/* The finding series are hidden until the daemon has looked for findings. */
 static int self_add_findings(const struct collector_env *env, struct self *self)
 {
     for (enum finding_rule i = 0; i < N_FINDING_RULES; i++) {

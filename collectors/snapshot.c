@@ -170,9 +170,9 @@ static int row_add_all_series(struct snapshot *snapshot, struct row *row, const 
     if (row->error)
         return 0;
     row->enabled =
-        row_add_time_series(snapshot, row, "enabled", "Time that the counter group was enabled.", created_ns);
-    row->running = row_add_time_series(snapshot, row, "running", "Time that the counter group was counting on its PMU.",
-                                       created_ns);
+        row_add_time_series(snapshot, row, "enabled", "Time for which the counter group was enabled.", created_ns);
+    row->running = row_add_time_series(snapshot, row, "running",
+                                       "Time for which the counter group was counting on its PMU.", created_ns);
     return row->enabled && row->running ? 0 : -ENOMEM;
 }
 

@@ -3,8 +3,8 @@
  * The snapshot is the last reading, ready to be served: the metrics, and the rows of /api/v1/counters, one row for each
  * group and target.
  *
- * Collectors write the snapshot and the HTTP side reads it, both on the main thread. Rows and series exist until their
- * collector removes them, and survive a reload.
+ * Collectors write the snapshot and the HTTP side reads it, both on the main thread. Rows and series survive a reload;
+ * they exist until their collector removes them.
  */
 #ifndef COLLECTORS_SNAPSHOT_H
 #define COLLECTORS_SNAPSHOT_H
@@ -22,7 +22,7 @@ enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 
 /* Returns "counting", "multiplexed", "starved" or "unavailable". */
 const char *row_state_name(enum row_state state);
-/* The state that JSON documents show for every row of a collector that fails. */
+/* The state that JSON documents show for every row of a failing collector. */
 #define STATE_FAILED "failed"
 
 /* One event of a row. The strings are interned in the snapshot. */
@@ -31,7 +31,7 @@ struct counter {
     const char *pmu;       /* PMU of this event, such as "software" in a mixed group */
     const char *unit;      /* the unit: "" for plain counts, "seconds", and so on */
     uint64_t value;        /* scaled total, encoded as series.value */
-    double scale;          /* factor from the kernel's count to a value in `unit` */
+    double scale;          /* the kernel's count times this is a value in `unit` */
     uint8_t decimals;      /* number of decimals, as in struct series */
     bool known;            /* false if the counter never ran; `value` is then meaningless */
     uint64_t raw;          /* unscaled sum of the kernel's counts since the first open */
@@ -53,7 +53,7 @@ struct row {
     bool uneven;  /* some events are not counted on all CPUs of the row, so ratios of two events are meaningless */
     bool removed; /* the row will be freed by the outermost snapshot_end_removals() */
     uint32_t n_descriptors; /* number of open descriptors of this row */
-    char *error;            /* in state ROW_UNAVAILABLE, the sentence about the failure */
+    char *error;            /* in state ROW_UNAVAILABLE, the failure message */
     const char *cause;      /* why the row is starved on some or all CPUs; static string or NULL */
     uint64_t enabled_ns, running_ns;
     struct series *enabled, *running;    /* NULL for ROW_UNAVAILABLE */
@@ -68,7 +68,7 @@ struct row {
 struct config;
 struct machine;
 
-/* The kinds of names that a query may ask for. The names are interned in the snapshot. */
+/* The kinds of names that a query may contain. The names are interned in the snapshot. */
 enum known_kind { KNOWN_EVENTS, KNOWN_GROUPS, KNOWN_PMUS };
 #define N_KNOWN 3
 
@@ -77,7 +77,7 @@ struct known {
     size_t n;
 };
 
-/* Flags for the causes that limit clock rates. */
+/* Flags for the causes of clock rate limits. */
 enum clock_cause {
     CLOCK_LIMIT_SET = 1 << 0, /* the frequency limit is below what the CPU can do */
     CLOCK_COOLING = 1 << 1,
@@ -87,7 +87,7 @@ enum clock_cause {
 struct clock_limit {
     bool known;
     uint64_t limit_hz, max_hz; /* current limit of the CPU's clock rate, and its maximum; 0 if unknown */
-    uint64_t lost_ns;          /* sum of time, multiplied by the fraction of max_hz that the limit took away */
+    uint64_t lost_ns;          /* time, multiplied by the fraction of max_hz that the limit took away */
 };
 
 struct clock_limits {
@@ -110,7 +110,7 @@ struct snapshot {
     struct intern texts;
     struct metric_set **metric_sets; /* one metric set for all rows with the same events; strings are in `texts` */
     size_t n_metric_sets;
-    uint64_t generation;                /* number that changes with every reading and whenever rows or series change */
+    uint64_t generation;                /* changes with every reading, and whenever rows or series change */
     uint64_t realtime_ns;               /* when the reading began, by CLOCK_REALTIME */
     uint64_t monotonic_ns;              /* when the reading began, by CLOCK_MONOTONIC */
     const char *const *collector_names; /* names of the collectors, indexed by bit number; NULL-terminated */
@@ -122,21 +122,19 @@ struct snapshot {
     struct series **busy_series; /* one series for each item of `busy` */
     size_t n_busy_series;
     struct clock_limits clock_limits; /* clock limits when `self` was last read; freed by `self` */
-    uint64_t pauses; /* number of times that all groups were disabled or enabled; odd while they are disabled */
+    uint64_t pauses;                  /* how often all groups were disabled or enabled; odd while they are disabled */
 };
 
 void snapshot_done(struct snapshot *snapshot);
 
 /*
- * Lists the names that a query may ask for even if no row currently has them: events and groups of the configuration,
- * PMUs and CPUs of the machine. Cgroups come and go, and a client that polls for a cgroup must not get an error in
- * between. Returns -ENOMEM on failure; the lists are then unchanged.
+ * Lists the names that a query may contain even if no row currently has them: the configuration's events and groups,
+ * and the machine's PMUs and CPUs. Cgroups are not listed: they come and go, and a client that polls for one must not
+ * get an error in between. Returns -ENOMEM on failure; the lists are then unchanged.
  */
 int snapshot_set_known(struct snapshot *snapshot, const struct machine *machine, const struct config *config);
 
-/*
- * Returns the bit number of a collector, its index in a NULL-terminated list of names, or -ENOENT for an unknown name.
- */
+/* Returns a collector's bit number, which is its index in a NULL-terminated list of names, or -ENOENT if unknown. */
 int collector_find(const char *const *names, const char *name);
 
 /* The counters and the target of a new row. Strings are copied into the row. */
@@ -151,7 +149,7 @@ struct row_target {
     const char *group, *pmu, *cgroup, *error;
     int cpu;
     unsigned slots;            /* issue slots per cycle of a CPU of this PMU (perf/pmu.h) */
-    uint64_t created_ns;       /* CLOCK_REALTIME when the totals started from 0; 0 for no _created lines */
+    uint64_t created_ns;       /* CLOCK_REALTIME when the totals started at 0; 0 for no _created lines */
     const struct names *names; /* names, borrowed for the lifetime of the row */
 };
 
@@ -171,7 +169,7 @@ void snapshot_end_removals(struct snapshot *snapshot);
 
 /*
  * Returns whether the last reading of the row's collector failed. If so, the row's numbers are out of date and not
- * served. Always returns false in state ROW_UNAVAILABLE, in which the row has no numbers, and a reason of its own.
+ * served. Always false in state ROW_UNAVAILABLE, in which the row has a reason of its own instead of numbers.
  */
 static inline bool snapshot_row_failed(const struct snapshot *snapshot, const struct row *row)
 {

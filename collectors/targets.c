@@ -77,8 +77,8 @@ static const struct pmu *named_pmu(const struct machine *machine, const struct e
 }
 
 /*
- * Finds the PMU that counts the event on the CPU. An event that this machine lacks is an error on each CPU, but an
- * event of another CPU's PMU is not an error.
+ * Finds the PMU that counts the event on the CPU. It is an error if this machine lacks the event, but not if the event
+ * belongs to another CPU's PMU.
  */
 static int find_on_cpu(const struct collector_env *env, const struct event *event, int cpu, const struct pmu **ret,
                        struct error *error)
@@ -100,8 +100,7 @@ static int find_on_pmu(const struct collector_env *env, const struct event *even
     bool is_own = attr_names_pmu(env->machine, event, pmu);
 
     if (is_own && cpu < 0)
-        return error_set(error, -ENODEV, "none of the CPUs on which PMU \"%s\" is read is online: see its cpumask",
-                         pmu->name);
+        return error_set(error, -ENODEV, "no CPU in the cpumask of PMU \"%s\" is online", pmu->name);
     *ret = is_own ? pmu : NULL;
     return 0;
 }
@@ -110,7 +109,7 @@ static int find_on_pmu(const struct collector_env *env, const struct event *even
 
 /*
  * Returns whether the event is meant for this CPU or PMU; only presets restrict this. On a CPU, a preset's event must
- * be in the variant for the CPU's core PMU, and an event by name must be listed by the PMU in sysfs.
+ * be in the variant for the CPU's core PMU, and an event given by name must be listed in the PMU's sysfs directory.
  */
 static bool is_meant(const struct target_events *events, const struct collector_env *env,
                      const struct config_event *event, int cpu)
@@ -127,7 +126,7 @@ static bool is_meant(const struct target_events *events, const struct collector_
 
 /*
  * Records that the i-th event is refused. `pmu` is the PMU that counts the event, or NULL. A missing PMU is not
- * expected to appear later, but a file may become readable.
+ * expected to appear later, but an unreadable file may become readable.
  */
 static int refuse(struct target_events *events, const struct collector_env *env, size_t i, const struct pmu *pmu,
                   int error, const char *message)
@@ -162,7 +161,7 @@ static int find_event(struct target_events *events, const struct collector_env *
                     : find_on_cpu(env, event, cpu, &pmu, &error);
     if (r == 0 && !pmu)
         return 0;
-    /* Reuses the attr of another CPU, so that the files of a tracepoint are only read once. */
+    /* Reuses the attr of another CPU, so that the files of a tracepoint are read only once. */
     if (r == 0 && events->attrs[i].pmu != pmu)
         r = attr_build(env->sys, env->machine, event, pmu, &events->attrs[i], &error);
     if (r == -ENOMEM)
@@ -197,8 +196,8 @@ int target_events_find(struct target_events *events, const struct collector_env 
 /* --- events that the kernel refuses --- */
 
 /*
- * Returns whether the event is silently left out. A preset lists the events that PMUs of its kind may have, so a PMU
- * may lack some of these events. Cache events that are marked -1 in the kernel's tables are refused with EINVAL.
+ * Returns whether the event is silently left out. A preset lists all events that PMUs of its kind may have, so a PMU
+ * may lack some of them. Cache events that are marked -1 in the kernel's tables are refused with EINVAL.
  */
 static bool is_left_out(const struct config_group *group, const struct attr *attr, int error)
 {
@@ -206,7 +205,7 @@ static bool is_left_out(const struct config_group *group, const struct attr *att
            (error == -ENOENT || (error == -EINVAL && attr->kernel.type == PERF_TYPE_HW_CACHE));
 }
 
-/* Writes why the i-th event of a strict group is left out. `reason` is why the group did not open. */
+/* Writes why the i-th event of a strict group is left out. `reason` says why the group could not be opened. */
 static void explain_strict(const struct config_group *group, const struct partition *partition, size_t i,
                            const char *reason, char *text, size_t size)
 {
@@ -214,7 +213,7 @@ static void explain_strict(const struct config_group *group, const struct partit
         snprintf(
             text, size,
             "a strict group has more events than the PMU has counters (%s): only %zu of its %zu events can be counted "
-            "at once; set strict: false, or divide the group",
+            "at once; set strict: false, or split the group",
             reason_name(partition->errors[i]), partition->fits, group->n_events);
     else if (partition->culprit != i)
         snprintf(text, size, "left out with its strict group, because of %s: %s",
@@ -248,7 +247,7 @@ bool target_events_explain(const struct target_events *events, const struct mach
 
 /* --- events that no target counts --- */
 
-/* Returns whether the target counts the event now, or reports itself why it cannot count the event. */
+/* Returns whether the target counts the event now, or reports itself why it cannot. */
 static bool target_has(const struct target *target, const struct collector_env *env, const struct event *event)
 {
     const struct pmu *pmu = NULL;
@@ -277,8 +276,8 @@ int targets_explain_nowhere(const struct targets *targets, const struct collecto
     target_events_init(ret, group, NULL);
     for (size_t i = 0; i < group->n_events; i++) {
         /*
-         * For a preset, the last variant decides what is reported, because the last variant is meant for any PMU, even
-         * if no CPU is online.
+         * For a preset, the last variant decides what is reported, because it is meant for any PMU, even if no CPU is
+         * online.
          */
         if (group->preset && !(group->events[i].variants >> (group->preset->n_variants - 1) & 1))
             continue;
@@ -299,7 +298,7 @@ int targets_explain_cpus(const struct collector_env *env, const struct config_ev
     const struct pmu *pmu = named_pmu(env->machine, &event->event);
 
     if (!pmu)
-        return error_set(error, -ENODEV, "none of the CPUs %sthat are online has this event",
+        return error_set(error, -ENODEV, "no online CPU %shas this event",
                          for_cgroups ? "" : "in collectors.cpu.cpus ");
     if (!pmu_is_per_cpu(pmu))
         return error_set(error, -EINVAL,
@@ -309,7 +308,7 @@ int targets_explain_cpus(const struct collector_env *env, const struct config_ev
     if (!cpus)
         return error_oom(error);
     if (!cpus[0])
-        return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its list of CPUs in sysfs is empty", pmu->name);
+        return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its CPU list in sysfs is empty", pmu->name);
     return error_set(error, -ENODEV, "PMU \"%s\" belongs to CPU %s; none of these CPUs is online%s", pmu->name, cpus,
                      for_cgroups ? "" : " and in collectors.cpu.cpus");
 }

@@ -4,7 +4,7 @@
  *
  * A target is a CPU (`cpu` collector), a PMU on a CPU of its cpumask (`pmu` collector), or a cgroup on all CPUs
  * (`cgroup` collector). Each target has its own rows. An event that a target cannot count on a CPU is refused for that
- * CPU, with a reason. For an event that no target counts, the collector reports the reason once.
+ * CPU, with a reason. If no target counts an event, the collector reports the reason once.
  */
 #ifndef COLLECTORS_TARGETS_H
 #define COLLECTORS_TARGETS_H
@@ -13,15 +13,15 @@
 #include "perf/group.h"
 
 struct target {
-    struct cpuset cpus;    /* CPUs on which perf groups are opened; empty if none of the PMU's CPUs is online */
+    struct cpuset cpus;    /* CPUs on which perf groups are opened; empty if no CPU of the PMU is online */
     const struct pmu *pmu; /* counts only events of this PMU; NULL for events that are counted on each CPU. Borrowed */
     const char *cgroup;    /* label of the cgroup, "" for all cgroups together, or NULL for whole CPUs */
     const struct names *names; /* names of the cgroup for its rows, or NULL */
     unsigned long flags;       /* flags for perf_event_open(2), as in struct group_target */
     pid_t pid;                 /* pid for perf_event_open(2), or -errno if the cgroup's directory cannot be opened */
     bool moved;                /* the PMU is now read on another CPU; nothing is opened here, and totals are kept */
-    bool summed;               /* a row is the sum over all CPUs of a PMU, not of one CPU */
-    bool bare;                 /* no rows are made, because the caller renders the counts itself */
+    bool summed;               /* a row is the sum over all CPUs of a PMU */
+    bool bare;                 /* no rows are created, because the caller renders the counts itself */
 };
 
 struct targets {
@@ -38,7 +38,7 @@ struct targets {
 void targets_done(struct targets *targets);
 /* Appends a copy of the target `like` on one CPU, or on none (-1). Returns -ENOMEM on failure. */
 int targets_add_cpu(struct targets *targets, const struct target *like, int cpu);
-/* Makes a list with a single target: a cgroup, or all cgroups together, on all CPUs. Returns -ENOMEM on failure. */
+/* Creates a list with a single target: one cgroup, or all cgroups together, on all CPUs. Returns -ENOMEM on failure. */
 int targets_add_cgroup(struct targets *targets, const struct collector_env *env, const struct target *like);
 
 /* Returns whether nothing can be opened on this CPU now. Totals are kept until the CPU is back. */
@@ -52,17 +52,14 @@ bool target_is_unreachable(const struct target *target);
 /* An event that cannot be counted, and why. */
 struct refusal {
     size_t event;        /* index of the event in the configured group */
-    const char *pmu;     /* name of the PMU that counts the event or that the event names, or "" if no PMU is known */
+    const char *pmu;     /* name of the PMU that counts the event or is named in it, or "" if unknown */
     const char *message; /* sentence with cause and remedy */
     const char *reason;  /* result of reason_label(), a static string */
     int error;           /* -errno */
     enum reason_span span;
 };
 
-/*
- * The events of a configured group that are counted on a CPU, with their attrs on that CPU, and the events that are not
- * counted on that CPU.
- */
+/* The events of a configured group that are counted on a CPU, with their attrs there, and those that are not. */
 struct target_events {
     const struct config_group *group;
     const struct pmu *pmu; /* PMU of the target */
@@ -83,8 +80,8 @@ int target_events_find(struct target_events *events, const struct collector_env 
 #define REFUSAL_SIZE 1024
 /*
  * Explains why the kernel refused the i-th event with `error` (-errno). `strict` is the partition of a strict group
- * that could not be opened, or NULL. `message` is the buffer for ret->message. Returns false for an event that is
- * silently left out.
+ * that could not be opened, or NULL. `message` is the buffer for ret->message. Returns false if the event is silently
+ * left out.
  */
 bool target_events_explain(const struct target_events *events, const struct machine *machine, size_t i, int error,
                            const struct partition *strict, char message[REFUSAL_SIZE], struct refusal *ret);

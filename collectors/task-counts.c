@@ -34,7 +34,7 @@ struct task_counts {
     pid_t pid;
     bool user_only;
     size_t n_kinds;           /* number of kinds of core */
-    struct cpuset first_cpus; /* one online CPU of each kind of core, and of each further PMU with CPUs of its own */
+    struct cpuset first_cpus; /* one online CPU of each kind of core and of each other PMU with CPUs of its own */
     struct part *parts;
     size_t n_parts;
     struct task_row *rows;
@@ -62,7 +62,7 @@ static bool may_count_user_only(struct sys *sys, pid_t pid)
     return user >= 0;
 }
 
-/* Returns whether the event only happens in the kernel, and so counts nothing with exclude_kernel. */
+/* Returns whether the event happens only in the kernel, so that it counts nothing with exclude_kernel. */
 static bool is_of_kernel(const struct attr *attr)
 {
     static const uint64_t switches[] = {PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS,
@@ -138,10 +138,11 @@ static int explain_nowhere(const struct collector_env *env, const struct config_
     for (size_t i = 0; i < env->machine->n_pmus; i++) {
         const struct pmu *pmu = env->machine->pmus[i];
         if (!pmu_is_per_cpu(pmu) && attr_names_pmu(env->machine, &event->event, pmu))
-            return error_set(error, -EINVAL,
-                             "PMU \"%s\" counts for several CPUs at once, whatever runs on them: it cannot count one "
-                             "command; use -a",
-                             pmu->name);
+            return error_set(
+                error, -EINVAL,
+                "PMU \"%s\" counts for several CPUs at once, whatever runs on them, so it cannot count one "
+                "command; use -a",
+                pmu->name);
     }
     return targets_explain_cpus(env, event, true, error);
 }
@@ -191,7 +192,7 @@ static int add_row(struct task_counts *counts, const struct target_events *event
     return 0;
 }
 
-/* Makes the rows for the parts from index `first` on, which all belong to one group and PMU. */
+/* Creates the rows for the parts from index `first` on, which all belong to one group and PMU. */
 static int add_rows(struct task_counts *counts, const struct target_events *events, const struct pmu *pmu, size_t first)
 {
     size_t first_row = counts->n_rows;
@@ -247,7 +248,7 @@ static bool needs_cpu(const struct task_counts *counts, const struct attr *attr)
     return kernel->type == PERF_TYPE_RAW || kernel->config >> PERF_PMU_TYPE_SHIFT != attr->pmu->type;
 }
 
-/* Opens the events in `mask`, which are counted by `pmu`. If `pmu` is NULL, the events are counted on every CPU. */
+/* Opens the events in `mask`, which are counted by `pmu`, or by every CPU if `pmu` is NULL. */
 static int open_on_pmu(struct task_counts *counts, const struct target_events *events, uint64_t mask,
                        const struct pmu *pmu)
 {
@@ -265,7 +266,7 @@ static int open_on_pmu(struct task_counts *counts, const struct target_events *e
     return r < 0 ? r : add_rows(counts, events, pmu, first);
 }
 
-/* Excludes kernel mode from the events in `*mask`, and removes events that only happen in the kernel from the mask. */
+/* Excludes kernel mode from the events in `*mask`, and removes from the mask events that happen only in the kernel. */
 static int narrow(struct task_counts *counts, struct target_events *events, uint64_t *mask)
 {
     int r = 0;
@@ -275,7 +276,7 @@ static int narrow(struct task_counts *counts, struct target_events *events, uint
         struct attr *attr = &events->attrs[event];
         struct refusal refusal = {.event = event,
                                   .pmu = attr->pmu->name,
-                                  .message = "this happens in the kernel, and this user may count only programs: run "
+                                  .message = "this happens in the kernel, but this user may count only user mode: run "
                                              "perfcountd with sudo, or lower kernel.perf_event_paranoid to 1",
                                   .reason = "EACCES",
                                   .error = -EACCES,
@@ -435,13 +436,13 @@ static void raw_add(struct raw_row *raw, const struct task_row *row, const struc
         raw->values[event_count(row->events & (event_bit(event) - 1))] += reading.values[k++];
 }
 
-/* How long the task ran, for how long its events were counted, and on how many kinds of core they were counted. */
+/* How long the task ran, how long its events were counted, and on how many kinds of core. */
 struct task_times {
     uint64_t enabled, running;
     size_t n_kinds;
 };
 
-/* Returns the longest time that a row of this PMU ran. */
+/* Returns the longest running time of a row of this PMU. */
 static uint64_t longest_on(const struct task_counts *counts, const struct pmu *pmu)
 {
     uint64_t longest = 0;
@@ -472,7 +473,7 @@ static void add_up_kinds(const struct task_counts *counts, struct task_times *ti
 }
 
 /*
- * Returns the estimated time that the task ran on the CPUs of a PMU. If nothing is counted on other kinds of core, the
+ * Returns an estimate of how long the task ran on the CPUs of a PMU. If nothing is counted on other kinds of core, the
  * estimate is the longest running time of the PMU's groups, which is a lower bound.
  */
 static uint64_t time_on(const struct task_counts *counts, const struct pmu *pmu, const struct task_times *times)

@@ -27,10 +27,10 @@ static int pmu_find_cpus(const struct machine *machine, const struct pmu *pmu, s
 }
 
 /*
- * Adds a target for each CPU on which the PMU is read now, or, if it is read on no CPU, a target without a CPU, so that
- * the PMU is reported. With `again`, adds the remaining CPUs as well. When a CPU goes offline, the kernel moves the
- * cpumask to another CPU, and may move the mask back later; the totals of the first CPU then continue. A PMU without a
- * cpumask is treated likewise, because the lowest online CPU may change.
+ * Adds a target for each CPU on which the PMU is read now. If there is none, adds a target without a CPU, so that the
+ * PMU is reported. With `again`, also adds the remaining CPUs. When a CPU goes offline, the kernel moves the cpumask to
+ * another CPU, and may move the mask back later; the totals of the first CPU then continue. A PMU without a cpumask is
+ * treated the same way, because the lowest online CPU may change.
  */
 static int pmu_add_targets(const struct machine *machine, const struct pmu *pmu, bool again, struct targets *targets)
 {
@@ -64,7 +64,7 @@ static int pmu_list_targets(const struct machine *machine, bool again, struct ta
 static int pmu_explain_nowhere(const struct collector_env *env, const struct config_group *group,
                                const struct config_event *event, struct error *error)
 {
-    if (group->preset) /* the events of a preset are for PMUs that this machine may lack */
+    if (group->preset) /* a preset's events may be for PMUs that this machine lacks */
         return 0;
     int r = attr_check(env->sys, env->machine, &event->event, error);
     return r < 0 ? r : error_set(error, -EINVAL, "this event is counted on each CPU: it belongs to collectors.cpu");

@@ -23,7 +23,7 @@ static int address_parse_unix(const char *text, const char *path, struct address
                          text);
     if (size >= sizeof(name->sun_path))
         return error_set(error, -EINVAL,
-                         "\"%s\": the path of a unix socket is at most %zu bytes long, but this path has %zu", text,
+                         "\"%s\": the path of a unix socket can have at most %zu bytes, but this one has %zu", text,
                          sizeof(name->sun_path) - 1, size);
     name->sun_family = AF_UNIX;
     memcpy(name->sun_path, path, size + 1);
@@ -38,9 +38,9 @@ static int address_parse_port(const char *text, const char *digits, in_port_t *r
 
     /* The digits of the port are checked here, because number_parse_u64() would also accept 0x50. */
     if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0')
-        return error_set(error, -EINVAL, "\"%s\": \"%s\" is not a port, a number from 0 to 65535", text, digits);
+        return error_set(error, -EINVAL, "\"%s\": \"%s\" is not a port number (0 to 65535)", text, digits);
     if (number_parse_u64(digits, &port) < 0 || port > UINT16_MAX)
-        return error_set(error, -EINVAL, "\"%s\": port %s is out of range, 0 to 65535", text, digits);
+        return error_set(error, -EINVAL, "\"%s\": port %s is out of range (0 to 65535)", text, digits);
     *ret = htons((in_port_t)port);
     return 0;
 }
@@ -58,14 +58,15 @@ static int address_refuse_portless(const char *text, struct error *error)
     return error_set(error, -EINVAL, "\"%s\" has no port: expected :PORT, HOST:PORT, [IPv6]:PORT or unix:/PATH", text);
 }
 
-/* Parses the zone after the "%" of fe80::1%eth0: an interface, by name or number. */
+/* Parses the zone after the "%" in fe80::1%eth0: the name or number of an interface. */
 static int address_parse_zone(const char *text, const char *zone, const struct in6_addr *host, uint32_t *ret,
                               struct error *error)
 {
     uint64_t number;
 
     if (!IN6_IS_ADDR_LINKLOCAL(host))
-        return error_set(error, -EINVAL, "\"%s\": only a link-local address (fe80::) has a zone, \"%%%s\"", text, zone);
+        return error_set(error, -EINVAL, "\"%s\": only link-local addresses (fe80::) can have a zone, such as \"%%%s\"",
+                         text, zone);
     if (number_parse_u64(zone, &number) < 0)
         number = if_nametoindex(zone);
     if (number == 0 || number > UINT32_MAX)
@@ -131,7 +132,7 @@ int address_parse(const char *text, struct address *ret, struct error *error)
     if (str_starts(text, UNIX_PREFIX))
         return address_parse_unix(text, text + strlen(UNIX_PREFIX), ret, error);
     if (strstr(text, "://"))
-        return error_set(error, -EINVAL, "\"%s\" is a URL, where an address such as :10298 is expected", text);
+        return error_set(error, -EINVAL, "\"%s\" is a URL: expected an address such as :10298", text);
     _cleanup_(freep) char *host = strdup(text);
     if (!host)
         return error_oom(error);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A listen address of the configuration: ":PORT", "IPv4:PORT", "[IPv6]:PORT" or "unix:/PATH". Host names are not
- * resolved.
- */
+/* A configured listen address: ":PORT", "IPv4:PORT", "[IPv6]:PORT" or "unix:/PATH". Host names are not resolved. */
 #ifndef CONFIG_ADDRESS_H
 #define CONFIG_ADDRESS_H
 

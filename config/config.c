@@ -63,16 +63,16 @@ int config_override(struct config *config, const char *path, const char *value, 
 
     if (!option || !option->type->parse)
         return error_set(error, -EINVAL, "the configuration has no key \"%s\" for a flag", path);
-    /* For values from the file, the YAML reader checks this. */
+    /* The YAML reader has already checked values from the file. */
     if (utf8_printable_prefix(value, strlen(value)) != strlen(value))
-        return error_set(error, -EINVAL, "the value has a control character or is not UTF-8");
+        return error_set(error, -EINVAL, "the value contains a control character or is not UTF-8");
     return option->type->parse(option, value, config, error);
 }
 
-/* --- Events of a flag --- */
+/* --- Events from a flag --- */
 
 /*
- * The event groups that a flag lists, as JSON with the structure of the configuration file: one array for the collector
+ * The event groups that a flag lists, as JSON in the structure of the configuration file: one array for the collector
  * `cpu` or `cgroup`, and one for `pmu`.
  */
 struct flag_groups {
@@ -143,7 +143,7 @@ static int add_flag_list(struct flag_groups *groups, const struct event_list *li
                           json_pack("{s:s}", "events", list->text));
 }
 
-/* Returns a configuration with these groups, as text for config_parse(). Returns NULL when out of memory. */
+/* Returns a configuration with these groups, as a string for config_parse(). Returns NULL when out of memory. */
 static char *write_flag_groups(const struct flag_groups *groups)
 {
     json_t *root =
@@ -217,12 +217,12 @@ static int config_check_event(const char *path, const struct event *event, struc
     return 0;
 }
 
-/* The state of a check of all configured events. */
+/* State of a pass that checks all configured events. */
 struct config_check {
     struct sys *sys;
     const struct machine *machine;
     struct error *error;
-    struct error_list *errors; /* list of all errors, or NULL if the first error ends the check */
+    struct error_list *errors; /* collects all errors; if NULL, the first error ends the check */
 };
 
 /*
@@ -342,7 +342,7 @@ static int groups_each_event(const struct config_groups *groups, visit_event vis
     return r;
 }
 
-/* Calls visit() for each event in the text, which was found to be valid when the configuration was loaded. */
+/* Calls visit() for each event in the string, which was validated when the configuration was loaded. */
 static int sampled_each_event(const char *text, visit_event visit, void *userdata)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -473,7 +473,7 @@ static int sampler_check_frequency(const struct document *document, const yaml_n
         sampler->frequency = 0;
     if (!sampler->period && !sampler->frequency)
         return document_error(document, frequency ? frequency : period, error,
-                              "sampler.frequency: it is 0, and sampler.period is not given");
+                              "sampler.frequency: 0 is allowed only if sampler.period is set");
     return 0;
 }
 
@@ -521,8 +521,8 @@ static int config_read_document(const struct document *document, struct config *
 
 /*
  * Allocates the struct config into which the file is read. Normally, the defaults of absent keys are set after reading.
- * If errors are collected, all defaults are set before reading, because reading continues after an invalid value, in
- * whose place the default is used.
+ * If errors are collected, all defaults are set before reading, because reading continues after an invalid value, and
+ * the default takes its place.
  */
 static int config_begin(bool with_defaults, struct config **ret, struct error *error)
 {
@@ -610,7 +610,7 @@ char *config_directory_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Joins relative paths in the configuration file to the directory of that file. */
+/* Resolves relative paths in the configuration file against the directory of that file. */
 static int config_join_paths(const char *file, struct config *config, struct error *error)
 {
     _cleanup_(freep) char *directory = config_directory_of(file);

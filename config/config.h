@@ -2,7 +2,7 @@
 /*
  * The configuration of perfcountd as typed values.
  *
- * Values of perfcountd.yaml replace the built-in defaults, and flags replace values of the file. A struct config is
+ * Values in perfcountd.yaml override the built-in defaults, and flags override values in the file. A struct config is
  * immutable once the flags are applied. config/keys.h is the table of its keys.
  *
  * Relative paths in a configuration file are relative to the directory of that file. The functions at the end of this
@@ -38,7 +38,7 @@ int config_default(struct config **ret, struct error *error);
  */
 int config_load(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
                 struct error *error);
-/* Like config_load(), for a text in memory. Pure. */
+/* Like config_load(), for a string in memory. Pure. */
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error);
 struct config *config_free(struct config *config);
 DEFINE_CLEANUP(struct config *, config_free);
@@ -57,9 +57,9 @@ void config_check_all_events(const struct config *config, struct sys *sys, const
                              struct error_list *errors);
 
 /*
- * Calls visit() for each event of the configuration: the events of all groups, of sampler.event and of
- * sampler.tracepoints. The argument `samples` of visit() tells whether the sampler may open the event. Stops when
- * visit() returns nonzero, and returns that value. Returns -ENOMEM when out of memory.
+ * Calls visit() for each configured event: the events of all groups, of sampler.event and of sampler.tracepoints. The
+ * argument `samples` of visit() tells whether the sampler may open the event. Stops when visit() returns nonzero, and
+ * returns that value. Returns -ENOMEM when out of memory.
  */
 int config_each_event(const struct config *config,
                       int (*visit)(void *userdata, const struct event *event, bool samples), void *userdata);
@@ -71,7 +71,7 @@ int config_each_event(const struct config *config,
 enum trust config_trust_to_operate(const struct config *config);
 enum trust config_trust_to_sample(const struct config *config);
 
-/* The number of cgroups that an engine may count. `engine` must not be ENGINE_AUTO. */
+/* Returns how many cgroups the engine may count. `engine` must not be ENGINE_AUTO. */
 uint64_t config_max_cgroups(const struct config *config, enum config_engine engine);
 
 /*
@@ -93,7 +93,7 @@ const char *config_format_error(const char *file, const struct error *error, cha
  * invalid; the error message names neither the key nor the flag.
  */
 int config_override(struct config *config, const char *path, const char *value, struct error *error);
-/* What config_set_events() configures events for: the machine, cgroups, or a command. */
+/* What the events are counted for: the machine, cgroups, or a command. */
 enum config_scope { SCOPE_MACHINE, SCOPE_CGROUPS, SCOPE_COMMAND };
 /*
  * Replaces all groups of the collectors by the events that a flag lists, such as "cycles,instructions:u", "{a,b}" or
@@ -107,7 +107,7 @@ int config_set_events(struct config *config, const char *text, const struct mach
 void config_clear_list(struct config *config, const char *path);
 
 /*
- * Returns the JSON document that /api/v1/config shows. Parsing this document with config_parse() gives an equal
+ * Returns the JSON document for /api/v1/config. Parsing this document with config_parse() yields an equal
  * configuration. The caller owns the document. Returns NULL when out of memory.
  */
 json_t *config_json(const struct config *config);
@@ -115,11 +115,11 @@ json_t *config_json(const struct config *config);
 /* The error message of a reload that finds an empty file, which an editor may be about to write. */
 #define CONFIG_BLANK "the file is empty, perhaps because it is being written; write {} for a file that sets nothing"
 
-/* What a failed reload adds to its error. */
+/* The end of the error message of a failed reload. */
 #define CONFIG_KEPT "the previous configuration stays in effect"
 
 /*
- * Reads the whole file into a NUL-terminated text, which the caller frees. Returns the same errors as config_load(),
+ * Reads the whole file into a NUL-terminated string, which the caller frees. Returns the same errors as config_load(),
  * with a message.
  */
 int config_read_file(const struct file_opener *opener, const char *path, char **ret_text, size_t *ret_size,

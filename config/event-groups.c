@@ -12,7 +12,7 @@
 
 /* --- Events --- */
 
-/* The texts of a map in the list `events`, as written in the file. */
+/* The strings in a map of the list `events`, as written in the file. */
 struct event_text {
     char *event, *name, *help;
 };
@@ -44,7 +44,7 @@ static const struct option event_rows[EVENT_OPTIONS] = {
             .offset = offsetof(struct event_text, help),
             .check = option_check_not_empty,
             .range = "one line of text; the same wherever the metric is used",
-            .help = "the metric's HELP instead of the usual one",
+            .help = "the metric's HELP text, instead of the default one",
         },
 };
 
@@ -98,7 +98,7 @@ static int event_check_text(const struct document *document, const yaml_node_t *
                             struct error *error)
 {
     if (text[strspn(text, " ")] == '\0')
-        return document_error(document, n, error, "the text contains no event");
+        return document_error(document, n, error, "the string contains no event");
     return 0;
 }
 
@@ -107,7 +107,7 @@ static int events_too_many(const struct document *document, const yaml_node_t *n
     return document_error(document, n, error, "more than %d events in a group", CONFIG_EVENTS_MAX);
 }
 
-/* Reads a text with one or several event groups, such as "{cycles,instructions}:k". */
+/* Reads a string with one or several event groups, such as "{cycles,instructions}:k". */
 static int events_read_text(const struct document *document, const yaml_node_t *n, struct config_group *group,
                             struct error *error)
 {
@@ -165,7 +165,7 @@ static int event_read(const struct document *document, const yaml_node_t *n, str
     if (n->type == YAML_MAPPING_NODE)
         return event_read_map(document, n, event, error);
     if (!node_text(n))
-        return document_expected(document, n, "an event, as text or as a map with \"event\", \"name\" and \"help\"",
+        return document_expected(document, n, "an event, as a string or as a map with \"event\", \"name\" and \"help\"",
                                  error);
     return event_read_text(document, n, node_text(n), event, error);
 }
@@ -199,9 +199,9 @@ static int events_read_list(const struct document *document, const yaml_node_t *
 }
 
 /*
- * Reserved metric names: every group exports its enabled and running time under these names, here with the suffixes of
- * OpenMetrics. The names without the unit are reserved as well, because the unit is appended to the name of an event
- * that counts time.
+ * Reserved metric names: every group exports its enabled and running time under these names, here with OpenMetrics
+ * suffixes. The names without the unit are reserved as well, because the unit is appended to the name of an event that
+ * counts time.
  */
 static const char *const reserved_metrics[] = {
     "group_enabled", "group_enabled_seconds", "group_enabled_seconds_created", "group_enabled_seconds_total",
@@ -264,8 +264,8 @@ static int events_check_metrics(const struct config_group *group, struct error *
 }
 
 /*
- * Moves the events of `list`, which is one group of the text at node `n`, into `group`. If an event is refused, returns
- * -EINVAL with the position of that event.
+ * Moves the events of `list`, one of the groups in the string at node `n`, into `group`. If an event is refused,
+ * returns -EINVAL with the position of that event.
  */
 static int events_take_list(const struct document *document, const yaml_node_t *n, struct event_list *list,
                             struct config_group *group, struct error *error)
@@ -298,7 +298,7 @@ static int events_read(const struct option *option, const struct document *docum
     else if (node_text(n))
         r = events_read_text(document, n, &read, error);
     else
-        r = document_expected(document, n, "events, as one text or as a list", error);
+        r = document_expected(document, n, "events, as one string or as a list", error);
     if (r == 0)
         r = events_check_metrics(&read, error);
     if (r < 0) {
@@ -360,7 +360,7 @@ static int events_put_variant(struct config_group *group, struct event *event, s
     return 0;
 }
 
-/* A unit test parses every text in the table of presets, so parsing can only fail for lack of memory. */
+/* A unit test parses every string in the table of presets, so parsing can only fail for lack of memory. */
 static int events_add_variant(struct config_group *group, const struct preset *preset, size_t variant)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
@@ -423,24 +423,24 @@ static const struct option group_rows[GROUP_OPTIONS] = {
             .type = &option_text,
             .offset = offsetof(struct config_group, name),
             .check = option_check_not_empty,
-            .range = "not empty; each group of a collector has its own",
+            .range = "not empty; unique within the collector",
             .help = "the label \"group\" of its metrics; without it, the name before the braces, or the preset's",
         },
     [GROUP_OPTION_PRESET] =
         {
             .path = "preset",
             .type = &option_preset,
-            .range = "the name of a preset, as \"perfcountd list-presets\" lists them",
-            .help = "the events that this machine's PMUs have for a purpose, instead of \"events\"",
+            .range = "the name of a preset (see \"perfcountd list-presets\")",
+            .help = "a ready-made group with events of this machine's PMUs, instead of \"events\"",
         },
     [GROUP_OPTION_EVENTS] =
         {
             .path = "events",
             .type = &option_events,
             .range = "1 to 64 events",
-            .help =
-                "the events, as one text in perf's syntax or as a list, instead of \"preset\"; a text may have several "
-                "groups",
+            .help = "the events, as one string in perf's syntax or as a list, instead of \"preset\"; a string may have "
+                    "several "
+                    "groups",
         },
     [GROUP_OPTION_STRICT] =
         {
@@ -477,9 +477,9 @@ static void groups_done(const struct option *option, void *base)
 }
 
 /*
- * Returns the group's signature: a text with everything that determines the group's series and what the series count. A
- * reload keeps the totals of groups with equal signatures. A signature has one line for each event, and is unambiguous,
- * because names, events and HELP texts contain no control characters.
+ * Returns the group's signature, a string that contains everything that determines the group's series and what they
+ * count. A reload keeps the totals of groups with equal signatures. A signature has one line per event, and is
+ * unambiguous, because names, events and HELP texts contain no control characters.
  */
 static char *group_signature(const struct config_group *group)
 {
@@ -549,8 +549,8 @@ static int groups_add(const struct document *document, const yaml_node_t *n, str
 }
 
 /*
- * Sets the name of the i-th group of a text: the name before the group's braces, otherwise the value of the map's key
- * "name". If the text has several groups, the number of the group is appended to the value of "name": "core-1",
+ * Sets the name of the i-th group in a string: the name before the group's braces, otherwise the value of the map's key
+ * "name". If the string contains several groups, the group's number is appended to the value of "name": "core-1",
  * "core-2".
  */
 static int group_take_name(struct config_group *group, const char *of_map, size_t i, struct event_groups *written,
@@ -576,7 +576,7 @@ static int group_take_name(struct config_group *group, const char *of_map, size_
 }
 
 /*
- * Returns whether every group of the text has a name before its braces, so that the map's key "name" would have no
+ * Returns whether every group in the string has a name before its braces, so that the map's key "name" would have no
  * effect.
  */
 static bool all_have_names(const struct event_groups *written)
@@ -588,8 +588,8 @@ static bool all_have_names(const struct event_groups *written)
 }
 
 /*
- * Adds the groups of the key "events", if its value is a text. The other keys of the map apply to all these groups. `n`
- * is the node of this item of the list `groups`.
+ * Adds the groups of the key "events", if its value is a string. The other keys of the map apply to all these groups.
+ * `n` is the node of this item of the list `groups`.
  */
 static int groups_add_written(const struct document *document, const yaml_node_t *n, const yaml_node_t *const *nodes,
                               struct config_groups *groups, struct config_group *read, struct error *error)
@@ -599,7 +599,7 @@ static int groups_add_written(const struct document *document, const yaml_node_t
 
     if (name && all_have_names(&read->written))
         return document_error(document, name, error,
-                              "\"events\" has the name of each group before its braces: leave out \"name\"");
+                              "\"events\" names each group before its braces: leave out \"name\"");
     for (size_t i = 0; i < read->written.n && r == 0; i++) {
         _cleanup_(config_group_done) struct config_group group = {.strict = read->strict};
         struct event_list *list = &read->written.groups[i];
@@ -642,7 +642,7 @@ static int groups_add_read(const struct document *document, const yaml_node_t *n
 }
 
 /*
- * Adds the groups of one item of the list `groups`: a single group, or all groups of a text. `of_system` is true for
+ * Adds the groups of one item of the list `groups`: a single group, or all groups in a string. `of_system` is true for
  * the key collectors.pmu.groups.
  */
 static int groups_read_item(const struct document *document, const yaml_node_t *n, bool of_system,
@@ -659,7 +659,7 @@ static int groups_read_item(const struct document *document, const yaml_node_t *
         r = option_table_read(&group_options, document, n, &group, nodes, error);
     } else {
         r = document_expected(document, n,
-                              "a group, as a map with \"name\" and \"events\" or as a text such as "
+                              "a group, as a map with \"name\" and \"events\" or as a string such as "
                               "NAME{cycles,instructions}",
                               error);
     }
@@ -672,7 +672,7 @@ static int groups_read_item(const struct document *document, const yaml_node_t *
 }
 
 /*
- * If a group is split into several kernel groups, the labels of the further parts are NAME-2, NAME-3... Returns the
+ * If a group is split into several kernel groups, the parts after the first are labelled NAME-2, NAME-3... Returns the
  * size of NAME in a label of the form NAME-N, or 0 for another label.
  */
 static size_t group_split_base(const char *name, uint64_t *ret_part)
@@ -692,10 +692,9 @@ static int groups_check_same_name(const struct config_group *earlier, const stru
     if (!str_equal(earlier->name, group->name))
         return 0;
     if (earlier->line)
-        error_set(error, -EINVAL, "a second group has the name \"%s\"; the first is in line %u", group->name,
-                  earlier->line);
+        error_set(error, -EINVAL, "another group is already named \"%s\", in line %u", group->name, earlier->line);
     else
-        error_set(error, -EINVAL, "a second group has the name \"%s\"", group->name);
+        error_set(error, -EINVAL, "another group is already named \"%s\"", group->name);
     return group_fail_at(group->line, group->column, error);
 }
 
@@ -711,7 +710,7 @@ static int groups_check_split(const struct config_group *other, const struct con
     if (base == 0 || other->strict || part > other->n_events || strlen(other->name) != base ||
         memcmp(other->name, group->name, base) != 0)
         return 0;
-    error_set(error, -EINVAL, "group \"%s\" has the name that a part of group \"%s\" gets when that group is split",
+    error_set(error, -EINVAL, "the name \"%s\" is reserved for a part of group \"%s\" in case that group is split",
               group->name, other->name);
     return group_fail_at(group->line, group->column, error);
 }
@@ -762,7 +761,7 @@ static int groups_check_help(const struct config_groups *groups, struct error *e
     for (size_t i = 1; i < n; i++)
         if (str_equal(events[i - 1]->event.metric, events[i]->event.metric) &&
             !str_equal(events[i - 1]->help, events[i]->help)) {
-            error_set(error, -EINVAL, "metric \"%s\" has a different help in line %u", events[i]->event.metric,
+            error_set(error, -EINVAL, "metric \"%s\" has a different help text in line %u", events[i]->event.metric,
                       events[i - 1]->line);
             return group_fail_at(events[i]->line, events[i]->column, error);
         }
@@ -805,8 +804,8 @@ static int groups_check_sample(const struct config_groups *groups, const struct 
 }
 
 /*
- * Checks that no metric family has the name of another family's sample, because strict OpenMetrics parsers refuse the
- * whole scrape in that case.
+ * Checks that no metric family has the same name as a sample of another family, because strict OpenMetrics parsers
+ * would then refuse the whole scrape.
  */
 static int groups_check_samples(const struct config_groups *groups, struct error *error)
 {
@@ -834,7 +833,7 @@ static int groups_read_items(const struct document *document, const yaml_node_t 
     return document_settle(document, 0, before);
 }
 
-/* The checks that compare groups with each other; each check reports at most one error. */
+/* Runs the checks that compare groups with each other; each check reports at most one error. */
 static int groups_check(const struct document *document, const struct config_groups *groups, struct error *error)
 {
     static int (*const checks[])(const struct config_groups *groups, struct error *error) = {

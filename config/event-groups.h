@@ -4,8 +4,8 @@
  * other.
  *
  * The type of `groups` fills a struct config_groups; the types of `events` and `preset` fill a struct config_group. The
- * value of `events` is either one text in perf's syntax, which may contain several groups and is stored in the member
- * `written`, or a list of single events, which is stored in the member `events`. Each group in a text becomes a
+ * value of `events` is either a string in perf's syntax, which may contain several groups and is stored in the member
+ * `written`, or a list of single events, which is stored in the member `events`. Each group in a string becomes a
  * configured group.
  */
 #ifndef CONFIG_EVENT_GROUPS_H

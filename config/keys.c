@@ -42,7 +42,7 @@ static const struct option_choice max_cgroups[] = {
 #define GROUPS(member) MEMBER(groups, member), .range = "at most 256 groups of at most 64 events"
 
 #define CGROUP_PATTERNS                                                                                                \
-    "patterns of paths, which start with \"/\", or of names, such as container=grafana-*; \"default\""
+    "path patterns, which start with \"/\", or name patterns, such as container=grafana-*; \"default\""
 #define SLICES_AND_SERVICES "/*.slice, /system.slice/*.service, /system.slice/*.slice/*.service"
 /*
  * The places where runtimes create the cgroups of containers and virtual machines, without the slices of pods above
@@ -65,14 +65,14 @@ static const struct option config_rows[] = {
         MEMBER(text, user),
         .range = "a user name or UID, but not root; empty for \"perfcountd\", or \"nobody\" if there is no such user",
         .default_yaml = "\"\"",
-        .help = "the user that the listening process becomes when root starts it",
+        .help = "the user to which the listening process switches if root starts it",
     },
     {
         .path = "opener.breakpoints",
         BOOL(opener_breakpoints),
         .default_yaml = "false",
-        .help = "whether the opener opens breakpoints of the configuration, which an attacker who takes over the "
-                "listening process could move",
+        .help = "whether the opener opens configured breakpoints, which an attacker who takes over the listening "
+                "process could move",
     },
     {
         .path = "web.listen",
@@ -97,14 +97,14 @@ static const struct option config_rows[] = {
         .max = 60 * NSEC_PER_SEC,
         .range = "0s to 60s",
         .default_yaml = "100ms",
-        .help = "scrapes closer together than this share one reading",
+        .help = "scrapes that are closer together than this share one reading",
     },
     {
         .path = "web.config_file",
         MEMBER(text, web.config_file),
         .range = "the path of a file, relative to the directory of this one; empty for none",
         .default_yaml = "\"\"",
-        .help = "the exporters' web configuration: TLS, passwords, headers",
+        .help = "the web configuration of Prometheus exporters: TLS, passwords, headers",
     },
     {
         .path = "web.limits.connections",
@@ -122,7 +122,7 @@ static const struct option config_rows[] = {
         .path = "web.limits.header_size",
         NUMBER(web.limits.header_size, 4096, 1048576),
         .default_yaml = "16384",
-        .help = "how many bytes the line and the headers of a request may have",
+        .help = "the maximum size of a request's first line and headers, in bytes",
     },
     {
         .path = "web.limits.request_timeout",
@@ -131,7 +131,7 @@ static const struct option config_rows[] = {
         .max = 86400 * NSEC_PER_SEC,
         .range = "100ms to 24h",
         .default_yaml = "10s",
-        .help = "how long a new connection has for its first request",
+        .help = "how long a new connection may take to send its first request",
     },
     {
         .path = "web.limits.idle_timeout",
@@ -140,7 +140,7 @@ static const struct option config_rows[] = {
         .max = 86400 * NSEC_PER_SEC,
         .range = "100ms to 24h",
         .default_yaml = "300s",
-        .help = "how long a connection may go without a request",
+        .help = "how long a connection may stay idle between two requests",
     },
     {
         .path = "web.limits.response_timeout",
@@ -155,15 +155,15 @@ static const struct option config_rows[] = {
         .path = "web.hosts",
         TEXT_LIST(web.hosts, web.n_hosts),
         .check = option_check_host,
-        .range = "names of hosts, without a port",
+        .range = "host names, without a port",
         .default_yaml = "[]",
-        .help = "more names by which browsers and local clients reach this machine",
+        .help = "additional names by which browsers and local clients reach this machine",
     },
     {
         .path = "web.local_operators",
         BOOL(web.local_operators),
         .default_yaml = "false",
-        .help = "whether every client of this machine is an operator, who may reload, pause and have samples",
+        .help = "whether every client on this machine is an operator, who may reload, pause and take samples",
     },
     {
         .path = "collectors.cpu.enabled",
@@ -210,8 +210,9 @@ static const struct option config_rows[] = {
         .choices = engines,
         .range = "auto, perf or bpf",
         .default_yaml = "auto",
-        .help = "how cgroups are counted: by perf events of each, or by a BPF program; auto is bpf where it works, "
-                "else perf",
+        .help =
+            "how cgroups are counted: with perf events for each cgroup, or by a BPF program; auto is bpf if it works, "
+            "otherwise perf",
     },
     {
         .path = "collectors.cgroup.include",
@@ -239,8 +240,8 @@ static const struct option config_rows[] = {
         .choices = max_cgroups,
         .range = "0 to 100000, or auto",
         .default_yaml = "auto",
-        .help =
-            "the most cgroups to count, those nearest to the root first; auto is 4096 with the engine bpf, else 256",
+        .help = "the maximum number of cgroups to count, nearest to the root first; auto is 4096 with the bpf engine, "
+                "otherwise 256",
     },
     {
         .path = "collectors.cgroup.per_cpu",
@@ -254,7 +255,7 @@ static const struct option config_rows[] = {
         .max = 3600 * NSEC_PER_SEC,
         .range = "0s to 1h",
         .default_yaml = "60s",
-        .help = "how long the last values of a removed cgroup stay",
+        .help = "how long the last values of a removed cgroup are served",
     },
     {
         .path = "collectors.cgroup.groups",
@@ -300,27 +301,28 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "64KiB to 1GiB",
         .default_yaml = "2MiB",
-        .help = "how much memory it takes; if that is too little, the cgroups that ran least are merged",
+        .help =
+            "the memory of the history; if it does not suffice, the counts of the cgroups that ran least are added up",
     },
     {
         .path = "sampler.enabled",
         BOOL(sampler.enabled),
         .default_yaml = "false",
-        .help = "whether clients may have samples of running programs: profiles",
+        .help = "whether clients may take samples of running programs, and thus profiles",
     },
     {
         .path = "sampler.event",
         MEMBER(text, sampler.event),
         .check = option_check_sampled_event,
-        .range = "\"auto\" or a group in perf's syntax, whose first event samples",
+        .range = "\"auto\" or a group in perf's syntax, whose first event triggers the samples",
         .default_yaml = "auto",
-        .help = "the event that samples unless a client names one; auto is cycles, or cpu-clock without a PMU",
+        .help = "the event that is sampled unless a client names one; auto is cycles, or cpu-clock without a PMU",
     },
     {
         .path = "sampler.frequency",
         NUMBER(sampler.frequency, 0, 1000000),
         .default_yaml = "99",
-        .help = "samples a second on each CPU unless a client sets it; 0 with sampler.period",
+        .help = "samples per second on each CPU, unless a client sets a rate; 0 with sampler.period",
     },
     {
         .path = "sampler.period",
@@ -344,13 +346,13 @@ static const struct option config_rows[] = {
         .check = option_check_power_of_two,
         .range = "a power of two, 1 to 4096",
         .default_yaml = "128",
-        .help = "pages of memory that take the samples of a CPU",
+        .help = "memory pages that hold the samples of one CPU",
     },
     {
         .path = "sampler.max_clients",
         NUMBER(sampler.max_clients, 1, 64),
         .default_yaml = "4",
-        .help = "how many streams may run",
+        .help = "how many streams may run at a time",
     },
     {
         .path = "sampler.tracepoints",
@@ -373,13 +375,13 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "16MiB to 1GiB",
         .default_yaml = "16MiB",
-        .help = "how much memory sampling may use for function names and all other data except the rings",
+        .help = "the maximum memory for function names and all other sampling data except the ring buffers",
     },
     {
         .path = "sampler.hindsight.enabled",
         BOOL(sampler.hindsight.enabled),
         .default_yaml = "false",
-        .help = "whether to take samples all the time, for profiles of what already happened",
+        .help = "whether to sample continuously, for profiles of the past",
     },
     {
         .path = "sampler.hindsight.seconds",
@@ -391,7 +393,7 @@ static const struct option config_rows[] = {
         .path = "sampler.hindsight.frequency",
         NUMBER(sampler.hindsight.frequency, 1, 1000),
         .default_yaml = "19",
-        .help = "samples a second on each CPU",
+        .help = "samples per second on each CPU",
     },
     {
         .path = "sampler.hindsight.event",
@@ -399,7 +401,7 @@ static const struct option config_rows[] = {
         .check = option_check_sampled_event,
         .range = "\"auto\" or an event in perf's syntax",
         .default_yaml = "auto",
-        .help = "the event that samples; auto is cpu-clock, which takes no counter from the groups",
+        .help = "the event that is sampled; auto is cpu-clock, which takes no counter from the groups",
     },
     {
         .path = "sampler.hindsight.memory",
@@ -408,7 +410,7 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "64KiB to 1GiB",
         .default_yaml = "8MiB",
-        .help = "how much memory the rings of all CPUs take; if that is too little, less time is kept",
+        .help = "the memory of all ring buffers; if it does not suffice, samples are kept for less time",
     },
     {
         .path = "sampler.allow",
@@ -416,7 +418,7 @@ static const struct option config_rows[] = {
         .choices = trusts,
         .range = "operators, local or everybody",
         .default_yaml = "operators",
-        .help = "the clients that may have samples: operators, all clients of this machine, or everybody",
+        .help = "the clients that may take samples: operators, all clients on this machine, or everybody",
     },
     {
         .path = "sampler.allow_remote",

@@ -270,7 +270,7 @@ static json_t *bool_json(const struct option *option, const void *base)
 const struct option_type option_bool = {"true or false", bool_read, bool_parse, bool_json, option_done_nothing};
 const struct option_type option_deprecated_bool = {"true or false", bool_read, bool_parse, NULL, option_done_nothing};
 
-/* Returns the choice with this word, or NULL if there is none. */
+/* Returns the choice with this keyword, or NULL if there is none. */
 static const struct option_choice *choice_find(const struct option *option, const char *text)
 {
     const struct option_choice *choice = option->choices;
@@ -280,7 +280,7 @@ static const struct option_choice *choice_find(const struct option *option, cons
     return choice && choice->word ? choice : NULL;
 }
 
-/* Returns the word of the choice with this value, or NULL if there is none. */
+/* Returns the keyword for this value, or NULL if there is none. */
 static const char *choice_word(const struct option *option, uint64_t value)
 {
     const struct option_choice *choice = option->choices;
@@ -313,7 +313,8 @@ static json_t *choice_json(const struct option *option, const void *base)
     return word ? json_string(word) : json_null();
 }
 
-const struct option_type option_choice = {"a word", option_read_text, choice_parse, choice_json, option_done_nothing};
+const struct option_type option_choice = {"a keyword", option_read_text, choice_parse, choice_json,
+                                          option_done_nothing};
 
 static int text_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
@@ -343,7 +344,7 @@ void option_done_text(const struct option *option, void *base)
     *(char **)option_member(option, base) = NULL;
 }
 
-const struct option_type option_text = {"a text", option_read_text, text_parse, text_json, option_done_text};
+const struct option_type option_text = {"a string", option_read_text, text_parse, text_json, option_done_text};
 
 static size_t *list_count(const struct option *option, const void *base)
 {
@@ -454,13 +455,14 @@ static json_t *list_json(const struct option *option, const void *base)
     return list;
 }
 
-const struct option_type option_text_list = {"a text or a list of texts", list_read, list_parse, list_json, list_done};
+const struct option_type option_text_list = {"a string or a list of strings", list_read, list_parse, list_json,
+                                             list_done};
 
 int option_set_number(const struct option *option, const char *text, int r, uint64_t value, const char *expected,
                       void *base, struct error *error)
 {
     if (r == -ERANGE || (r == 0 && (value < option->min || value > option->max)))
-        return error_set(error, -EINVAL, "%s is out of range, %s", text, option->range);
+        return error_set(error, -EINVAL, "%s is out of range (%s)", text, option->range);
     if (r < 0)
         return error_set(error, -EINVAL, "expected %s, found \"%s\"", expected, text);
     r = option->check ? option->check(text, error) : 0;
@@ -484,12 +486,12 @@ static int number_parse(const struct option *option, const char *text, void *bas
     return option_set_number(option, text, r, value, expected, base, error);
 }
 
-/* Refuses a quoted number, which is a string in YAML. The words that the option accepts may be quoted. */
+/* Refuses a quoted number, which is a string in YAML. Keywords may be quoted. */
 static int number_read(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                        struct error *error)
 {
     if (node_text(n) && n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE && !choice_find(option, node_text(n)))
-        return document_error(document, n, error, "%s: expected %s, found a text in quotes", option->path,
+        return document_error(document, n, error, "%s: expected %s, found a quoted string", option->path,
                               option->type->name);
     return option_read_text(option, document, n, base, error);
 }
@@ -510,8 +512,8 @@ static int duration_parse(const struct option *option, const char *text, void *b
     uint64_t ns = 0;
     int r = number_parse_duration(text, &ns);
 
-    return option_set_number(option, text, r, ns,
-                             "a duration, a number with its unit (ns, us, ms, s, m, h, d) as in 100ms", base, error);
+    return option_set_number(option, text, r, ns, "a duration with a unit (ns, us, ms, s, m, h or d), such as 100ms",
+                             base, error);
 }
 
 static json_t *duration_json(const struct option *option, const void *base)
@@ -530,8 +532,8 @@ static int size_parse(const struct option *option, const char *text, void *base,
     uint64_t bytes = 0;
     int r = number_parse_size(text, &bytes);
 
-    return option_set_number(option, text, r, bytes, "a size, a number with its unit (B, KiB, MiB, GiB) as in 2MiB",
-                             base, error);
+    return option_set_number(option, text, r, bytes, "a size with a unit (B, KiB, MiB or GiB), such as 2MiB", base,
+                             error);
 }
 
 static json_t *size_json(const struct option *option, const void *base)
@@ -570,8 +572,8 @@ int option_check_telemetry_path(const char *text, struct error *error)
     if (str_equal(text, "/"))
         return error_set(error, -EINVAL, "\"/\" is the live page; choose another path, such as /metrics");
     if (text[usual])
-        return error_set(error, -EINVAL, "\"%s\" has a character that the path of a URL cannot have: \"%.*s\"", text,
-                         (int)utf8_character(text + usual, strlen(text + usual)), text + usual);
+        return error_set(error, -EINVAL, "\"%s\" contains a character that is not allowed in a URL path: \"%.*s\"",
+                         text, (int)utf8_character(text + usual, strlen(text + usual)), text + usual);
     /*
      * Clients resolve "." and ".." before they send a request, so a path with these components could never be
      * requested.
@@ -581,7 +583,8 @@ int option_check_telemetry_path(const char *text, struct error *error)
         return error_set(error, -EINVAL, "\"%s\" contains an empty path component, \".\" or \"..\"", text);
     for (size_t i = 0; i < ARRAY_SIZE(taken_prefixes); i++)
         if (str_starts(text, taken_prefixes[i]))
-            return error_set(error, -EINVAL, "\"%s\" is below %s, where other pages are", text, taken_prefixes[i]);
+            return error_set(error, -EINVAL, "\"%s\" is below %s, which is reserved for other pages", text,
+                             taken_prefixes[i]);
     return 0;
 }
 
@@ -613,7 +616,8 @@ static int check_path_pattern(const char *text, struct error *error)
 static int check_name_pattern(const char *text, const char *glob, struct error *error)
 {
     if (!*glob)
-        return error_set_at(error, -EINVAL, (size_t)(glob - text), "no name is empty; \"%s*\" is every name", text);
+        return error_set_at(error, -EINVAL, (size_t)(glob - text), "names are never empty; \"%s*\" matches every name",
+                            text);
     int r = glob_check(glob, error);
     if (r < 0 && error)
         error->offset += (size_t)(glob - text);
@@ -633,13 +637,13 @@ static int refuse_key(const char *key, struct error *error)
     }
     suggest_format(&suggest, nearest, sizeof(nearest));
     if (*nearest)
-        return error_set(error, -EINVAL, "\"%s\" is not a kind of name%s", key, nearest);
-    return error_set(error, -EINVAL, "\"%s\" is not a kind of name; known are %s", key, known);
+        return error_set(error, -EINVAL, "unknown kind of name \"%s\"%s", key, nearest);
+    return error_set(error, -EINVAL, "unknown kind of name \"%s\"; known are %s", key, known);
 }
 
 /*
- * Sets the error message for a text that is not a cgroup pattern: it neither is a path nor begins with a kind of name
- * and "=".
+ * Sets the error message for a string that is not a cgroup pattern, because it neither is a path nor begins with a kind
+ * of name and "=".
  */
 static int refuse_pattern(const char *text, struct error *error)
 {
@@ -653,7 +657,7 @@ static int refuse_pattern(const char *text, struct error *error)
     return key ? refuse_key(key, error) : error_oom(error);
 }
 
-/* Refuses patterns that cannot match any cgroup, since such patterns must be mistakes. */
+/* Refuses patterns that can never match a cgroup, because they must be mistakes. */
 int option_check_pattern(const char *text, struct error *error)
 {
     enum name_kind kind;
@@ -668,7 +672,7 @@ int option_check_pattern(const char *text, struct error *error)
 
 int option_check_not_empty(const char *text, struct error *error)
 {
-    return text[0] ? 0 : error_set(error, -EINVAL, "the text is empty");
+    return text[0] ? 0 : error_set(error, -EINVAL, "the value is empty");
 }
 
 int option_check_sampled_event(const char *text, struct error *error)
@@ -712,11 +716,9 @@ int option_check_host(const char *text, struct error *error)
     size_t usual = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._");
 
     if (text[0] == '\0' || text[0] == '.')
-        return error_set(error, -EINVAL, "\"%s\" is not the name of a host", text);
+        return error_set(error, -EINVAL, "\"%s\" is not a host name", text);
     if (text[usual])
         return error_set(error, -EINVAL,
-                         "\"%s\" is not the name of a host, which may have letters, digits, \"-\", \"_\" and dots, "
-                         "but no port here",
-                         text);
+                         "\"%s\" is not a host name: use letters, digits, \"-\", \"_\" and dots, without a port", text);
     return 0;
 }

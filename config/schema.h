@@ -3,8 +3,8 @@
  * The schema of a YAML file: a table with the path, type, range, default and help of each key in one row.
  *
  * option_table_read() reads a YAML map into a struct, as described by an option table. This module also has the option
- * types that more than one key uses, and functions that check the texts of values. config/event-groups.h and
- * config/web-keys.h add more option types.
+ * types that more than one key uses, and functions that validate values. config/event-groups.h and config/web-keys.h
+ * add more option types.
  */
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H
@@ -16,7 +16,7 @@
 
 struct option;
 
-/* A word that is accepted as a value, and the enumerator or number that the word stands for. */
+/* A keyword that is accepted as a value, and the enumerator or number that it stands for. */
 struct option_choice {
     const char *word;
     unsigned value;
@@ -32,7 +32,7 @@ struct option_type {
     int (*read)(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                 struct error *error);
     /*
-     * Parses the text of a flag, and appends the value if the option is a list. NULL for a type that flags cannot set.
+     * Parses the value of a flag, and appends the value if the option is a list. NULL for a type that flags cannot set.
      */
     int (*parse)(const struct option *option, const char *text, void *base, struct error *error);
     /*
@@ -47,17 +47,17 @@ struct option {
     const char *path; /* "web.min_interval" */
     const struct option_type *type;
     size_t offset;       /* offset of the member that the option sets */
-    size_t count_offset; /* offset of the member with the number of items, for a list */
+    size_t count_offset; /* for a list: offset of the member with the number of items */
     /*
      * Limits of a number, of a duration in nanoseconds, or of the number of items in a list. For a list, a `max` of 0
      * means 64.
      */
     uint64_t min, max;
-    /* The words of an enum, or the words that are accepted in place of a number. A NULL word ends the array. */
+    /* The keywords of an enum, or those that are accepted in place of a number. A NULL word ends the array. */
     const struct option_choice *choices;
-    /* Checks a text, a number or an item of a list; may be NULL. */
+    /* Checks a string, a number or a list item; may be NULL. */
     int (*check)(const char *text, struct error *error);
-    bool extends;             /* the item "default" in a list stands for all items of the default list */
+    bool extends;             /* the list item "default" stands for all items of the default list */
     const char *range;        /* description of the accepted values, for messages and --help */
     const char *default_yaml; /* NULL for a key without a default */
     const char *help;         /* description of the key: one sentence without a full stop */
@@ -67,7 +67,7 @@ struct option_table {
     const struct option *rows;
     size_t n;
     bool null_is_absent;              /* a key without a value counts as absent */
-    const struct option_table *other; /* table of a file that is easily mistaken for this one; may be NULL */
+    const struct option_table *other; /* table of another file that is easily confused with this one; may be NULL */
     const char *other_hint;           /* hint in error messages about keys that belong to `other` */
 };
 
@@ -76,15 +76,15 @@ const struct option *option_table_find(const struct option_table *table, const c
 /*
  * Reads each key of `map` into its member of `base`. A dot in a row's path means a nested map; if a nested map is
  * absent or null, the members that its keys set are not changed. Returns -EINVAL, with the most similar names, for an
- * unknown key. `ret_nodes`, which may be NULL, has one element for each row of the table, and gets the nodes of the
- * values; the elements of absent keys are not changed, so the caller must zero `ret_nodes` first.
+ * unknown key. `ret_nodes` may be NULL; otherwise it has one element for each row of the table, which is set to the
+ * node of the row's value. Elements for absent keys are left alone, so the caller must zero the array first.
  */
 int option_table_read(const struct option_table *table, const struct document *document, const yaml_node_t *map,
                       void *base, const yaml_node_t **ret_nodes, struct error *error);
 
 extern const struct option_type option_bool;            /* bool */
 extern const struct option_type option_deprecated_bool; /* bool; read, but never shown */
-extern const struct option_type option_choice;          /* an enum, with its words in option->choices */
+extern const struct option_type option_choice;          /* an enum, with its keywords in option->choices */
 extern const struct option_type option_text;            /* char *, or NULL if the key is absent */
 extern const struct option_type option_text_list;       /* char **, with the number of items at count_offset */
 extern const struct option_type option_number;          /* uint64_t */
@@ -92,14 +92,13 @@ extern const struct option_type option_duration;        /* uint64_t, nanoseconds
 extern const struct option_type option_size;            /* uint64_t, bytes */
 
 /*
- * Returns the address of the member that the option sets. This function and the next functions are helpers for option
- * types.
+ * Returns the address of the member that the option sets. This function and the next ones are helpers for option types.
  */
 static inline void *option_member(const struct option *option, const void *base)
 {
     return (char *)base + option->offset;
 }
-/* Implementations of the function `done` of struct option_type, for values that own no memory and for texts. */
+/* Implementations of option_type.done, for values that own no memory and for strings. */
 void option_done_nothing(const struct option *option, void *base);
 void option_done_text(const struct option *option, void *base);
 /* Sets the error message to "KEY: expected EXPECTED, found ..." with the position of `n`, and returns -EINVAL. */
@@ -113,19 +112,19 @@ int option_expected(const struct option *option, const struct document *document
 int option_set_number(const struct option *option, const char *text, int r, uint64_t value, const char *expected,
                       void *base, struct error *error);
 /*
- * Reads a text node with the option type's function `parse`, and adds the position and the key to the error of that
+ * Reads a scalar node with the option type's function `parse`, and adds the position and the key to the error of that
  * function.
  */
 int option_read_text(const struct option *option, const struct document *document, const yaml_node_t *n, void *base,
                      struct error *error);
 
-/* Functions that check the text of one value, and return 0, -EINVAL with a message, or -ENOMEM. */
+/* These functions validate one value. They return 0, -EINVAL with a message, or -ENOMEM. */
 int option_check_not_empty(const char *text, struct error *error);
 int option_check_address(const char *text, struct error *error); /* config/address.h */
 int option_check_telemetry_path(const char *text, struct error *error);
 int option_check_host(const char *text, struct error *error);          /* a host name without a port */
 int option_check_cpus(const char *text, struct error *error);          /* "all" or a list of CPUs */
-int option_check_pattern(const char *text, struct error *error);       /* a pattern for paths or names of cgroups */
+int option_check_pattern(const char *text, struct error *error);       /* a pattern for cgroup paths or names */
 int option_check_sampled_event(const char *text, struct error *error); /* "auto" or one group of events */
 int option_check_tracepoint(const char *text, struct error *error);
 int option_check_power_of_two(const char *text, struct error *error);

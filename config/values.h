@@ -31,8 +31,8 @@ struct config_group {
     char *name;
     bool strict;
     const struct preset *preset; /* preset whose variants' events are in `events`; may be NULL */
-    char *text;                  /* the key `events` as written, if it is a text; NULL for a list or a preset */
-    struct event_groups written; /* groups parsed from a text of the key `events`; only used while loading */
+    char *text;                  /* the key `events` as written, if it is a string; NULL for a list or a preset */
+    struct event_groups written; /* groups parsed from the string of the key `events`; only used while loading */
     struct config_event *events;
     size_t n_events;
     char *signature; /* identifies what the series count; a reload keeps the totals of equal signatures */
@@ -74,14 +74,14 @@ struct config_pmu {
     struct config_groups groups;
 };
 
-/* The methods of counting cgroups. */
+/* The ways to count cgroups. */
 enum config_engine {
     ENGINE_AUTO, /* uses bpf if it works, otherwise perf */
     ENGINE_PERF, /* opens events for each cgroup on each CPU */
     ENGINE_BPF,  /* opens events for each CPU; a BPF program attributes their counts to cgroups */
 };
 
-/* The value of max_cgroups that stands for `auto`: the limit depends on the engine. */
+/* The value of max_cgroups for `auto`: the limit depends on the engine. */
 #define MAX_CGROUPS_AUTO UINT_MAX
 
 struct config_cgroup {
@@ -111,7 +111,7 @@ struct config_sampler {
     uint64_t ring_pages; /* data pages of each CPU's ring buffer, a power of two */
     uint64_t max_clients, max_seconds;
     uint64_t memory;   /* limit on the sampler's memory in bytes, excluding the ring buffers */
-    enum trust allow;  /* lowest trust to get samples; read with config_trust_to_sample() */
+    enum trust allow;  /* lowest level of trust that may get samples; read with config_trust_to_sample() */
     bool allow_remote; /* deprecated key that sets `allow` */
     unsigned allow_remote_line, allow_remote_column; /* position of allow_remote; 0 if absent */
     char **tracepoints;                              /* tracepoints that clients may sample; already validated */

@@ -21,13 +21,13 @@ static int web_check_key(const struct document *document, const yaml_node_t *key
     if (strchr(text, ':'))
         return document_error(
             document, key, error,
-            "this key has a colon in it, which no key or name of a user may have; write a space after the colon "
+            "this key contains a colon, which is not allowed in keys and user names; write a space after the colon "
             "that ends a key");
     if (str_starts(text, "$2"))
         return document_error(document, key, error,
-                              "this key is a hash: write the name of the user before the colon, and the hash after it");
+                              "this key is a hash: write the user name before the colon, and the hash after it");
     if (has_line_break(key))
-        return document_error(document, key, error, "this key has a line break");
+        return document_error(document, key, error, "this key contains a line break");
     return 0;
 }
 
@@ -56,15 +56,15 @@ static int web_check_map(const struct document *document, const yaml_node_t *map
         const yaml_node_t *key = web_node(document, pair->key), *value = web_node(document, pair->value);
         r = web_check_key(document, key, error);
         if (r == 0 && has_line_break(value) && !is_key_of_pem(key))
-            r = document_error(document, value, error, "%s: this text has a line break: write it in one line",
+            r = document_error(document, value, error, "%s: this string contains a line break: write it on one line",
                                node_text(key) ? node_text(key) : "");
     }
     return r;
 }
 
 /*
- * Checks that no key looks like a secret and that only PEM texts have line breaks. Must be called before any error
- * message quotes the text.
+ * Checks that no key looks like a secret and that only PEM text has line breaks. Must be called before any error
+ * message quotes the file.
  */
 static int web_check_texts(const struct document *document, struct error *error)
 {
@@ -76,7 +76,7 @@ static int web_check_texts(const struct document *document, struct error *error)
             r = web_check_map(document, n, error);
         for (size_t i = 0; r == 0 && n->type == YAML_SEQUENCE_NODE && (item = document_item(document, n, i)); i++)
             if (has_line_break(item))
-                r = document_error(document, item, error, "this text has a line break: write it in one line");
+                r = document_error(document, item, error, "this string contains a line break: write it on one line");
     }
     return r;
 }
@@ -94,7 +94,7 @@ static bool row_is_given(const struct web_reading *reading, int row)
     return n && !(n->type == YAML_SCALAR_NODE && n->data.scalar.value[0] == '\0');
 }
 
-/* Returns the first row, from `begin` to `end` - 1, whose key has a value in the file, or -1 if none has. */
+/* Returns the first row, from `begin` to `end` - 1, whose key has a value in the file, or -1 if there is none. */
 static int first_given(const struct web_reading *reading, int begin, int end)
 {
     for (int row = begin; row < end; row++)
@@ -110,17 +110,19 @@ static int web_fail_at(const struct web_reading *reading, int row, const char *s
                           sentence);
 }
 
-/* Pairs of keys for the same value: one key takes the text itself, and the other key the name of a file. */
+/*
+ * Pairs of keys for the same value: the value of one key is the PEM text itself, and that of the other is a file name.
+ */
 static const struct {
     int text, file;
     const char *sentence;
 } either[] = {
-    {WEB_CERT, WEB_CERT_FILE, "cert_file is given as well: leave one of them out"},
-    {WEB_KEY, WEB_KEY_FILE, "key_file is given as well: leave one of them out"},
-    {WEB_CLIENT_CA, WEB_CLIENT_CA_FILE, "client_ca_file is given as well: leave one of them out"},
+    {WEB_CERT, WEB_CERT_FILE, "cert_file is given as well; remove one of them"},
+    {WEB_KEY, WEB_KEY_FILE, "key_file is given as well; remove one of them"},
+    {WEB_CLIENT_CA, WEB_CLIENT_CA_FILE, "client_ca_file is given as well; remove one of them"},
 };
 
-/* Returns the row of the key of the pair `either[i]` that has a value in the file, or -1 if neither has. */
+/* Returns the row of that key of the pair `either[i]` that has a value in the file, or -1 if neither has one. */
 static int given_of(const struct web_reading *reading, size_t i)
 {
     return row_is_given(reading, either[i].text)   ? either[i].text
@@ -138,11 +140,11 @@ static int web_check_certificate(const struct web_reading *reading)
     if (cert < 0 && key < 0)
         return web_fail_at(
             reading, first_given(reading, 0, WEB_TLS_OPTIONS),
-            "TLS needs a certificate and its key: give cert_file and key_file, or leave tls_server_config "
-            "out to serve plain HTTP");
+            "TLS needs a certificate and its key: set cert_file and key_file, or leave out tls_server_config to "
+            "serve plain HTTP");
     if (key < 0)
-        return web_fail_at(reading, cert, "the certificate has no key: give key_file");
-    return cert < 0 ? web_fail_at(reading, key, "the key has no certificate: give cert_file") : 0;
+        return web_fail_at(reading, cert, "the certificate has no key: set key_file");
+    return cert < 0 ? web_fail_at(reading, key, "the key has no certificate: set cert_file") : 0;
 }
 
 static int web_check_client_auth(const struct web_reading *reading, const struct web_tls *tls)

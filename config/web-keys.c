@@ -16,7 +16,7 @@
 #define ALPHABET "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #define COST_MIN 4
 #define COST_MAX 31
-/* Number of characters after the last "$": 22 of the salt and 31 of the hash. */
+/* Number of characters after the last "$": 22 for the salt and 31 for the hash. */
 #define DIGEST_SIZE 53
 
 #define HOW_TO "; \"htpasswd -nBC 10 NAME\" asks for the password and prints NAME:HASH"
@@ -32,8 +32,8 @@ static int bcrypt_check_cost(const char *text, struct error *error)
 
     if (cost < COST_MIN || cost > COST_MAX || text[2] != '$')
         return error_set(error, -EINVAL,
-                         "the bcrypt hash is damaged: its cost is not two digits from %02d to %d and a \"$\"", COST_MIN,
-                         COST_MAX);
+                         "the bcrypt hash is damaged: the cost must be two digits, from %02d to %d, followed by \"$\"",
+                         COST_MIN, COST_MAX);
     return 0;
 }
 
@@ -42,14 +42,14 @@ static int bcrypt_check_digest(const char *text, struct error *error)
     size_t size = strlen(text);
 
     if (text[strspn(text, ALPHABET)])
-        return error_set(error, -EINVAL, "the bcrypt hash is damaged: it has a character that bcrypt never writes");
+        return error_set(error, -EINVAL, "the bcrypt hash is damaged: it contains a character that bcrypt never uses");
     if (size != DIGEST_SIZE)
         return error_set(error, -EINVAL, "the bcrypt hash is damaged: it has %zu characters after the cost, not %d",
                          size, DIGEST_SIZE);
     return 0;
 }
 
-/* Returns whether the text looks like a hash of another kind: "$6$...$", "$apr1$...$", "{SHA}...". */
+/* Returns whether the string looks like another kind of hash: "$6$...$", "$apr1$...$", "{SHA}...". */
 static bool bcrypt_is_other_hash(const char *text)
 {
     return (text[0] == '$' && strchr(text + 1, '$')) || (text[0] == '{' && strchr(text, '}'));
@@ -84,22 +84,22 @@ static int optional_text_parse(const struct option *option, const char *text, vo
     return 0;
 }
 
-const struct option_type option_optional_text = {"a text", option_read_text, optional_text_parse, NULL,
+const struct option_type option_optional_text = {"a string", option_read_text, optional_text_parse, NULL,
                                                  option_done_text};
 
-/* Refuses a text without a PEM block, because it is usually a file name. Comments may precede the first PEM block. */
+/* Refuses a string without a PEM block, because it is usually a file name. Comments may precede the first PEM block. */
 static int pem_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
     if (text[0] && !strstr(text, "-----BEGIN "))
         return error_set(error, -EINVAL,
-                         "expected PEM, which has a line \"-----BEGIN ...\"; for the name of a file use %s_file",
+                         "expected PEM with a \"-----BEGIN ...\" line; to give a file name, use %s_file",
                          strrchr(option->path, '.') + 1);
     return optional_text_parse(option, text, base, error);
 }
 
-const struct option_type option_pem = {"PEM in several lines", option_read_text, pem_parse, NULL, option_done_text};
+const struct option_type option_pem = {"PEM on several lines", option_read_text, pem_parse, NULL, option_done_text};
 
-/* Besides true and false, Prometheus exporters accept these words, because the exporters read YAML 1.1. */
+/* Besides true and false, Prometheus exporters accept these words, because they read YAML 1.1. */
 static const char *const yes_words[] = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"};
 static const char *const no_words[] = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"};
 
@@ -168,8 +168,7 @@ static int go_duration_parse(const struct option *option, const char *text, void
     int r = go_duration_parse_ns(text, &ns);
 
     return option_set_number(option, text, r, ns,
-                             "a duration, numbers with their units (ns, us, ms, s, m, h) as in 100ms or 1m30s", base,
-                             error);
+                             "a duration with units (ns, us, ms, s, m or h), such as 100ms or 1m30s", base, error);
 }
 
 const struct option_type option_go_duration = {"a duration", option_read_text, go_duration_parse, NULL,
@@ -189,7 +188,7 @@ static int user_read(const struct document *document, const yaml_node_t *key, co
     struct error wrong;
 
     if (strlen(name) > USER_NAME_MAX)
-        return document_error(document, key, error, "basic_auth_users: a name has more than %d bytes", USER_NAME_MAX);
+        return document_error(document, key, error, "basic_auth_users: a name is longer than %d bytes", USER_NAME_MAX);
     if (!hash) {
         document_expected(document, value, "a bcrypt hash", error);
         error_prefix(error, "basic_auth_users: user \"%s\"", name);
@@ -279,7 +278,7 @@ static int header_check(size_t i, const struct document *document, const yaml_no
     const char *text = node_text(value);
 
     if (!text) {
-        document_expected(document, value, "a text", error);
+        document_expected(document, value, "a string", error);
         error_prefix(error, "http_server_config.headers: %s", headers[i].name);
         return -EINVAL;
     }
@@ -460,35 +459,35 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .path = "tls_server_config.cert",
             MEMBER(pem, tls.cert),
             .range = "PEM, instead of cert_file",
-            .help = "the certificate and its chain, as text",
+            .help = "the certificate and its chain",
         },
     [WEB_KEY] =
         {
             .path = "tls_server_config.key",
             MEMBER(pem, tls.key),
             .range = "PEM, instead of key_file",
-            .help = "the key of the certificate, as text",
+            .help = "the certificate's private key",
         },
     [WEB_CLIENT_CA] =
         {
             .path = "tls_server_config.client_ca",
             MEMBER(pem, tls.client_ca),
             .range = "PEM, instead of client_ca_file",
-            .help = "the certificates of the authorities that sign clients' certificates, as text",
+            .help = "the certificates of the CAs that sign client certificates",
         },
     [WEB_CERT_FILE] =
         {
             .path = "tls_server_config.cert_file",
             MEMBER(optional_text, tls.cert_file),
             .range = "a path, relative to the directory of this file",
-            .help = "the file of the certificate and its chain",
+            .help = "the file with the certificate and its chain",
         },
     [WEB_KEY_FILE] =
         {
             .path = "tls_server_config.key_file",
             MEMBER(optional_text, tls.key_file),
             .range = "a path, relative to the directory of this file",
-            .help = "the file of the certificate's key",
+            .help = "the file with the certificate's private key",
         },
     [WEB_CLIENT_AUTH_TYPE] =
         {
@@ -504,7 +503,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .path = "tls_server_config.client_ca_file",
             MEMBER(optional_text, tls.client_ca_file),
             .range = "a path, relative to the directory of this file",
-            .help = "the file with the certificates of the authorities that sign clients' certificates",
+            .help = "the file with the certificates of the CAs that sign client certificates",
         },
     [WEB_CLIENT_ALLOWED_SANS] =
         {
@@ -514,7 +513,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .max = MANY,
             .check = check_san,
             .range = "1 to 1024 DNS names, IP addresses, e-mail addresses or URIs",
-            .help = "a client's certificate must have one of these names",
+            .help = "client certificates must have one of these names",
         },
     [WEB_MIN_VERSION] =
         {
@@ -522,7 +521,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             MEMBER(choice, tls.min_version),
             .choices = tls_versions,
             .range = "TLS10, TLS11, TLS12 or TLS13",
-            .help = "the lowest version of TLS",
+            .help = "the minimum TLS version",
         },
     [WEB_MAX_VERSION] =
         {
@@ -530,7 +529,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             MEMBER(choice, tls.max_version),
             .choices = tls_versions,
             .range = "TLS10, TLS11, TLS12 or TLS13",
-            .help = "the highest version of TLS",
+            .help = "the maximum TLS version",
         },
     [WEB_CIPHER_SUITES] =
         {
@@ -545,7 +544,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .path = "tls_server_config.prefer_server_cipher_suites",
             MEMBER(yaml11_bool, tls.prefer_server_cipher_suites),
             .range = "true or false",
-            .help = "whether the order of cipher_suites comes before the client's order",
+            .help = "whether the order of cipher_suites takes precedence over the client's",
         },
     [WEB_CURVE_PREFERENCES] =
         {
@@ -553,7 +552,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             LIST(tls.curve_preferences),
             .check = check_curve,
             .range = "CurveP256, CurveP384, CurveP521 and X25519",
-            .help = "the curves of key exchange, in order of preference",
+            .help = "the key exchange curves, in order of preference",
         },
     [WEB_HTTP2] =
         {
@@ -568,14 +567,14 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .type = &option_headers,
             .range = "Content-Security-Policy, Strict-Transport-Security, X-Content-Type-Options, X-Frame-Options and "
                      "X-XSS-Protection",
-            .help = "headers of every response",
+            .help = "headers to add to every response",
         },
     [WEB_USERS] =
         {
             .path = "basic_auth_users",
             .type = &option_users,
             .range = "names, each with a bcrypt hash",
-            .help = "the users who may read, and the hashes of their passwords",
+            .help = "the users, and the hashes of their passwords",
         },
     [WEB_RATE_INTERVAL] =
         {
@@ -591,7 +590,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             MEMBER(number, rate_burst),
             .max = INT32_MAX,
             .range = "0 to 2147483647",
-            .help = "how many requests may come at once",
+            .help = "how many requests are accepted at once",
         },
     [WEB_AUTH_EXCLUDED_PATHS] =
         {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of the keys of the web configuration, one row each, and the option types that only these keys have. Values
- * of these types are never shown, because some of the values are secrets.
+ * of these types are never shown, because some of them are secrets.
  */
 #ifndef CONFIG_WEB_KEYS_H
 #define CONFIG_WEB_KEYS_H
@@ -10,13 +10,13 @@
 #include "config/schema.h"
 
 /*
- * Checks the form of a bcrypt hash, such as "$2y$10$" followed by 53 characters. Returns -EINVAL if the text is not a
- * hash, is a hash of another kind, or is damaged. The error message never quotes the hash. Pure.
+ * Checks the form of a bcrypt hash, such as "$2y$10$" followed by 53 characters. Returns -EINVAL if the string is not a
+ * hash, is another kind of hash, or is damaged. The error message never quotes the hash. Pure.
  */
 int bcrypt_check(const char *text, struct error *error);
 
 extern const struct option_type option_optional_text; /* char *, or NULL for "" */
-extern const struct option_type option_pem;           /* char *, or NULL for ""; the text may have several lines */
+extern const struct option_type option_pem;           /* char *, or NULL for ""; the string may have several lines */
 extern const struct option_type option_yaml11_bool; /* bool; also accepts the words of YAML 1.1, such as yes and off */
 extern const struct option_type option_go_duration; /* uint64_t, nanoseconds; a duration in Go's syntax */
 extern const struct option_type option_headers;     /* sets `headers` of a struct web_config */

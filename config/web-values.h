@@ -23,7 +23,7 @@ struct text_list {
 
 struct web_tls {
     bool enabled; /* tls_server_config has a certificate */
-    /* Paths, already joined to the directory of the file, and PEM texts. A member is NULL if its key is absent. */
+    /* Paths, resolved against the directory of the file, and PEM strings. A member is NULL if its key is absent. */
     char *cert_file, *key_file, *client_ca_file;
     char *cert, *key, *client_ca;
     enum client_auth client_auth; /* as in Go, the system's CAs are trusted if client_ca is absent */

@@ -10,7 +10,7 @@
 #define QUOTE_MAX 60
 /*
  * Limits on the nesting depth and on the number of anchors, both far above the needs of a configuration. The limits are
- * needed because libyaml's running time grows with the square of each of the two numbers.
+ * needed because libyaml's running time is quadratic in each of the two numbers.
  */
 #define DEPTH_MAX 32
 #define ANCHORS_MAX 256
@@ -22,7 +22,7 @@ static const char *const false_words[] = {"false", "False", "FALSE"};
 
 #define IS_ONE_OF(text, words) str_is_one_of(text, words, ARRAY_SIZE(words))
 
-/* Returns whether the text, if unquoted, would be a null or a boolean rather than a string. */
+/* Returns whether the text would be a null or a boolean, rather than a string, if it were unquoted. */
 static bool is_word(const char *text)
 {
     return IS_ONE_OF(text, null_words) || IS_ONE_OF(text, true_words) || IS_ONE_OF(text, false_words);
@@ -56,7 +56,7 @@ static int text_check_utf8(const char *text, size_t size, struct error *error)
 
     if (valid == size)
         return 0;
-    error_set(error, -EINVAL, "the file is not UTF-8: byte 0x%02x belongs to no character", (unsigned char)text[valid]);
+    error_set(error, -EINVAL, "the file is not valid UTF-8: unexpected byte 0x%02x", (unsigned char)text[valid]);
     error_set_byte_position(text, valid, error);
     return -EINVAL;
 }
@@ -80,7 +80,7 @@ static bool is_tab(const char *text, size_t size, const yaml_mark_t *mark)
 
 static int reader_error(const yaml_parser_t *parser, const char *text, size_t size, struct error *error)
 {
-    error_set(error, -EINVAL, "the file has a control character, 0x%02x", (unsigned)parser->problem_value);
+    error_set(error, -EINVAL, "the file contains a control character, 0x%02x", (unsigned)parser->problem_value);
     error_set_byte_position(text, MIN(parser->problem_offset, size), error);
     return -EINVAL;
 }
@@ -94,9 +94,9 @@ static int syntax_error(const yaml_parser_t *parser, const char *text, size_t si
     if (parser->error == YAML_READER_ERROR)
         return reader_error(parser, text, size, error);
     if (is_tab(text, size, mark))
-        error_set(error, -EINVAL, "a tab cannot indent in YAML: use spaces");
+        error_set(error, -EINVAL, "YAML does not allow tabs for indentation: use spaces");
     else if (parser->context)
-        error_set(error, -EINVAL, "not valid YAML: %s, %s of line %zu", parser->problem, parser->context,
+        error_set(error, -EINVAL, "not valid YAML: %s, %s in line %zu", parser->problem, parser->context,
                   parser->context_mark.line + 1);
     else
         error_set(error, -EINVAL, "not valid YAML: %s", parser->problem ? parser->problem : "it cannot be read");
@@ -142,7 +142,7 @@ static int extent_check(const struct extent *extent, const yaml_mark_t *mark, st
     if (extent->documents > 1)
         error_set(error, -EINVAL, "a second YAML document starts here, but only one is allowed");
     else if (extent->depth > DEPTH_MAX)
-        error_set(error, -EINVAL, "lists and maps are nested more than %d deep", DEPTH_MAX);
+        error_set(error, -EINVAL, "lists and maps are nested more than %d levels deep", DEPTH_MAX);
     else if (extent->anchors > ANCHORS_MAX)
         error_set(error, -EINVAL, "there are more than %d anchors", ANCHORS_MAX);
     else
@@ -171,8 +171,8 @@ static int text_check_syntax(const char *text, size_t size, struct error *error)
 }
 
 /*
- * Refuses control characters, which escapes in quoted texts can produce. Line breaks are allowed in documents with
- * secrets, which may contain PEM.
+ * Refuses control characters, which escapes in quoted strings can produce. Line breaks are allowed in documents with
+ * secrets, because they may contain PEM.
  */
 static int document_check_scalar(const struct document *document, const yaml_node_t *n, struct error *error)
 {
@@ -184,12 +184,13 @@ static int document_check_scalar(const struct document *document, const yaml_nod
     if (printable == size)
         return 0;
     if (text[printable] == '\n')
-        return document_error(document, n, error, "this text has a line break: write it in one line, or after >-");
-    return document_error(document, n, error, "this text has a control character, 0x%02x",
+        return document_error(document, n, error,
+                              "this string contains a line break: write it on one line, or after >-");
+    return document_error(document, n, error, "this string contains a control character, 0x%02x",
                           (unsigned char)text[printable]);
 }
 
-/* Returns the tag that libyaml assigns to nodes of this type that have no tag in the text. */
+/* Returns the tag that libyaml assigns to nodes of this type if the file gives them none. */
 static const char *default_tag(const yaml_node_t *n)
 {
     return n->type == YAML_SCALAR_NODE     ? YAML_DEFAULT_SCALAR_TAG
@@ -318,15 +319,15 @@ int document_settle(const struct document *document, int r, size_t before)
     return r == 0 && document_count_errors(document) > before ? -ECANCELED : r;
 }
 
-/* Returns the kind of a value in words that do not reveal the value, since the value may be a secret. */
+/* Describes the type of a value without revealing the value, which may be a secret. */
 static const char *node_kind(const yaml_node_t *n)
 {
     bool value;
 
     return n->type == YAML_MAPPING_NODE    ? "a map"
            : n->type == YAML_SEQUENCE_NODE ? "a list"
-           : node_bool(n, &value)          ? "a truth value"
-                                           : "a text";
+           : node_bool(n, &value)          ? "a boolean"
+                                           : "a string";
 }
 
 int document_expected(const struct document *document, const yaml_node_t *n, const char *expected, struct error *error)

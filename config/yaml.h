@@ -14,22 +14,22 @@
 struct document {
     yaml_document_t tree;
     bool parsed;
-    bool builtin;              /* parsed from a text of the program, so nodes have no position */
+    bool builtin;              /* parsed from a built-in string, so nodes have no position */
     bool secret;               /* set by document_parse_secret() */
-    struct error_list *errors; /* collects errors of values; if NULL, reading ends at the first error */
+    struct error_list *errors; /* collects errors in values; if NULL, reading ends at the first error */
 };
 
 /*
  * Returns -EINVAL, with line and column, if the text is not YAML in UTF-8, has more than one document, or has tags,
- * control characters, too deep nesting or too many anchors. Returns -ENOMEM when out of memory.
+ * control characters, nesting that is too deep, or too many anchors. Returns -ENOMEM when out of memory.
  */
 int document_parse(const char *text, size_t size, struct document *ret, struct error *error);
 /*
  * Like document_parse(), for a text with secrets: error messages never quote values. A value may have several lines, as
- * PEM has.
+ * PEM does.
  */
 int document_parse_secret(const char *text, size_t size, struct document *ret, struct error *error);
-/* Like document_parse(), for a NUL-terminated text of this program, for which the limits are not checked. */
+/* Like document_parse(), for a NUL-terminated string that is built into the program. The limits are not checked. */
 int document_parse_builtin(const char *text, struct document *ret, struct error *error);
 void document_done(struct document *document);
 /* Returns the root node, or NULL if the document is empty or `null`. */
@@ -50,16 +50,16 @@ int document_error(const struct document *document, const yaml_node_t *n, struct
 int document_expected(const struct document *document, const yaml_node_t *n, const char *expected, struct error *error);
 
 /*
- * Decides whether a function that reads a value of several parts continues after reading one part has returned `r`. If
- * the document collects errors, returns 0, which means to continue, for -EINVAL (after adding `error` to the list) and
- * for -ECANCELED (the part has added its own errors). Returns any other `r` unchanged, and -EINVAL if the list is full.
+ * Decides whether to go on reading a value with several parts after reading one part returned `r`. If the document
+ * collects errors, returns 0, which means to continue, for -EINVAL (after adding `error` to the list) and for
+ * -ECANCELED (the part has added its own errors). Returns any other `r` unchanged, and -EINVAL if the list is full.
  */
 int document_keep(const struct document *document, int r, const struct error *error);
 /* The number of errors that the document has collected. */
 size_t document_count_errors(const struct document *document);
 /*
- * Returns the final result of a function that reads a value of several parts: -ECANCELED if `r` is 0 and errors were
- * collected since document_count_errors() returned `before`, otherwise `r`.
+ * Returns the final result of reading a value with several parts: -ECANCELED if `r` is 0 and errors were collected
+ * since document_count_errors() returned `before`, otherwise `r`.
  */
 int document_settle(const struct document *document, int r, size_t before);
 
@@ -76,7 +76,7 @@ bool node_bool(const yaml_node_t *n, bool *ret);
 /* Returns the i-th item of a list, or NULL past the last item. */
 const yaml_node_t *document_item(const struct document *document, const yaml_node_t *list, size_t i);
 /*
- * Gets the i-th pair of a map. Returns 1 on success, 0 past the last pair, or -EINVAL for a key that is not a text or
+ * Gets the i-th pair of a map. Returns 1 on success, 0 past the last pair, or -EINVAL for a key that is not a string or
  * is given twice. Each key is compared with all earlier keys, so callers stop at the first unknown key or limit the
  * number of keys.
  */

@@ -12,7 +12,7 @@
 
 /* --- troubles --- */
 
-/* Kinds of the messages that report troubles. N_LOG_KINDS stands for a warning without a kind. */
+/* Message kinds for troubles. N_LOG_KINDS stands for a warning without a kind. */
 static const enum log_kind kinds_of_troubles[N_TROUBLES] = {
     [TROUBLE_CPUS_UNREAD] = LOG_KIND_CHANGES_UNHEARD,
     [TROUBLE_RESCAN_FAILED] = LOG_KIND_CPUS_LOST,
@@ -64,8 +64,8 @@ struct hotplug {
 };
 
 /*
- * Receives all messages that are waiting in the socket. Adds the CPUs that went offline to `went_offline`, or all CPUs
- * if messages were lost. Returns whether any CPU came online or went offline.
+ * Receives all messages waiting in the socket. Adds the CPUs that went offline to `went_offline`, or all CPUs if
+ * messages were lost. Returns whether any CPU came online or went offline.
  */
 static bool hotplug_receive(int fd, struct cpuset *went_offline)
 {
@@ -163,7 +163,7 @@ struct watch {
     sd_event_source *source;
 };
 
-/* Maximum number of watched descriptors; larger than the number of collectors. */
+/* Maximum number of watched descriptors, more than there are collectors. */
 #define WATCHES_MAX 16
 
 struct watches {
@@ -171,7 +171,7 @@ struct watches {
     struct registry *registry;
     void (*on_change)(void *userdata, int error);
     void *userdata;
-    struct watch items[WATCHES_MAX]; /* array of watches, one for each descriptor of a collector */
+    struct watch items[WATCHES_MAX]; /* one watch for each descriptor of a collector */
     size_t n;
 };
 
@@ -237,7 +237,7 @@ int watches_update(struct watches *watches, struct registry *registry)
 
 #define WAIT_MIN_S 1
 #define WAIT_MAX_S 60
-/* Maximum delay of a retry, which lets the retry share a wakeup of the process with other timers. */
+/* Maximum delay of a retry, so that it can share a wakeup of the process with other timers. */
 #define ACCURACY_USEC 100000
 
 struct retry {
@@ -317,14 +317,14 @@ int retry_want(struct retry *retry, enum reason_span span)
 
 /* --- log of failures --- */
 
-/* One pass over the current failures. If the whole list of failures could be made, `now` replaces `before`. */
+/* One pass over the current failures. If their list is complete, `now` replaces `before`. */
 struct update {
     const struct registry *registry;
     const struct failure_log *before;
     struct failure_log now;
 };
 
-/* Kinds of the messages that report failures, by the failure's reason. Failures with other reasons concern events. */
+/* Message kinds by the reason of a failure. Failures for other reasons concern events. */
 static const struct {
     const char *reason;
     enum log_kind kind;
@@ -350,10 +350,7 @@ void failure_log_done(struct failure_log *failure_log)
     *failure_log = (struct failure_log){0};
 }
 
-/*
- * Adds the sentence to update->now. Returns 0 if update->before has the sentence as well, 1 if the sentence is new, or
- * -ENOMEM.
- */
+/* Adds the sentence to update->now. Returns 0 if update->before also contains it, 1 if it is new, or -ENOMEM. */
 static int update_add(struct update *update, const char *sentence)
 {
     struct failure_log *now = &update->now;

@@ -4,10 +4,10 @@
  * become readable, failures that a retry may fix, and failures to log. Troubles are changes that the daemon cannot
  * follow at the moment.
  *
- * The first retry follows after 1 s, later retries after 2 s, 4 s and so on, at most 60 s.
+ * The first retry follows after 1 s, later ones after 2 s, 4 s and so on, up to 60 s.
  *
- * Each failure of a collector is logged once, not at every scrape or reload. A failure that was fixed and has come back
- * is logged again.
+ * Each failure of a collector is logged once, not at every scrape or reload, and again if it comes back after it was
+ * fixed.
  */
 #ifndef DAEMON_CHANGES_H
 #define DAEMON_CHANGES_H
@@ -20,12 +20,12 @@
 
 /* Problems that exist now and may be temporary. */
 enum trouble {
-    TROUBLE_CPUS_UNREAD,       /* the list of online CPUs cannot be read; this is retried when counters are read next */
+    TROUBLE_CPUS_UNREAD,       /* the list of online CPUs cannot be read; the next reading of counters retries */
     TROUBLE_RESCAN_FAILED,     /* CPU groups could not be reopened after the last hotplug */
     TROUBLE_CGROUPS_UNHEARD,   /* some descriptors of collectors are not watched */
-    TROUBLE_CHANGES_MISSED,    /* the last changes of cgroups could not be followed completely */
+    TROUBLE_CHANGES_MISSED,    /* some of the last cgroup changes could not be followed */
     TROUBLE_RETRY_FAILED,      /* the last retry ran out of memory */
-    TROUBLE_NOT_RECORDED,      /* memory ran out while the history was recorded */
+    TROUBLE_NOT_RECORDED,      /* memory ran out while recording the history */
     TROUBLE_FAILURES_UNLISTED, /* the last update of a failure_log ran out of memory */
     N_TROUBLES
 };
@@ -35,7 +35,7 @@ struct troubles {
     bool now[N_TROUBLES];
 };
 
-/* Sets the trouble if `error` is negative, and clears it otherwise. Logs the sentence when a trouble begins. */
+/* Sets the trouble if `error` is negative, and otherwise clears it. Logs the sentence when the trouble begins. */
 void trouble_set(struct troubles *troubles, enum trouble trouble, int error, const char *format, ...) PRINTF_LIKE(4, 5);
 /* Returns whether a retry may fix any of the troubles. */
 bool troubles_need_retry(const struct troubles *troubles);
@@ -52,8 +52,8 @@ struct hotplug;
 int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *went_offline), void *userdata,
                 struct hotplug **ret);
 /*
- * Requests a check of the online CPUs, for a caller that suspects a change without a kernel message. The event loop
- * then calls `on_change` with an empty set, at most once a second.
+ * Requests a check of the online CPUs, for a caller that suspects a change that the kernel did not report. The event
+ * loop then calls `on_change` with an empty set, at most once a second.
  */
 void hotplug_request_check(struct hotplug *hotplug);
 /* Returns 0, or the error from uevent_open() if the kernel's messages cannot be received. */
@@ -78,16 +78,16 @@ int watches_update(struct watches *watches, struct registry *registry);
 struct retry;
 
 /*
- * `on_due` is called from the event loop when a retry is due, and must end with retry_want(). Without a scheduled
- * retry, the timer is off. Returns -ENOMEM or an error from sd_event_add_time(3).
+ * `on_due` is called from the event loop when a retry is due, and must call retry_want() at its end. The timer is off
+ * when no retry is scheduled. Returns -ENOMEM or an error from sd_event_add_time(3).
  */
 int retry_new(sd_event *event, void (*on_due)(void *userdata), void *userdata, struct retry **ret);
 struct retry *retry_free(struct retry *retry);
 
 /*
- * Schedules the next retry, unless a retry is already scheduled. `span` tells how long the cause of the failure may
- * last. For REASON_BRIEF, retries end after the longest wait. REASON_LASTS cancels the scheduled retry. Returns the
- * errors from sd_event_source_set_time(3).
+ * Schedules the next retry, unless one is already scheduled. `span` says how long the cause of the failure may last.
+ * For REASON_BRIEF, retries end after the longest wait. REASON_LASTS cancels the scheduled retry. Returns the errors
+ * from sd_event_source_set_time(3).
  */
 int retry_want(struct retry *retry, enum reason_span span);
 /*
@@ -97,13 +97,13 @@ int retry_want(struct retry *retry, enum reason_span span);
 void retry_restart(struct retry *retry);
 
 /*
- * Returns how many seconds the next retry waits, if the last retry has waited `wait_s` seconds (0 before the first
- * retry), or 0 if there are no more retries. Pure.
+ * Returns how many seconds the next retry waits if the last one waited `wait_s` seconds (0 before the first), or 0 if
+ * there are no more retries. Pure.
  */
 unsigned retry_next(unsigned wait_s, enum reason_span span);
 
 struct failure_log {
-    char **sentences; /* sentences that describe the failures of the last successful update */
+    char **sentences; /* the sentences for the failures at the last successful update */
     size_t n;
 };
 

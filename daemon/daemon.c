@@ -31,8 +31,8 @@ static void warn_of_ignored_addresses(struct daemon *daemon, const struct config
         return;
     daemon->addresses_ignored = true;
     log_event(LOG_KIND_ADDRESSES_IGNORED, NULL, 0,
-              "web.listen and --web.listen-address are ignored: systemd handed over the sockets to listen on; "
-              "ListenStream= of the socket unit says where");
+              "web.listen and --web.listen-address are ignored: systemd passed the listening sockets; set their "
+              "addresses with ListenStream= in the socket unit");
 }
 
 static struct server_limits server_limits_of(const struct config_limits *limits, const struct fd_budget *budget)
@@ -48,8 +48,8 @@ static struct server_limits server_limits_of(const struct config_limits *limits,
 }
 
 /*
- * Passes the settings of `config` to the server, but limits connections to the number of descriptors that the budget
- * has for clients. Warns once if the configured addresses are ignored. Returns the errors from server_configure().
+ * Passes the settings of `config` to the server, with no more connections than the budget has descriptors for clients.
+ * Warns once if the configured addresses are ignored. Returns the errors from server_configure().
  */
 static int configure_server(void *userdata, const struct config *config, struct error *error)
 {
@@ -136,7 +136,7 @@ static void report_state(struct daemon *daemon, void (*notify)(const char *statu
     notify(status);
 }
 
-/* Logs one line that describes what is counted. Called at startup and after a reload. */
+/* Logs one line that describes what is counted. Called at startup and after each reload. */
 static void log_counting(const struct daemon *daemon)
 {
     char text[1024];
@@ -204,9 +204,7 @@ void daemon_count(struct daemon *daemon)
 
 /* --- shutdown --- */
 
-/*
- * How long clients may take to read the rest of their responses, and how often the daemon checks whether they are done.
- */
+/* How long clients may take to read the rest of their responses, and how often the daemon checks on them. */
 #define DRAIN_USEC (1 * USEC_PER_SEC)
 #define STEP_USEC 20000
 
@@ -248,12 +246,12 @@ int daemon_end(struct daemon *daemon, int status)
 
 /* --- changes --- */
 
-/* Ends the daemon after the opener was lost, so that the service manager restarts it with a new opener. */
+/* Shuts the daemon down after the opener is lost, so that the service manager restarts it with a new one. */
 static void end_without_opener(struct daemon *daemon, const char *end)
 {
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
               REASON_OPENER_GONE
-              ": %s; perfcountd ends with exit status 1, so that the service manager starts it again (Restart=)",
+              ": %s; perfcountd exits with status 1, so that the service manager restarts it (Restart=)",
               end);
     daemon_end(daemon, EXIT_FAILURE);
     report_state(daemon, notify_status);
@@ -261,8 +259,8 @@ static void end_without_opener(struct daemon *daemon, const char *end)
 }
 
 /*
- * Called when the opener has exited, and when a late opener has answered again. A retry may succeed after a late
- * answer, so retries restart from the shortest wait.
+ * Called when the opener has exited, and when a late opener has answered again. After a late answer a retry may
+ * succeed, so retries restart from the shortest wait.
  */
 static void on_opener_changed(void *userdata)
 {
@@ -276,8 +274,8 @@ static void on_opener_changed(void *userdata)
     }
     privsep_describe_end(daemon->privsep, end, sizeof(end));
     /*
-     * Forces a new reading: the BPF program that counts cgroups has ended with the opener, but its last counts would be
-     * served until they are too old.
+     * Force a new reading: the BPF program that counts cgroups is gone with the opener, but its last counts would
+     * otherwise be served until they are too old.
      */
     registry_expire(daemon->session.registry);
     registry_read(daemon->session.registry, UINT32_MAX, 0);
@@ -294,9 +292,8 @@ static void on_opener_changed(void *userdata)
 }
 
 /*
- * Computes the memory limit again, because the kernel's memory for new cgroups is also charged to the cgroup of this
- * process. If the memory of this process was not limited, the limit is only looked up after rows have been added or
- * removed, or after -ENOMEM.
+ * Recomputes the memory limit, because the kernel's memory for counting new cgroups is also charged to this process's
+ * cgroup. If there was no limit, looks for one only after rows have been added or removed, or after -ENOMEM.
  */
 static void limit_memory(struct daemon *daemon, int error)
 {
@@ -307,16 +304,13 @@ static void limit_memory(struct daemon *daemon, int error)
     daemon->limited_size = size;
 }
 
-/*
- * `error` is the result of registry_dispatch(). After an error, the next retry handles the changes that could not be
- * followed.
- */
+/* `error` is the result of registry_dispatch(). After an error, the next retry catches up with the changes. */
 static void on_collector_changed(void *userdata, int error)
 {
     struct daemon *daemon = userdata;
 
     trouble_set(&daemon->troubles, TROUBLE_CHANGES_MISSED, error,
-                "not all new and removed cgroups could be followed: %s; perfcountd will retry", strerror(-error));
+                "some new or removed cgroups were missed: %s; perfcountd will retry", strerror(-error));
     limit_memory(daemon, error);
     daemon_follow_failures(daemon);
     schedule_retry(daemon);
@@ -328,7 +322,8 @@ static int rescan(struct daemon *daemon)
     int r = session_rescan(&daemon->session, &daemon->unhandled_cpus, &error);
 
     trouble_set(&daemon->troubles, TROUBLE_RESCAN_FAILED, r,
-                "the counters do not follow a change of the online CPUs yet: %s; perfcountd will retry", error.message);
+                "the counters were not adapted to a change in the online CPUs: %s; perfcountd will retry",
+                error.message);
     return r;
 }
 
@@ -400,8 +395,8 @@ static void on_retry(void *userdata)
 /* --- pause --- */
 
 /*
- * Disables or enables all groups of counters and all rings of samples. Goes on after a failure, and returns -errno of
- * the first group or ring that failed.
+ * Disables or enables all counter groups and sample rings. Continues after a failure, and returns -errno of the first
+ * group or ring that failed.
  */
 static int set_paused(struct daemon *daemon, bool paused)
 {
@@ -465,8 +460,8 @@ static void warn_of_deprecated(const struct daemon *daemon)
 }
 
 /*
- * Passes the configuration to the sampler and warns of deprecated keys. Must be called after the configuration was
- * loaded.
+ * Passes the configuration to the sampler and warns about deprecated keys. Must be called after loading the
+ * configuration.
  */
 static void apply_config(struct daemon *daemon)
 {
@@ -512,7 +507,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
 
 #define ACCURACY_USEC 10000
 
-/* How often findings are made while the history is recorded. */
+/* How often findings are computed while the history is recorded. */
 #define FINDINGS_INTERVAL_NS (60 * NSEC_PER_SEC)
 
 static const struct snapshot *read_all(void *userdata)
@@ -525,7 +520,7 @@ static const struct snapshot *read_all(void *userdata)
 
 /* --- findings --- */
 
-/* Stores at most two sentences in `sentences`, and returns the number of sentences. */
+/* Lists what does not work, in at most two sentences, and returns their number. */
 static size_t list_troubles(const struct daemon *daemon, const char **sentences)
 {
     size_t n = 0;
@@ -613,9 +608,7 @@ void daemon_done(struct daemon *daemon)
     daemon->pause = sd_event_source_disable_unref(daemon->pause);
     daemon->retry = retry_free(daemon->retry);
     cpuset_done(&daemon->unhandled_cpus);
-    /*
-     * Must precede session_done(), because the reader of state files exits only when the opener has closed its socket.
-     */
+    /* Must precede session_done(), because the state file reader exits only once the opener has closed its socket. */
     daemon->privsep = privsep_free(daemon->privsep);
     session_done(&daemon->session);
     failure_log_done(&daemon->failure_log);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the running daemon, and the functions that follow changes of CPUs, cgroups, the opener and the
- * configuration. daemon/run.c starts and ends the daemon. All functions in this file run in the event loop's thread.
+ * The state of the running daemon, and how it follows changes of CPUs, cgroups, the opener and the configuration.
+ * daemon/run.c starts and stops the daemon. All functions in this file run in the event loop's thread.
  *
  * A pause disables all groups and rings for some seconds, so that other programs can use the PMUs; counting resumes by
  * itself.
@@ -45,25 +45,25 @@ struct daemon {
     sd_event *event;
     struct hotplug *hotplug;
     uint64_t cpus_checked_ns;     /* CLOCK_MONOTONIC */
-    struct cpuset unhandled_cpus; /* CPUs that went offline and whose groups have not been reopened yet */
+    struct cpuset unhandled_cpus; /* CPUs that went offline, and whose groups have not been reopened yet */
     struct retry *retry;
     struct watches *watches;
-    bool is_limited;     /* the cgroup of this process limits its memory, according to memory_limit_apply() */
+    bool is_limited;     /* this process's cgroup limits its memory, according to memory_limit_apply() */
     size_t limited_size; /* value of snapshot.metrics.text_size when `is_limited` was set */
     struct failure_log failure_log;
     sd_event_source *pause; /* timer that fires at the end of a pause */
     struct sampler *sampler;
     struct recorder *recorder;
     struct findings findings;
-    uint64_t found_ns; /* time (CLOCK_MONOTONIC) when `findings` were made; 0 if never */
+    uint64_t found_ns; /* time (CLOCK_MONOTONIC) when `findings` were computed; 0 if never */
     struct child symboliser;
     sd_event_source *drain; /* timer that checks, in state DAEMON_ENDING, whether clients have read their responses */
-    unsigned drain_steps;   /* number of such checks left before the event loop ends in any case */
+    unsigned drain_steps;   /* number of such checks before the event loop ends in any case */
     bool streaming;         /* some streams of samples have not ended yet (only in state DAEMON_ENDING) */
     int status;             /* exit status */
     bool handed_over;       /* the listening sockets came from the service manager */
-    bool addresses_ignored; /* the warning that the configured addresses are ignored was logged */
-    size_t n_reported_failures; /* number of failures that was last reported to the service manager */
+    bool addresses_ignored; /* the daemon has warned that the configured addresses are ignored */
+    size_t n_reported_failures; /* number of failures last reported to the service manager */
     char reload_error[512];     /* error from the last reload, or "" if the last reload succeeded */
     uint64_t started_realtime_ns;
     uint64_t boot_ns; /* time when the machine booted, since the epoch; 0 if unknown */
@@ -79,10 +79,7 @@ int daemon_watch(struct daemon *daemon);
  * http/server.h.
  */
 int daemon_listen(struct daemon *daemon, struct error *error);
-/*
- * Begins to follow changes of the groups and cgroups that session_open() has opened, and reports to the service manager
- * and the log.
- */
+/* Starts following changes of what session_open() has opened, and reports to the service manager and the log. */
 void daemon_count(struct daemon *daemon);
 void daemon_done(struct daemon *daemon);
 
@@ -95,13 +92,13 @@ void daemon_follow_failures(struct daemon *daemon);
 struct log_field daemon_config_field(const struct daemon *daemon);
 
 /*
- * Loads the configuration again. Returns -errno with a message on failure; the previous configuration then stays in
- * effect, unless memory ran out while groups were opened (session_reload()). Returns -ESHUTDOWN after daemon_end().
+ * Reloads the configuration. On failure, returns -errno with a message; the previous configuration stays in effect,
+ * unless memory ran out while groups were opened (session_reload()). Returns -ESHUTDOWN after daemon_end().
  */
 int daemon_reload(struct daemon *daemon, struct error *error);
 /*
- * Ends the event loop with `status`: at once if no client is waiting for a response or if called a second time;
- * otherwise after at most one second. Returns the errors from sd_event_exit(3).
+ * Ends the event loop with `status`: at once if no client is waiting for a response or if called again, otherwise
+ * within one second. Returns the errors from sd_event_exit(3).
  */
 int daemon_end(struct daemon *daemon, int status);
 /*
@@ -110,8 +107,8 @@ int daemon_end(struct daemon *daemon, int status);
  */
 const struct findings *daemon_findings(struct daemon *daemon, uint64_t max_age_ns);
 /*
- * Implements `pause` of struct service. Pauses counting for `seconds` from now, even if a longer pause has begun
- * before; 0 resumes counting.
+ * Implements `pause` of struct service. Pauses counting for `seconds` from now, even if a longer pause is in effect; 0
+ * resumes counting.
  */
 int daemon_pause(struct daemon *daemon, unsigned seconds, struct error *error);
 struct service_pause daemon_paused(struct daemon *daemon);

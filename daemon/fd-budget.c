@@ -8,9 +8,9 @@
 #include "symbols/symboliser.h"
 
 /*
- * Descriptors for the symboliser and its finders (symbols/symboliser.h): six sockets while these processes are started,
- * plus two more sockets or two pidfds; two files that wait to be read (the kernel's symbols and the vdso); and pidfds
- * of abandoned processes, which can outnumber SYMBOLISER_ABANDONED by one because a chain has two processes.
+ * Descriptors for the symboliser and its finders (symbols/symboliser.h): six sockets while they start, plus two more
+ * sockets or two pidfds; two files yet to be read (the kernel's symbols and the vdso); and pidfds of abandoned
+ * processes, up to SYMBOLISER_ABANDONED plus one, because a chain has two processes.
  */
 #define SYMBOLISER_FDS (8 + 2 + SYMBOLISER_ABANDONED + 1)
 
@@ -65,7 +65,9 @@ static uint64_t listeners(const struct fd_budget_terms *terms)
     return terms->serves ? MAX(terms->config->web.n_listen, terms->handed_over) : 0;
 }
 
-/* The maximum number of descriptors that the daemon holds at once, without clients, counters and rings. */
+/*
+ * The maximum number of descriptors that the daemon holds at once, not counting those of clients, counters and rings.
+ */
 static const struct {
     unsigned each;
     uint64_t (*times)(const struct fd_budget_terms *terms);
@@ -77,11 +79,11 @@ static const struct {
     {2, with_opener},   /* the opener's socket and /proc/PID/stat; descriptors sent by the opener count as counters */
     {6, with_reader},   /* the reader: two sockets, /proc/PID/stat, pidfd; the timer of its requests; an epoll */
     {1, when_serving},  /* uevents */
-    {6, with_cgroups},  /* root of the hierarchy; inotify of the tree, of vacant cgroups, of links of Kubernetes, of
-                           systemd's units; an epoll */
+    {6, with_cgroups},  /* hierarchy root; inotify for the tree, vacant cgroups, Kubernetes links and systemd units; an
+                           epoll */
     {2, with_self},     /* /proc/self/stat, /proc/self/fd */
     {2, listeners},     /* a listening socket and libmicrohttpd's epoll */
-    {2, listeners},     /* once more, because a reload opens new listeners before it closes the old listeners */
+    {2, listeners},     /* again, because a reload opens the new listeners before it closes the old ones */
     {3, always}, /* used briefly: a file and its directory, a probed event, the service manager, a refused client */
 };
 
@@ -109,8 +111,8 @@ static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest
 }
 
 /*
- * Returns the number of descriptors that the sampler needs besides rings: for the symboliser, and for a cgroup
- * directory of each client.
+ * Returns how many descriptors the sampler needs in addition to rings: for the symboliser, and for each client's cgroup
+ * directory.
  */
 static uint64_t sampler_overhead(const struct config_sampler *config)
 {
@@ -118,9 +120,9 @@ static uint64_t sampler_overhead(const struct config_sampler *config)
 }
 
 /*
- * Returns the sampler's share of the descriptors: its overhead, a ring for each CPU and client, and the rings of
- * hindsight. The sampler gets at most half of `rest`, which is what the daemon and its clients leave, and no
- * descriptors that counters hold. Returns 0 if the share would be too small for one client.
+ * Returns the sampler's share of the descriptors: its overhead, a ring for each CPU and client, and the hindsight
+ * rings. `rest` is what the daemon and its clients leave; the sampler gets at most half of it, and nothing that
+ * counters hold. Returns 0 if the share would be too small for one client.
  */
 static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
 {

@@ -3,8 +3,8 @@
  * Divides RLIMIT_NOFILE, before any counter is opened. The daemon's own needs come first, then its clients, then the
  * sampler; counters get what is left.
  *
- * The daemon's needs are the sum of a table in daemon/fd-budget.c. Clients get web.limits.connections descriptors, but
- * at most a quarter of the limit and at most half of what the daemon leaves, and at least FD_BUDGET_CLIENTS_MIN. Pure.
+ * A table in daemon/fd-budget.c adds up the daemon's needs. Clients get web.limits.connections descriptors, but at most
+ * a quarter of the limit and at most half of what the daemon leaves, and at least FD_BUDGET_CLIENTS_MIN. Pure.
  */
 #ifndef DAEMON_FD_BUDGET_H
 #define DAEMON_FD_BUDGET_H
@@ -13,19 +13,16 @@
 #include "perf/sys.h"
 
 /*
- * The daemon does not start without descriptors for this many clients: one client that scrapes, and one that
- * investigates a problem.
+ * The daemon does not start without descriptors for this many clients: one to scrape, and one to investigate a problem.
  */
 #define FD_BUDGET_CLIENTS_MIN 2
 /*
- * The daemon does not start without this many free descriptors, because with fewer the daemon could not even find out
- * why it fails.
+ * The daemon does not start without this many free descriptors, because with fewer it could not even find out why it
+ * fails.
  */
 #define FD_BUDGET_START_MIN 8
 
-/*
- * The inputs from which a budget is computed. All numbers are numbers of descriptors unless a comment tells otherwise.
- */
+/* The inputs of a budget. All numbers are numbers of descriptors unless stated otherwise. */
 struct fd_budget_terms {
     const struct config *config;
     uint64_t limit;     /* the soft limit RLIMIT_NOFILE */
@@ -33,13 +30,13 @@ struct fd_budget_terms {
     uint64_t handed_over;        /* number of listening sockets among the inherited descriptors */
     uint64_t counting, sampling; /* descriptors that counters and rings hold now; a new budget cannot take them back */
     unsigned cpus;               /* number of possible CPUs */
-    bool serves;                 /* this process has clients, or is `plan`, which describes the daemon */
+    bool serves;                 /* this process serves clients, or is `plan`, which describes a daemon that does */
     bool has_opener, has_reader, has_watchdog, has_journal;
 };
 
 /*
- * Numbers of descriptors, by user. The shares `daemon`, `clients`, `sampler` and `limits.counting` add up to `limit`,
- * unless counters still hold more from an earlier budget.
+ * How many descriptors are set aside for what. The shares `daemon`, `clients`, `sampler` and `limits.counting` add up
+ * to `limit`, unless counters still hold more from an earlier budget.
  */
 struct fd_budget {
     uint64_t limit, daemon, clients, sampler;

@@ -19,8 +19,8 @@
 #define LOG_FIELDS_MAX 6
 
 /*
- * Rate limit for each kind of message, whatever causes the messages (a client that reloads in a loop, cgroups that come
- * and go): LOG_QUOTA_BURST messages at once, and one per LOG_QUOTA_INTERVAL_NS in the long run.
+ * Rate limit for each kind of message, whatever the cause (a client that reloads in a loop, cgroups that come and go):
+ * LOG_QUOTA_BURST messages at once, and one per LOG_QUOTA_INTERVAL_NS in the long run.
  */
 #define LOG_QUOTA_BURST 100
 #define LOG_QUOTA_INTERVAL_NS (60 * NSEC_PER_SEC)
@@ -60,12 +60,12 @@ const struct log_kind_facts *log_kind_facts(enum log_kind kind)
 
 /* --- log --- */
 
-/* The settings and state of the log. The last element of `quotas` is for warnings without a kind. */
+/* The log's settings and state. The last element of `quotas` is for warnings without a kind. */
 static struct {
     enum log_level level;
     enum log_format format;
     bool is_terminal;
-    bool is_cut; /* the last line was not written completely, for example because the disk is full */
+    bool is_cut; /* the last line is incomplete, for example because the disk is full */
     struct log_quota quotas[N_LOG_KINDS + 1];
 } current = {.level = LOG_LEVEL_INFO, .format = LOG_FORMAT_TEXT};
 
@@ -90,10 +90,7 @@ static const struct {
     {"info", LOG_LEVEL_INFO},
     {"warning", LOG_LEVEL_WARNING},
     {"error", LOG_LEVEL_ERROR},
-    /*
-     * "warn", the spelling that other exporters use, must come after "warning", because the first name of a level is
-     * printed.
-     */
+    /* "warn", as other exporters spell it, must come after "warning", because a level's first name is printed. */
     {"warn", LOG_LEVEL_WARNING},
 };
 
@@ -191,7 +188,7 @@ static void write_text(const struct entry *entry)
     print_line("%s %-7s %s\n", now, level_name(entry->level), entry->message);
 }
 
-/* Writes a message without the time. */
+/* Writes a message without a timestamp. */
 static void write_terminal(const struct entry *entry)
 {
     const char *color = !text_has_colour(STDERR_FILENO)     ? ""
@@ -245,8 +242,8 @@ static void journal_add_own(struct journal *journal, const char *name, const cha
 }
 
 /*
- * Sends the message to the journal with the fields of systemd.journal-fields(7). Without a journal, the message goes to
- * standard error, preceded by its priority as in sd-daemon(3).
+ * Sends the message to the journal with the fields of systemd.journal-fields(7). Without a journal, writes the message
+ * to standard error with its priority, as in sd-daemon(3).
  */
 static void write_journal(const struct entry *entry)
 {
@@ -274,8 +271,8 @@ static void write_entry(const struct entry *from)
     struct entry entry = *from;
 
     /*
-     * Names in a message come from untrusted sources. Control characters are removed, so that no name can start a
-     * second line or send an escape sequence to a terminal.
+     * Removes control characters: names in messages come from untrusted sources, and must not start a new line or send
+     * an escape sequence to a terminal.
      */
     utf8_copy_printable(message, sizeof(message), from->message, strlen(from->message));
     entry.message = message;
@@ -322,7 +319,7 @@ static void append_left_out(char message[MESSAGE_SIZE], unsigned left_out)
     size_t n = strlen(message);
 
     if (left_out)
-        snprintf(message + n, MESSAGE_SIZE - n, " (%u more message%s of this kind left out before)", left_out,
+        snprintf(message + n, MESSAGE_SIZE - n, " (%u earlier message%s of this kind left out)", left_out,
                  plural(left_out));
 }
 

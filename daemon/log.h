@@ -11,7 +11,7 @@
 
 #include "base/timer.h"
 
-/* Levels of messages, with the numbers of syslog(3): a smaller number is more severe. */
+/* Message levels, with the numbers of syslog(3): smaller is more severe. */
 enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
 
 enum log_kind {
@@ -56,14 +56,14 @@ int log_parse_format(const char *text, enum log_format *ret);
 
 /*
  * LOG_FORMAT_AUTO means the journal if standard error is connected to the journal, and text otherwise. On a terminal,
- * text is coloured and has no time.
+ * text is coloured and has no timestamps.
  */
 void log_configure(enum log_level level, enum log_format format);
 
 void log_write(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /*
- * A structured field, which only JSON and the journal show. In the journal, the name "collector" becomes
+ * A structured field, shown only in JSON and in the journal. In the journal, the name "collector" becomes
  * PERFCOUNTD_COLLECTOR.
  */
 struct log_field {
@@ -81,8 +81,8 @@ struct log_quota {
 };
 
 /*
- * Returns whether a message may be logged now; if so, *ret_left_out is the number of messages that were suppressed
- * since the last logged message. Pure: the caller passes the current time (CLOCK_MONOTONIC).
+ * Returns whether a message may be logged now; if so, *ret_left_out is the number of messages suppressed since the last
+ * logged one. Pure: the caller passes the current time (CLOCK_MONOTONIC).
  */
 bool log_quota_take(struct log_quota *quota, uint64_t now_ns, unsigned *ret_left_out);
 

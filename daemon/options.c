@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "symbols/symboliser.h"
 
-#define OPTIONS_LIVE UINT64_MAX /* value of `count` if `top` draws on the terminal until it is quit (no --count) */
+#define OPTIONS_LIVE UINT64_MAX /* value of `count` when `top` draws on the terminal until it is quit (no --count) */
 
 /* --- command line --- */
 
@@ -31,17 +31,17 @@ static const struct {
                               "perfcountd list-metrics --json | jq '.metrics[].name'"},
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets and their events on this machine",
                               "perfcountd list-presets"},
-    [COMMAND_PLAN] = {"plan", "", "show what a configuration opens here, and what it cannot",
+    [COMMAND_PLAN] = {"plan", "", "show what a configuration can and cannot open here",
                       "sudo perfcountd plan --config.file=./perfcountd.yaml"},
     [COMMAND_RECORD] = {"record", "[-- COMMAND]", "sample into a flame graph, pprof or perf.data",
                         "perfcountd record -o out.svg -- make"},
-    [COMMAND_REPORT] = {"report", "", "describe this machine for an issue, and test the formulas",
+    [COMMAND_REPORT] = {"report", "", "describe this machine for a bug report, and test the formulas",
                         "sudo perfcountd report --output=report.txt"},
     [COMMAND_SETUP] = {"setup", "", "let the service take profiles or ask for a password",
                        "sudo perfcountd setup --profiles --password"},
     [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count a command or the machine, and print the counts",
                       "perfcountd stat -e cycles,instructions -- make"},
-    [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what", "sudo perfcountd top --sort=cpu"},
+    [COMMAND_TOP] = {"top", "", "show live what cgroups and CPUs do", "sudo perfcountd top --sort=cpu"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL, NULL},
     [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or the help of a command", "perfcountd help stat"},
     [COMMAND_VERSION] = {"version", "", "print the version", "perfcountd version"},
@@ -115,10 +115,10 @@ static const struct {
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN(COMMAND_RUN), true},
     {"--no-opener", NULL, "remain a single process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN),
      false},
-    {"--sampler.enabled", NULL, "take samples for clients that are allowed to", FLAG_SAMPLER, IN(COMMAND_RUN), false},
+    {"--sampler.enabled", NULL, "let authorised clients take samples", FLAG_SAMPLER, IN(COMMAND_RUN), false},
     {"--profiles", NULL, "let the service take profiles, with all names", FLAG_PROFILES, IN(COMMAND_SETUP), false},
-    {"--password", NULL, "make a password for all clients over the network, and print it", FLAG_PASSWORD,
-     IN(COMMAND_SETUP), false},
+    {"--password", NULL, "generate and print a password, which clients then need", FLAG_PASSWORD, IN(COMMAND_SETUP),
+     false},
     {"--listen", "ADDRESS", "where the service listens, as :10298 or 127.0.0.1:10298", FLAG_SETUP_LISTEN,
      IN(COMMAND_SETUP), false},
     {"--undo", NULL, "remove what setup wrote, and nothing else", FLAG_UNDO, IN(COMMAND_SETUP), false},
@@ -127,10 +127,10 @@ static const struct {
      IN(COMMAND_STAT), false},
     {"--interval", "DURATION", "time between two readings: 2, 500ms, 1m; 50ms to 1h (default: 1s)", FLAG_INTERVAL,
      IN(COMMAND_TOP), false},
-    {"--count", "N", "how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT), false},
-    {"--count", "N", "print N intervals as text and end, 0 for no end (default: draw on the terminal)", FLAG_COUNT,
+    {"--count", "N", "number of intervals, 0 for no limit (default: 1)", FLAG_COUNT, IN(COMMAND_STAT), false},
+    {"--count", "N", "print N intervals as text and exit, 0 for no limit (default: draw on the terminal)", FLAG_COUNT,
      IN(COMMAND_TOP), false},
-    {"--last", "DURATION", "instead of counting, print what a running daemon has recorded of the last 1s to 7d",
+    {"--last", "DURATION", "instead of counting, print what a running daemon has recorded in the last 1s to 7d",
      FLAG_LAST, IN(COMMAND_STAT), false},
     {"--last", "DURATION", "instead of sampling, use a daemon's samples of the last 1s to 7d (sampler.hindsight)",
      FLAG_LAST, IN(COMMAND_RECORD), false},
@@ -157,12 +157,12 @@ static const struct {
      false},
     {"--seconds", "DURATION", "for how long, such as 10, 10s or 5m (default: 10; with a command, until it ends)",
      FLAG_SECONDS, IN(COMMAND_RECORD), false},
-    {"--sort", "NAME", "sort cgroups by a metric or an event, the largest first, unless --order", FLAG_SORT,
+    {"--sort", "NAME", "sort cgroups by a metric or an event, largest first unless --order is given", FLAG_SORT,
      IN(COMMAND_STAT), false},
-    {"--sort", "NAME", "sort by a column (name, cpu, ipc), the largest first, unless --order", FLAG_SORT,
+    {"--sort", "NAME", "sort by a column (name, cpu, ipc), largest first unless --order is given", FLAG_SORT,
      IN(COMMAND_TOP), false},
-    {"--order", "asc|desc", "with --sort: the smallest first, or the largest", FLAG_ORDER,
-     IN(COMMAND_STAT) | IN(COMMAND_TOP), false},
+    {"--order", "asc|desc", "with --sort: smallest or largest first", FLAG_ORDER, IN(COMMAND_STAT) | IN(COMMAND_TOP),
+     false},
     {"--limit", "N", "only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT), false},
     {"--output", "FILE", "print to a file (default: standard output; with a command, standard error)", FLAG_OUTPUT,
      IN(COMMAND_STAT), false},
@@ -199,9 +199,7 @@ bool options_of_command(const struct options *options)
 
 #define HELP_WIDTH 80
 
-/*
- * Prints the text, and breaks lines at blanks. Lines begin at column `indent`, where the cursor already is.
- */
+/* Prints the text, breaking lines at blanks. Lines begin at column `indent`, where the cursor is. */
 static void print_wrapped(FILE *file, const char *text, size_t indent)
 {
     size_t width = HELP_WIDTH - indent;
@@ -264,7 +262,7 @@ void options_print_help(FILE *file, enum command command)
     else
         fprintf(file, "perfcountd %s: %s\n\nusage: perfcountd %s [FLAGS]%s%s\n", name, commands[command].help, name,
                 argument[0] ? " " : "", argument);
-    fprintf(file, all ? "\nflags of run (\"perfcountd COMMAND --help\" has those of a command):\n" : "\nflags:\n");
+    fprintf(file, all ? "\nflags of run (\"perfcountd COMMAND --help\" lists those of a command):\n" : "\nflags:\n");
     print_flags(file, all ? COMMAND_RUN : command);
     fprintf(file, "\nexample: %s\n\nManual: perfcountd(8), perfcountd.yaml(5).\n",
             commands[all ? COMMAND_STAT : command].example);
@@ -458,8 +456,8 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
 }
 
 /*
- * Refuses the abbreviated flags that getopt_long(3) accepts: other exporters have no abbreviations, and a new flag
- * could make an abbreviation ambiguous.
+ * Refuses abbreviated flags, which getopt_long(3) accepts: other exporters have none, and a new flag could make one
+ * ambiguous.
  */
 static int check_spelling(const char *argument, size_t i, enum command command, struct error *error)
 {
@@ -508,7 +506,7 @@ static bool runs_commands(enum command command)
     return command == COMMAND_STAT || command == COMMAND_RECORD;
 }
 
-/* Pairs of flags that exclude each other. `second` may be FLAG_WORKLOAD, which stands for a command to run. */
+/* Pairs of mutually exclusive flags. `second` may be FLAG_WORKLOAD, for a command to run. */
 static const struct {
     enum flag_id first, second;
 } exclusions[] = {
@@ -606,8 +604,8 @@ static int unexpected_argument(const struct options *options, const char *word, 
 }
 
 /*
- * Handles the commands `help` and `version`, which are the same as the flags of these names. `help COMMAND` shows the
- * help of COMMAND, which is passed as `word`.
+ * Handles the commands `help` and `version`, which are equivalent to the flags. `help COMMAND` shows the help of
+ * COMMAND, which is passed as `word`.
  */
 static int apply_command_word(struct options *options, const char *word, int *rest, struct error *error)
 {
@@ -638,7 +636,7 @@ static char **copy_arguments(int argc, char *const *argv)
     return copy;
 }
 
-/* Appends a reference to the help of the command. The flags of `run` are in the general help. */
+/* Appends a reference to the command's help. The flags of `run` are in the general help. */
 static void refer_to_help(enum command command, struct error *error)
 {
     bool own = command != COMMAND_RUN && command != COMMAND_HELP && commands[command].help;
@@ -686,7 +684,7 @@ int options_parse(int argc, char *const *given, struct options *ret, struct erro
     return 0;
 }
 
-/* --- helpers of the commands --- */
+/* --- helpers for the commands --- */
 
 int command_fail(int status, const struct error *error)
 {
@@ -726,7 +724,7 @@ int command_end_output(FILE *file, const char *name, int status)
     if (fflush(file) == 0 && !failed)
         return status;
     clearerr(file);
-    if (errno == 0) { /* the error of an earlier write is not known; another write fails for the same reason */
+    if (errno == 0) { /* the error of an earlier write is unknown, but another write fails for the same reason */
         fputc('\n', file);
         fflush(file);
         clearerr(file);

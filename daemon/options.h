@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands and flags of the command line, which follow the conventions of Prometheus exporters
- * (--web.listen-address, --log.level).
+ * Commands and flags, which follow the conventions of Prometheus exporters (--web.listen-address, --log.level).
  *
  * Each command_NAME() runs a command and returns the exit status: 0, 1 for a failure at run time, or 2 for bad usage or
  * a bad configuration.
@@ -52,12 +51,12 @@ struct options {
     const char *setup_listen; /* listening address for the socket unit, or NULL */
     bool json;
     uint64_t interval_ns, count;
-    uint64_t last_ns; /* length of the past interval to report; 0 to count from now on */
+    uint64_t last_ns; /* length of the past interval to report; 0 to count from now */
     bool per_cpu, all_cpus;
     char **cgroups; /* array of patterns, which are strings in `arguments` */
     size_t n_cgroups;
     const char *sort, *order, *limit, *output, *url; /* values of the flags (`order` is "asc" or "desc"), or NULL */
-    /* Unchecked arguments of the flags of `record` and `stat`, or NULL for a flag that was not given. */
+    /* Unchecked flag arguments for `record` and `stat`; NULL for flags that were not given. */
     const char *pid, *cpu, *event, *frequency, *threshold, *state, *seconds;
     char *joined;    /* owned text that `event` points to, if --event is repeated */
     char **workload; /* command to run (the arguments after "--"), NULL-terminated, or NULL */
@@ -92,20 +91,15 @@ int command_top(const struct options *options);
 
 /* Prints the error as one line to standard error. Returns `status`. */
 int command_fail(int status, const struct error *error);
-/*
- * Like command_fail(), for an error that names the parameter "NAME" of a request, which is printed as --PREFIXNAME.
- */
+/* Like command_fail(), for an error about a request's parameter "NAME", which is printed as --PREFIXNAME. */
 int command_fail_flag(int status, const char *prefix, const struct error *error);
 int command_fail_memory(void);
 /*
- * Flushes the output of a command. If the output could not be written, prints the error, once, and returns
- * EXIT_FAILURE; otherwise returns `status`. main() calls command_end_output() for standard output.
+ * Flushes a command's output and returns `status`. If the output could not be written, prints the error, once, and
+ * returns EXIT_FAILURE. main() calls command_end_output() for standard output.
  */
 int command_end_output(FILE *file, const char *name, int status);
-/*
- * Prints the JSON document, which is NULL when out of memory, with indentation and releases it. Returns the exit
- * status.
- */
+/* Prints the JSON document (NULL: out of memory), indented, and releases it. Returns the exit status. */
 int command_print_json(json_t *document);
 void command_sleep(uint64_t ns);
 

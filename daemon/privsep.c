@@ -41,7 +41,7 @@ static int start_opener(struct privsep *privsep, const struct options *options, 
     if (r == 0)
         r = opener_start(calls, &permissions, &privsep->user, privsep->reader ? privsep->reader->files : -1,
                          &privsep->opener, error);
-    if (r == 0 && privsep->reader) /* from now on only the opener sends files to the reader */
+    if (r == 0 && privsep->reader) /* from now on, only the opener sends files to the reader */
         close(steal_fd(&privsep->reader->files));
     if (r == 0)
         log_debug("counters are opened by process %d", (int)privsep->opener->child.pid);
@@ -99,7 +99,8 @@ struct privsep *privsep_free(struct privsep *privsep)
 }
 
 /*
- * Tries again to reap the opener: a killed opener may exit much later if it hangs in the kernel or is being debugged.
+ * Tries again to reap the opener, which after SIGKILL may exit much later if it hangs in the kernel or is being
+ * debugged.
  */
 static int privsep_on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
 {
@@ -170,8 +171,8 @@ static int privsep_watch_reader(struct privsep *privsep, sd_event *event)
 }
 
 /*
- * Watches the opener's socket. Each request waits for its own reply, so the socket only becomes readable in the event
- * loop for a late reply or when the opener has exited.
+ * Watches the opener's socket. Each request waits for its own reply, so in the event loop the socket becomes readable
+ * only for a late reply or when the opener has exited.
  */
 int privsep_watch(struct privsep *privsep, sd_event *event, void (*on_change)(void *userdata), void *userdata)
 {

@@ -10,7 +10,7 @@
 #include "base/timer.h"
 #include "systemd/service-manager.h"
 
-/* The fine history, which contains the readings caused by clients, gets a quarter of the memory. */
+/* The fine history, with the readings caused by clients, gets a quarter of the memory. */
 #define FINE_SHARE 4
 #define FINE_INTERVAL_NS NSEC_PER_SEC
 #define FINE_KEEP_NS (300 * NSEC_PER_SEC)
@@ -22,7 +22,7 @@ struct recorder {
     const struct snapshot *(*read)(void *userdata);
     void *userdata;
     sd_event_source *timer;
-    struct config_history settings; /* settings with which `block` was made */
+    struct config_history settings; /* settings for which `block` was made */
     void *block;                    /* memory of the histories, or NULL if nothing is recorded */
     int adopted;                    /* descriptor of a file from an earlier process; -1 without such a file */
     struct histories histories;
@@ -39,9 +39,7 @@ static void stop(struct recorder *recorder)
     recorder->block = NULL;
 }
 
-/*
- * Records a reading in both the coarse and the fine history. A failure leaves a gap in the history.
- */
+/* Records a reading in both histories. A failure leaves a gap. */
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct recorder *recorder = userdata;
@@ -92,8 +90,8 @@ void recorder_adopt(struct recorder *recorder, int fd)
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /*
- * Returns whether the file has this size and is sealed against a change of its size. Without the seal, another holder
- * of the descriptor could truncate the file, and this process would get SIGBUS.
+ * Returns whether the file has this size and is sealed against resizing. Without the seal, another holder of the
+ * descriptor could truncate the file, and this process would get SIGBUS.
  */
 static bool is_usable(int fd, size_t size)
 {
@@ -115,8 +113,7 @@ static int make_file(size_t size)
 }
 
 /*
- * Maps the histories' memory. The memory is only a file if there is a service manager, because nothing else would keep
- * the file.
+ * Maps the histories' memory, from a file only if there is a service manager, because nothing else would keep the file.
  */
 static void *map_block(struct recorder *recorder, size_t size)
 {

@@ -19,13 +19,13 @@
 
 /* A reading this long after the last check of the online CPUs requests another check, in case a uevent was lost. */
 #define CPU_CHECK_NS (60 * NSEC_PER_SEC)
-/* Maximum age of the findings that a client gets (FINDINGS_AGE_NS), and of the metric perfcountd_finding. */
+/* Maximum age of the findings served to clients (FINDINGS_AGE_NS), and of the metric perfcountd_finding. */
 #define FINDINGS_AGE_NS (10 * NSEC_PER_SEC)
 #define FINDINGS_MAX_AGE_NS (90 * NSEC_PER_SEC)
 
 /*
- * The memory limit is computed again before a reply is rendered from metrics whose text is larger than this many bytes.
- * As JSON, a reply is twice as large.
+ * If the metrics' text exceeds this many bytes, the memory limit is recomputed before a reply is rendered. JSON is
+ * twice as large.
  */
 #define LARGE_REPLY (128 * 1024)
 
@@ -217,8 +217,8 @@ static int watch_signals(struct daemon *daemon)
 }
 
 /*
- * Logs why the daemon does not start, and shows the sentence in `systemctl status` as well: the journal may fail to
- * find the unit of a process that exits right after its message.
+ * Logs why the daemon does not start, and also shows it in `systemctl status`: the journal may fail to attribute a
+ * message to the unit if the process exits right after it.
  */
 static int fail(enum log_kind kind, const struct log_field *field, const char *sentence, int status)
 {
@@ -239,10 +239,7 @@ static int fail_config(const struct daemon *daemon, const char *sentence)
     return fail(LOG_KIND_CONFIG_BAD, &field, sentence, EXIT_BAD_USAGE);
 }
 
-/*
- * Starts the opener. The opener must be started in the first stage, because a fork of this process inherits every open
- * descriptor.
- */
+/* Starts the opener. This must be the first stage, because a fork of this process inherits every open descriptor. */
 static int split_off(struct daemon *daemon)
 {
     const struct privileged_calls calls = session_privileged_calls(&daemon->session);
@@ -280,8 +277,8 @@ static int fail_loop(const char *what, int error)
     char sentence[256];
 
     snprintf(sentence, sizeof(sentence),
-             "%s: %s; look at the limits of memory, of open files (LimitNOFILE=, fs.file-max) and of "
-             "fs.inotify.max_user_instances, and start perfcountd again",
+             "%s: %s; check the limits on memory, open files (LimitNOFILE=, fs.file-max) and inotify "
+             "(fs.inotify.max_user_instances), and start perfcountd again",
              what, strerror(-error));
     return fail_start(sentence);
 }
@@ -326,9 +323,10 @@ static int serve(struct daemon *daemon)
 
     daemon_count(daemon);
     if (hotplug_listen_error(daemon->hotplug) < 0)
-        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
-                  "CPUs that come and go are noticed late, because the kernel's messages cannot be received: %s",
-                  strerror(-hotplug_listen_error(daemon->hotplug)));
+        log_event(
+            LOG_KIND_CHANGES_UNHEARD, NULL, 0,
+            "CPUs that go online or offline are noticed late, because the kernel's messages cannot be received: %s",
+            strerror(-hotplug_listen_error(daemon->hotplug)));
     for (size_t i = 0; server_describe(daemon->server, i, address, sizeof(address)); i++)
         log_info("listening on %s", address);
     int status = sd_event_loop(daemon->event); /* the exit status that was passed to daemon_end() */

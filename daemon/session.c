@@ -122,8 +122,8 @@ static int set_events(const struct options *options, struct config *config, cons
 }
 
 /*
- * Replaces the configured patterns of cgroups to include with the patterns of --cgroup. A pattern without a slash is
- * matched against the last path component.
+ * Replaces the configured include patterns for cgroups with those of --cgroup. A pattern without a slash is matched
+ * against the last path component.
  */
 static int set_cgroups(const struct options *options, struct config *config, struct error *error)
 {
@@ -146,8 +146,8 @@ static int set_cgroups(const struct options *options, struct config *config, str
 
 /*
  * Loads the configuration and checks its events. Returns -errno with a message, which starts with FILE:LINE:COLUMN if
- * the error is in the file. The web configuration file that the configuration names is not read, because the user who
- * runs a command may not have permission. If `machine` is NULL, events are not looked up in sysfs.
+ * the error is in the file. The configured web configuration file is not read, because the user who runs a command may
+ * not have permission. If `machine` is NULL, events are not looked up in sysfs.
  */
 static int settings_load(const struct options *options, struct sys *sys, const struct machine *machine,
                          struct config **ret, struct error *error)
@@ -178,10 +178,7 @@ static int settings_load(const struct options *options, struct sys *sys, const s
 
 /* --- permissions of the opener --- */
 
-/*
- * Number of events that are only open briefly: the number of a PMU's counters is probed with a group of the maximum
- * size.
- */
+/* Number of events that are only open briefly: a group of the maximum size probes how many counters a PMU has. */
 #define EVENTS_TRIED GROUP_MEMBERS_MAX
 
 struct permission_walk {
@@ -237,10 +234,7 @@ static int grant(void *userdata, const struct event *event, bool samples)
     return opener_permissions_add_event(walk->permissions, &attr, samples);
 }
 
-/*
- * Adds the web configuration and the files named in the web configuration, whose errors are reported later, when the
- * server reads the file.
- */
+/* Adds the web configuration and the files that it names. Errors in it are reported later, when the server reads it. */
 static int add_web_files(struct opener_permissions *permissions, const char *path)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
@@ -267,8 +261,8 @@ static int add_sockets(struct opener_permissions *permissions, const struct conf
 }
 
 /*
- * Returns the number of slots of the BPF program (bpf/layout.h): one for each watched cgroup and BPF_SLOT_FIRST for the
- * program itself, but at least 256. Returns 0 if cgroups are not counted by BPF.
+ * Returns the number of slots in the BPF program (bpf/layout.h): one for each watched cgroup and BPF_SLOT_FIRST for the
+ * program itself, but at least 256; 0 if BPF does not count cgroups.
  */
 static uint32_t bpf_slots(const struct config *config)
 {
@@ -277,7 +271,7 @@ static uint32_t bpf_slots(const struct config *config)
     return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + BPF_SLOT_FIRST, 256);
 }
 
-/* Returns the number of events in one variant of a preset. Each CPU counts the events of only one variant. */
+/* Returns the number of events in one variant of a preset. Each CPU counts only one variant. */
 static uint64_t count_of_variant(const struct config_group *group, size_t variant)
 {
     uint64_t n = 0;
@@ -287,7 +281,7 @@ static uint64_t count_of_variant(const struct config_group *group, size_t varian
     return n;
 }
 
-/* Returns the maximum number of events that these groups may count on one CPU, or for one cgroup on one CPU. */
+/* Returns how many events these groups may count on one CPU, or for one cgroup on one CPU. */
 static uint64_t count_on_cpu(const struct config_groups *groups)
 {
     uint64_t sum = 0;
@@ -303,8 +297,8 @@ static uint64_t count_on_cpu(const struct config_groups *groups)
 }
 
 /*
- * Returns the number of events on system PMUs. All these events may be opened on the same CPU, because the cpumasks of
- * all system PMUs may contain that CPU.
+ * Returns the number of events on system PMUs. They may all be opened on the same CPU, because that CPU may be in every
+ * system PMU's cpumask.
  */
 static int count_of_pmus(struct permission_walk *walk, const struct config_groups *groups, uint64_t *ret)
 {
@@ -321,8 +315,8 @@ static int count_of_pmus(struct permission_walk *walk, const struct config_group
 
 /*
  * Sets the maximum numbers of events that the configuration can need. The number per CPU is doubled for a reload: the
- * engine bpf, which may share groups with the collector `cpu`, opens new groups before it closes old groups. The groups
- * of cgroups (engine perf) and of the sampler are closed before new groups are opened.
+ * bpf engine, which may share groups with the collector `cpu`, opens new groups before it closes the old ones. Cgroup
+ * groups (engine perf) and sampler groups are closed before new ones are opened.
  */
 static int set_limits(struct permission_walk *walk, const struct config *config)
 {
@@ -375,8 +369,8 @@ int permissions_from_config(struct sys *sys, const struct config *config, const 
 DEFINE_CLEANUP(struct machine *, machine_free);
 
 /*
- * Raises the soft RLIMIT_NOFILE to the hard limit, and returns the new limit: every event on every CPU takes a
- * descriptor, and the soft limit only protects programs that use select(2).
+ * Raises the soft RLIMIT_NOFILE to the hard limit, and returns the new limit: every event takes a descriptor on every
+ * CPU, and the soft limit only protects programs that use select(2).
  */
 static uint64_t raise_descriptor_limit(void)
 {
@@ -397,7 +391,7 @@ static void start_reader(struct session *session)
 
     session->has_reader = r == 0;
     if (r < 0 && r != -ENOENT)
-        log_warning("containers are not named by their state files: %s", error.message);
+        log_warning("container names cannot be read from state files: %s", error.message);
     if (r < 0)
         return;
     session->own_state_files = (struct own_state_files){.sys = &session->sys, .reader = &session->reader.files};
@@ -417,7 +411,7 @@ int session_load_bpf(struct session *session)
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
 {
     uint64_t limit = raise_descriptor_limit(), open = 0;
-    /* On -EMFILE, no descriptor is left even to count the open descriptors. */
+    /* -EMFILE means that there is not even a descriptor left for counting the open descriptors. */
     int r = fd_count_open(-1, &open);
 
     if (serves && (r == -EMFILE || limit < open + FD_BUDGET_START_MIN))
@@ -496,14 +490,11 @@ int session_open(struct session *session, struct error *error)
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);
-    memory_limit_apply(&session->memory); /* computes the limit again, because the opened events use kernel memory */
+    memory_limit_apply(&session->memory); /* recompute the limit, because the opened events use kernel memory */
     return r;
 }
 
-/*
- * Stores the new budget in session->budget, where `accept` reads it. If `accept` fails, the old budget of descriptors
- * is restored.
- */
+/* Stores the new budget in session->budget, where `accept` reads it. Restores the old budget if `accept` fails. */
 static int accept_with_budget(struct session *session, const struct machine *machine, const struct config *config,
                               int (*accept)(void *userdata, const struct config *config, struct error *error),
                               void *userdata, struct error *error)
@@ -521,8 +512,8 @@ static int accept_with_budget(struct session *session, const struct machine *mac
 }
 
 /*
- * Waits at most `ms` milliseconds until descriptors of collectors are readable, and lets the collectors handle them.
- * Returns whether any descriptor was readable.
+ * Waits up to `ms` milliseconds for collectors' descriptors to become readable, and lets the collectors handle them.
+ * Returns whether any was readable.
  */
 static bool session_dispatch(struct session *session, int ms)
 {
@@ -540,9 +531,9 @@ static bool session_dispatch(struct session *session, int ms)
 }
 
 /*
- * Waits for the names of containers, on behalf of a command without an event loop: names arrive a moment after cgroups
- * have been found. Returns when no name has arrived for SILENCE_MS, after two seconds at the latest, or at once without
- * a reader of state files.
+ * Waits for container names on behalf of a command without an event loop: names arrive a moment after the cgroups are
+ * found. Returns when no name has arrived for SILENCE_MS, after two seconds at the latest, or at once without a state
+ * file reader.
  */
 static void session_settle(struct session *session)
 {
@@ -597,10 +588,7 @@ int session_reload(struct session *session, const struct options *options,
     if (r < 0)
         return r;
     r = registry_configure(session->registry, machine, config, NULL, error);
-    /*
-     * Frees the old machine and configuration, even on failure: the collectors already use the new machine and
-     * configuration.
-     */
+    /* Free the old machine and configuration even on failure: the collectors already use the new ones. */
     machine_free(session->machine);
     config_free(session->config);
     session->machine = steal(machine);

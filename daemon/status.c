@@ -148,8 +148,8 @@ static struct cgroup_summary summarize_cgroups(const struct registry *registry)
 }
 
 /*
- * Returns how many more descriptors counters would need, for groups that were refused with EMFILE and for cgroups that
- * are not watched because the limit is too low.
+ * Returns how many more descriptors counters would need: for groups refused with EMFILE, and for cgroups that are not
+ * watched because the limit is too low.
  */
 static uint64_t refused_descriptors(const struct session *session)
 {
@@ -190,8 +190,8 @@ static json_t *processes_add(json_t *processes, const char *name, pid_t pid, uid
 }
 
 /*
- * Returns the user of the reader of state files. If the daemon was started as root, the reader switched to
- * SANDBOX_NOBODY when it entered its sandbox.
+ * Returns the user that the state file reader runs as. If the daemon was started as root, the reader switched to
+ * SANDBOX_NOBODY as it entered its sandbox.
  */
 static uid_t reader_user(uid_t started_as)
 {
@@ -255,9 +255,7 @@ json_t *document_status(struct session *session, const struct document_process *
         starved_json(registry_snapshot(registry)));
 }
 
-/*
- * Adds the names of a cgroup, with their source as "named_by", or the reason why the cgroup has no name as "unnamed".
- */
+/* Adds a cgroup's names and their source, "named_by", or the reason why it has no name, "unnamed". */
 static json_t *add_names(json_t *cgroup, const struct names *names)
 {
     char room[NAMES_BEST_MAX];
@@ -267,7 +265,7 @@ static json_t *add_names(json_t *cgroup, const struct names *names)
         if (names->texts[kind])
             cgroup = json_object_add(cgroup, name_kind_text(kind), json_text(names->texts[kind]));
     if (!name && !unnamed)
-        unnamed = "it is neither a unit nor a container that is known";
+        unnamed = "it is neither a known unit nor a known container";
     if (name)
         cgroup = json_object_add(cgroup, "name", json_text(name));
     if (name)
@@ -277,7 +275,7 @@ static json_t *add_names(json_t *cgroup, const struct names *names)
 
 struct cgroup_list {
     json_t *items;
-    bool failed; /* the collector `cgroup` failed, so no cgroup is counted */
+    bool failed; /* the collector `cgroup` has failed, so no cgroup is counted */
 };
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)
@@ -382,7 +380,7 @@ void summary_format(struct registry *registry, const struct summary_state *state
     _cleanup_(buffer_done) struct buffer line = {0};
 
     if (state->opener_lost)
-        buffer_append_text(&line, state->ends ? REASON_OPENER_GONE ", perfcountd ends so that it is started again; "
+        buffer_append_text(&line, state->ends ? REASON_OPENER_GONE ", perfcountd exits so that it is restarted; "
                                               : REASON_OPENER_GONE ", " REASON_OPENER_GONE_REMEDY "; ");
     if (state->reload_error[0])
         buffer_appendf(&line, "reload failed, " CONFIG_KEPT ": %s; ", state->reload_error);
@@ -435,7 +433,7 @@ static void append_targets(struct buffer *line, const struct registry *registry,
             cpuset_add(&cpus, (unsigned)snapshot->rows[i]->cpu) < 0)
             line->failed = true;
     _cleanup_(freep) char *text = cpuset_format(&cpus);
-    /* For a system PMU, the CPU is left out, because the CPU only reads the PMU, whose name follows. */
+    /* Leave out the CPU of a system PMU, which only reads the PMU; the PMU's name follows. */
     bool is_pmu = str_equal(example->collector_name, "pmu");
     buffer_appendf(line, "%s%s%s", example->collector_name, is_pmu ? "" : " ", is_pmu || !text ? "" : text);
 }
@@ -455,7 +453,7 @@ static void append_group(struct buffer *line, const struct row_list *examples, c
     buffer_append_text(line, n ? ")" : "");
 }
 
-/* Returns whether row `i` is the first row of its group or, if `of_group` is false, of its collector. */
+/* Returns whether row `i` is the first of its group or, if `of_group` is false, of its collector. */
 static bool is_first(const struct row_list *examples, size_t i, bool of_group)
 {
     size_t k = 0;

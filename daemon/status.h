@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the daemon and of its collectors, as JSON documents for /api/v1/ and --json, and as one line of text for
+ * The state of the daemon and its collectors, as JSON documents for /api/v1/ and --json, and as a line of text for
  * `systemctl status` and the log.
  *
  * The caller owns the returned document, which is NULL when out of memory.
@@ -18,7 +18,7 @@
 /* Returns {"pmus": [{"name", "type", "cpus", ...}]}, as loaded from sysfs. */
 json_t *document_pmus(const struct machine *machine);
 
-/* The state of the daemon's process, which /api/v1/status shows besides the state of the session. */
+/* The state of the daemon's process, which /api/v1/status shows along with the session's state. */
 struct document_process {
     const struct privsep *privsep;
     const char *reload_error; /* error from the last reload, or "" if the last reload succeeded */
@@ -36,8 +36,8 @@ json_t *document_cgroups(const struct registry *registry);
 
 /*
  * Returns {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}:
- * RLIMIT_NOFILE and its shares; the descriptors that counters ("open") and rings ("sampling") hold now; how many
- * descriptors all configured counters would need ("needed"); and web.limits.connections ("connections").
+ * RLIMIT_NOFILE and its shares; the descriptors that counters ("open") and rings ("sampling") hold now; how many all
+ * configured counters would need ("needed"); and web.limits.connections ("connections").
  */
 json_t *document_descriptors(const struct session *session);
 
@@ -59,7 +59,7 @@ struct summary_state {
 
 /*
  * Writes "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status", preceded by a
- * sentence about a pause, or about what an operator has to do. Always NUL-terminated.
+ * sentence if counting is paused or if an operator has to do something. Always NUL-terminated.
  */
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size);
 

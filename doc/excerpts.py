@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-The output that README.md and doc/*.md show is what a running daemon gives: the same metrics, labels, keys and words in
-the same order, with other numbers.
+Checks that the output shown in README.md and doc/*.md is that of a running daemon: the same metrics, labels, keys and
+words in the same order, with other numbers.
 
 usage: excerpts.py [--print] [--plan FILE] CONTEXT URL
        excerpts.py --list
 
-A code block with output has a comment before it, <!-- excerpt: CONTEXT -->, and in it each command as "$ COMMAND" with
-its output below. CONTEXT is where it can be had: `board`, the emulated one of tests/vm, or `cgroup`, the cgroups that
-tests/e2e/excerpts.sh makes. Each `curl` of a block is asked at URL, `perfcountd plan` is what FILE has. --print shows
-what they give, --list the blocks. A line of text must be among those of the output; JSON must have the same keys and
-words. A block that looks like output and has no comment is an error.
+A code block with output follows a comment, <!-- excerpt: CONTEXT -->, and contains each command as "$ COMMAND", with
+its output below. CONTEXT says where the output comes from: `board`, the emulated one of tests/vm, or `cgroup`, the
+cgroups that tests/e2e/excerpts.sh creates. Each `curl` in a block is sent to URL; FILE contains the output of
+`perfcountd plan`. --print shows the output of the commands, --list the blocks. Each line of text must occur in the
+output; JSON must have the same keys and words. A block that looks like output but has no comment is an error.
 """
 import argparse
 import collections
@@ -28,7 +28,7 @@ OUTPUT = re.compile(r"^\$ |^perf\w*\{[^}]*\} [\d.]+$|^\{\"|^ *\"\w+\": ")
 
 
 def blocks(name):
-    """(line, context, lines) of each indented block of code."""
+    """Yields (line, context, lines) for each indented block of code."""
     with open(os.path.join(ROOT, name), encoding="utf-8") as file:
         lines = file.read().splitlines() + [""]
     context, block, begin = None, [], 0
@@ -45,7 +45,7 @@ def blocks(name):
 
 
 def excerpts(name):
-    """Those of a file; a block of output that no comment explains ends the program."""
+    """Yields the excerpts of a file. Exits if a block of output has no comment."""
     for begin, context, block in blocks(name):
         if not context:
             for offset, line in enumerate(block):
@@ -80,31 +80,31 @@ def shape_of_json(value, key=""):
 
 
 def differences(excerpt, live):
-    """The parts of an excerpt that the live output does not have."""
+    """Returns the parts of an excerpt that the live output does not have."""
     text = "\n".join(excerpt.output).strip()
     if text.startswith("{"):
         shown, given = (json.dumps(shape_of_json(json.loads(one))) for one in (text, live))
-        return [] if shown == given else ["it has %s\n    and not %s" % (given, shown)]
+        return [] if shown == given else ["the output is %s\n    instead of %s" % (given, shown)]
     lines = {shape_of_line(line) for line in live.splitlines()}
-    return ["there is no line as: " + line for line in excerpt.output
+    return ["the output has no such line: " + line for line in excerpt.output
             if line.strip() not in ("", "...") and shape_of_line(line) not in lines]
 
 
 def live_output(command, url, plan):
     if re.fullmatch(r"(sudo )?(build/run/)?perfcountd plan", command):
         if not plan:
-            sys.exit("`%s` is shown, and there is no --plan" % command)
+            sys.exit("`%s` is shown, but --plan is missing" % command)
         with open(plan, encoding="utf-8") as file:
             return file.read()
     path = re.fullmatch(r"curl -s '?localhost:10298(/[^' ]*)'?", command)
     if not path:
-        sys.exit("neither curl of localhost:10298 nor `perfcountd plan`: %s" % command)
+        sys.exit("neither a curl of localhost:10298 nor `perfcountd plan`: %s" % command)
     with urllib.request.urlopen(url + path[1], timeout=60) as response:
         return response.read().decode()
 
 
 def self_test():
-    """That it finds what is stale, and nothing else."""
+    """Checks that stale excerpts are found, and nothing else."""
     def found(shown, live):
         return differences(Excerpt("", 0, "", "", shown.splitlines()), live)
 
@@ -119,11 +119,11 @@ def self_test():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().split("\n\n")[0])
-    parser.add_argument("--print", action="store_true", help="show what the commands give")
+    parser.add_argument("--print", action="store_true", help="show the output of the commands")
     parser.add_argument("--list", action="store_true", help="show the commands, and check nothing")
     parser.add_argument("--plan", help="a file with the output of `perfcountd plan`")
-    parser.add_argument("context", nargs="?", help="of the excerpts")
-    parser.add_argument("url", nargs="?", help="of the daemon, without a slash at its end")
+    parser.add_argument("context", nargs="?", help="context of the excerpts")
+    parser.add_argument("url", nargs="?", help="URL of the daemon, without a trailing slash")
     arguments = parser.parse_args()
     self_test()
     names = ["README.md"] + sorted(os.path.relpath(name, ROOT) for name in glob.glob(os.path.join(ROOT, "doc", "*.md")))
@@ -134,7 +134,7 @@ def main():
         return
     wanted = [excerpt for excerpt in everything if excerpt.context == arguments.context]
     if not wanted or not arguments.url:
-        parser.error("there is no excerpt of this context, or no URL")
+        parser.error("there is no excerpt with this context, or the URL is missing")
     wrong = 0
     for excerpt in wanted:
         live = live_output(excerpt.command, arguments.url, arguments.plan)

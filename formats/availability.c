@@ -17,7 +17,7 @@ struct counted_place {
     const char *collector;
     const char *pmu_name;
     const struct pmu *pmu;         /* NULL if the machine no longer has the PMU */
-    const struct row *const *rows; /* one row for each set of rows that count the same (struct kinds) */
+    const struct row *const *rows; /* one row for each set of equivalent rows (struct kinds) */
     size_t n_rows;
     const struct failures *failures;
     const char *const *collector_names; /* names of the collectors, indexed by bit number */
@@ -25,7 +25,7 @@ struct counted_place {
 
 /* --- places --- */
 
-/* Returns the row that counts an event of a formula, or NULL if there is none. */
+/* Returns the row that counts a formula's event, or NULL if no row does. */
 static const struct row *counted_place_find_row(const struct counted_place *place, const char *name)
 {
     for (size_t i = 0; i < place->n_rows; i++)
@@ -83,8 +83,7 @@ static const struct generic_event *find_generic(const char *name)
 }
 
 /*
- * Writes the event as a user would write it, in the spelling of perf or sysfs. Returns false if neither perf nor sysfs
- * knows the event.
+ * Writes the event as a user would, as spelt by perf or sysfs. Returns false if neither perf nor sysfs knows the event.
  */
 static bool spell_event(const struct pmu *pmu, const char *name, char *text, size_t size)
 {
@@ -161,7 +160,7 @@ const char *why_absent_name(enum why_absent why_absent)
 
 #define SLOTS "slots"
 
-/* What is needed before an event of a formula can be counted, in ascending order of difficulty. */
+/* What a formula's event still needs before it can be counted, in ascending order of difficulty. */
 enum need { NEED_NOTHING, NEED_REPAIR, NEED_GROUP, NEED_EVENT, NEED_PMU, N_NEEDS };
 
 struct fit {
@@ -229,7 +228,7 @@ static bool fit_choose(const struct counted_place *place, const struct derived_m
     return found;
 }
 
-/* Records as missing the events of the formula whose need is `need`. */
+/* Records the formula's events whose need is `need` as missing. */
 static void take_missing(struct availability *availability, const struct fit *fit, enum need need)
 {
     for (size_t i = 0; i < fit->formula.n_names; i++)
@@ -237,7 +236,7 @@ static void take_missing(struct availability *availability, const struct fit *fi
             memcpy(availability->missing[availability->n_missing++], fit->formula.names[i], FORMULA_NAME_SIZE);
 }
 
-/* Appends the missing events in the user's spelling: "branch-misses and instructions". */
+/* Appends the missing events as a user would spell them: "branch-misses and instructions". */
 static void append_missing(struct buffer *message, const struct counted_place *place,
                            const struct availability *availability)
 {
@@ -260,7 +259,7 @@ static void explain_events(const struct counted_place *place, struct availabilit
     }
     buffer_appendf(message, "the PMU %s does not list ", place->pmu_name);
     append_missing(message, place, availability);
-    buffer_append_text(message, ": it cannot have this metric");
+    buffer_append_text(message, ", which this metric needs");
 }
 
 static void explain_failure(const struct counted_place *place, struct availability *availability)
@@ -271,7 +270,7 @@ static void explain_failure(const struct counted_place *place, struct availabili
                    failure->message);
 }
 
-/* Returns the group that counts most of the formula's events, or NULL if no group counts any of the events. */
+/* Returns the group that counts the most events of the formula, or NULL if no group counts any. */
 static const struct row *find_nearest_group(const struct counted_place *place, const struct fit *fit)
 {
     const struct row *nearest = NULL;
@@ -299,7 +298,7 @@ static bool list_has(const struct event_list *list, const char *name)
 }
 
 /*
- * Returns a preset that has all events of the formula on this PMU, or NULL if no preset has them. If memory runs out,
+ * Returns a preset that contains all events of the formula on this PMU, or NULL if there is none. If memory runs out,
  * `message` is marked as failed.
  */
 static const struct preset *find_preset(const struct counted_place *place, const struct formula *formula,
@@ -344,8 +343,7 @@ static void explain_not_counted(const struct counted_place *place, struct availa
 }
 
 /*
- * Returns the length of the configured group's name: the group "cache-2" is the second part of "cache", which was
- * split.
+ * Returns the length of the group's name in the configuration: "cache-2" is the second part of the split group "cache".
  */
 static size_t configured_length(const char *group)
 {
@@ -389,8 +387,7 @@ static void explain_no_pmu(const struct counted_place *place, struct availabilit
 }
 
 /*
- * Returns a group that has the metric but is starved or uneven, so that the metric has no value, or NULL if there is no
- * such group.
+ * Returns a group that counts the metric's events but is starved or uneven, so that the metric has no value, or NULL.
  */
 static const struct row *find_useless(const struct counted_place *place, const struct derived_metric *metric)
 {
@@ -408,7 +405,7 @@ static void explain_useless(const struct row *row, struct availability *availabi
     availability->why_absent = row->state == ROW_STARVED ? ABSENT_STARVED : ABSENT_UNEVEN;
     if (row->state == ROW_STARVED)
         buffer_appendf(message,
-                       "the group \"%s\" is starved%s%s: count fewer events, or end what else uses the counters",
+                       "the group \"%s\" is starved%s%s: count fewer events, or stop whatever else uses the counters",
                        row->group, row->cause ? ", " : "", row->cause ? row->cause : "");
     else
         buffer_appendf(message,
@@ -417,7 +414,10 @@ static void explain_useless(const struct row *row, struct availability *availabi
                        row->group);
 }
 
-/* Fills in the members `formula`, `absence`, `missing` and `message` for a metric that no row of the place has. */
+/*
+ * Fills in the members `formula`, `absence`, `missing` and `message` for a metric that no row of this collector and PMU
+ * has.
+ */
 static void why_absent_explain(const struct counted_place *place, struct availability *availability)
 {
     static const enum why_absent reasons[N_NEEDS] = {ABSENT_APART, ABSENT_UNAVAILABLE, ABSENT_NOT_COUNTED,
@@ -553,7 +553,7 @@ static bool is_first_of_pmu(const struct derived_metric *metric, size_t formula)
     return true;
 }
 
-/* Visits a metric that is absent from the whole collector for a reason that does not depend on the PMU. */
+/* Visits a metric that the whole collector lacks, on any PMU. */
 static int visit_nowhere(const struct survey *survey, const char *collector, const struct derived_metric *metric,
                          enum why_absent why_absent)
 {
@@ -793,7 +793,7 @@ static json_t *message_json(const struct availability *availability)
     return message->size ? json_stringn(message->data, message->size) : json_string("");
 }
 
-/* Returns the array `key` of the JSON object, which is created if necessary. */
+/* Returns the array `key` of the JSON object, and creates it if necessary. */
 static json_t *member_array(json_t *object, const char *key)
 {
     if (!json_object_get(object, key))
@@ -801,7 +801,7 @@ static json_t *member_array(json_t *object, const char *key)
     return json_object_get(object, key);
 }
 
-/* A JSON document being built. Once a part fails for lack of memory, the whole document fails. */
+/* A JSON document being built. Once memory runs out for a part, the whole document fails. */
 struct availability_survey {
     json_t *document;
     bool failed;
@@ -867,7 +867,7 @@ static bool has_text(const json_t *object, const char *key, const char *text)
     return str_equal(json_string_value(json_object_get(object, key)), text);
 }
 
-/* Returns the entry for this collector, PMU and reason, which is created if necessary. */
+/* Returns the entry for this collector, PMU and reason, and creates it if necessary. */
 static json_t *summary_entry(json_t *list, const struct availability *availability)
 {
     const char *reason = why_absent_name(availability->why_absent);

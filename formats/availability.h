@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds out for each derived metric whether it has a value on this machine, and if not, why.
+ * Finds out whether each derived metric has a value on this machine and, if not, why.
  *
  * A metric has a value if one group counts all events of one of its formulas and was scheduled on the PMU. Each pair of
  * a collector and a PMU is considered separately. If no formula of the metric can be computed for the pair, the reason
- * is taken from the formula that comes closest to a value.
+ * given is that of the formula that comes closest.
  *
  * The functions that return JSON return NULL when out of memory.
  */
@@ -40,7 +40,7 @@ const char *why_absent_name(enum why_absent why_absent);
 
 #define AVAILABILITY_GROUPS_MAX 8
 
-/* The availability of a derived metric on one collector and PMU. The struct is only valid during the visit. */
+/* The availability of a derived metric for one collector and PMU, valid only during the visit. */
 struct availability {
     const struct derived_metric *metric;
     const char *collector, *pmu;           /* `pmu` is "" if the reason for an absence applies to the whole collector */
@@ -63,9 +63,8 @@ int availability_each(struct registry *registry, const struct machine *machine, 
                       void *userdata);
 
 /*
- * Writes an event of a formula as a user would write it, in the spelling of perf or sysfs, with the modifier that the
- * event's suffix stands for. Returns false, and writes the name itself, if the PMU does not list the event. `pmu` may
- * be NULL.
+ * Writes a formula's event as a user would, as spelt by perf or sysfs, with the modifier that the event's suffix stands
+ * for. Returns false, and writes the name itself, if the PMU does not list the event. `pmu` may be NULL.
  */
 bool availability_spell(const struct pmu *pmu, const char *name, char *text, size_t size);
 

@@ -244,7 +244,7 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
 
 /* --- counters --- */
 
-/* Upper bound of a counter's keys, numbers and state, in bytes. */
+/* Upper bound on the size of a counter's keys, numbers and state, in bytes. */
 #define COUNTER_SIZE_MAX 384
 
 static char *put_interned(char *to, const char *text)
@@ -276,8 +276,8 @@ static char *write_number_member(char *to, const char *key, uint64_t value)
 }
 
 /*
- * Writes two numbers, which are equal unless the group was multiplexed. If the numbers are equal, they are only
- * rendered once. `key` is the key of the second number.
+ * Writes two numbers, the second with the key `key`. They are equal unless the group was multiplexed, and are then
+ * rendered only once.
  */
 static inline char *write_pair(char *to, uint64_t first, const char *key, uint64_t second)
 {
@@ -331,8 +331,8 @@ static char *write_after_raw(char *to, const struct row *row, bool failed)
 }
 
 /*
- * Texts that all counters of a row share. The texts are rendered for the first counter and copied for the other
- * counters, because rendering takes twice as long as copying.
+ * Text that all counters of a row share. It is rendered for the first counter and copied for the others, because
+ * rendering takes twice as long as copying.
  */
 struct part {
     const char *text;
@@ -345,7 +345,7 @@ struct parts {
     struct part after_raw;    /* text from the raw count to the next counter's event; empty before the first counter */
 };
 
-/* Writes the text from the event of this counter up to the event of the next counter. */
+/* Writes the text from this counter's event up to the next counter's event. */
 static char *write_counter(char *to, const struct row *row, const struct counter *counter, bool failed,
                            struct parts *parts)
 {
@@ -371,7 +371,7 @@ static char *write_counter(char *to, const struct row *row, const struct counter
     return to;
 }
 
-/* Upper bound of the row's JSON and of the text before one more event, in bytes. */
+/* Upper bound on the size of the row's JSON and of the text before one more event, in bytes. */
 static size_t room_for(const struct row *row)
 {
     size_t n = row->n_counters + 1, size = n * (intern_size(row->collector_name) + intern_size(row->group));
@@ -400,7 +400,7 @@ static void write_row(struct buffer *out, const struct row *row, bool failed, co
     for (size_t i = 0; i < row->n_counters; i++)
         if (all || filter_passes_counter(filter, &row->counters[i]))
             to = write_counter(to, row, &row->counters[i], failed, &parts);
-    /* removes the text that precedes a next event, because no event follows */
+    /* drop the text that was written ahead for an event that does not follow */
     buffer_advance(out, (size_t)(to - start) - parts.before_event.size);
 }
 
@@ -408,7 +408,8 @@ static void write_row(struct buffer *out, const struct row *row, bool failed, co
 #define AHEAD 4
 
 /*
- * Prefetches the row that is written AHEAD rows later. A row has more cache lines than the hardware prefetcher fetches.
+ * Prefetches the row that will be written AHEAD rows from now. A row has more cache lines than the hardware prefetcher
+ * fetches.
  */
 static void prefetch(const struct row *row, size_t n_counters)
 {

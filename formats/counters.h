@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The documents in which counters are served: /api/v1/counters, /api/v1/rates, and the two Prometheus expositions.
+ * The documents that serve counters: /api/v1/counters, /api/v1/rates, and the two Prometheus expositions.
  *
  * Counter values are exact in JSON: integers are written with all their digits. The tables at the end map each format
  * of counters and of samples to its content type and its writer.
@@ -13,16 +13,19 @@
 #include "formats/query.h"
 #include "sampler/writer.h"
 
-/* The meaning of a value of the parameter `totals` of /api/v1/rates. */
+/* What a value of the parameter `totals` of /api/v1/rates stands for. */
 struct totals_kind {
     const char *name;
     enum totals_order order;
 };
 
-/* Sums over the CPUs of each PMU; with totals_cgroup, the sums of a cgroup are over all PMUs instead. */
+/* Sums over the CPUs of each PMU or, with totals_cgroup, over all PMUs for each cgroup. */
 extern const struct totals_kind totals_pmu, totals_cgroup;
 
-/* Returns the kind of totals with that name, or NULL, with an error message that lists the known names. */
+/*
+ * Returns the kind of totals with that name. For an unknown name, returns NULL with an error that lists the known
+ * names.
+ */
 const struct totals_kind *totals_kind_find(const char *name, struct error *error);
 
 /*
@@ -45,8 +48,8 @@ enum counter_format_kind { COUNTERS_TEXT, COUNTERS_OPENMETRICS, COUNTERS_JSON };
 struct counter_format {
     const char *content_type;
     /*
-     * Appends the counters that pass `filter` (NULL: all). The text formats only use the collectors of the filter.
-     * Returns -ENOMEM on failure.
+     * Appends the counters that pass `filter` (NULL: all). The text formats use only the filter's collectors and ignore
+     * the rest of it. Returns -ENOMEM on failure.
      */
     int (*write)(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter);
 };

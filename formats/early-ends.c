@@ -8,7 +8,7 @@
 #define FILES_BYTES_MAX ((size_t)64 << 10)
 #define SAMPLES_MIN 20
 #define SHOWN_MAX 4
-#define NAME_BYTES 64 /* maximum length of a file name in the sentence about stacks that end early */
+#define NAME_BYTES 64 /* maximum length of a file name in the sentence */
 
 void early_ends_done(struct early_ends *ends)
 {

@@ -12,7 +12,7 @@
 #define WIDTH 1200
 #define ROW 18
 #define MARGIN 10
-#define HEAD 52      /* height of the title, the script's buttons, and the line that describes a frame */
+#define HEAD 52      /* height of the title, the script's buttons, and the line with a frame's description */
 #define LETTER 7.3   /* width of a character in the name of a frame */
 #define TITLE_MAX 80 /* maximum number of characters, which leaves room for the script's buttons to the right */
 #define NAME_MAX_CHARACTERS 400
@@ -94,16 +94,16 @@ struct frame_box {
 };
 
 /*
- * The frames of the lines that were read so far. A frame comes before the frames that it calls, which are ordered from
- * left to right.
+ * The frames of the lines read so far. A frame comes before the frames that it calls, which are ordered from left to
+ * right.
  */
 struct boxes {
     struct frame_box *boxes;
     size_t n;
-    size_t *open; /* indices into `boxes` of the frames of the last line, by depth */
+    size_t *open; /* the last line's frames, as indices into `boxes`, by depth */
     size_t n_open;
-    uint64_t at;    /* number of samples of the lines that were read so far */
-    uint64_t least; /* minimum number of samples of a frame that is kept */
+    uint64_t at;    /* number of samples in the lines read so far */
+    uint64_t least; /* frames with fewer samples are left out */
 };
 
 static void boxes_done(struct boxes *boxes)

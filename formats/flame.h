@@ -4,7 +4,7 @@
  * flame graph of the web page (web/flame/export.js), with the outermost frames at the top, and has its own script
  * (formats/flame.js) to search and zoom.
  *
- * The folded text may come from an untrusted source: lines that are not folded stacks are left out, and every name is
+ * The folded text may come from an untrusted source: lines that are not folded stacks are dropped, and every name is
  * escaped.
  */
 #ifndef FORMATS_FLAME_H
@@ -22,21 +22,21 @@ struct flame {
     struct flame_line {
         const char *stack; /* points into `text` */
         uint64_t samples;
-    } * lines; /* sorted, so that lines with a common beginning are neighbours */
+    } * lines; /* sorted, so that lines with a common prefix are adjacent */
     size_t n;
     uint64_t samples; /* sum of the samples of all lines */
     bool is_time;     /* the numbers of samples are microseconds; set by the caller */
-    const char *note; /* text of a line that begins with "# "; points into `text`; NULL without such a line */
-    uint64_t unnamed; /* samples of lines whose innermost frame has no function name, such as "[libc.so.6]" */
+    const char *note; /* text after "# " of a comment line; points into `text`; NULL if there is none */
+    uint64_t unnamed; /* samples whose innermost frame has no function name, such as "[libc.so.6]" */
 };
 
-/* Separates frames in a stack. The separator sorts before all characters of a name. */
+/* Separates frames in a stack. It sorts before all characters that occur in names. */
 #define FLAME_SEPARATOR '\1'
 
 /* Parses folded stacks. `text` need not be NUL-terminated. Returns -ENOMEM. */
 int flame_parse(const char *text, size_t size, struct flame *ret);
 void flame_done(struct flame *flame);
-/* Frames that have less than a ten-thousandth of the samples are left out. */
+/* Frames with less than a ten-thousandth of the samples are left out. */
 void flame_write(const struct flame *flame, const char *title, struct buffer *out);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script of a self-contained flame graph (formats/flame.c): search, zoom, and keys. Frames are in the order of
-// their calls: a frame precedes the frames that it calls, which are ordered from left to right. Names come from
-// untrusted sources, so they are only ever set as text.
+// The script of a self-contained flame graph (formats/flame.c): search, zoom, and keys. Frames are in call order: a
+// frame precedes the frames that it calls, which are ordered from left to right. Names come from untrusted sources, so
+// they are only ever set as text.
 "use strict";
 
 const width = 1200, margin = 10, head = 52, row = 18, letter = 7.3; // pixels, as in formats/flame.c
@@ -41,8 +41,8 @@ function place(frame, view) {
     return pixels < narrowest ? null : { x: margin + (frame.at - view.at) * scale, pixels, above: false };
 }
 
-// Finds the frames that match a regular expression, ignoring case. Returns an object with the set `matches` of these
-// frames, the number `n` of samples of `view` that have such a frame, and an `error`. A sample is counted once, even if
+// Finds the frames that match a regular expression, ignoring case. Returns {matches, n, error}: the set of these
+// frames, how many samples in `view` contain one of them, and a message or null. A sample is counted once, even if
 // several of its frames match.
 function search(frames, view, text) {
     const matches = new Set(), known = new Map();
@@ -93,7 +93,7 @@ class Graph {
         this.root = root;
         this.frames = [...root.querySelectorAll("#frames > g")].map((element) => this.read(element));
         this.view = this.chosen = this.frames[0];
-        this.before = []; // the previous views, for the button "Back"
+        this.before = []; // the previous views, for the "Back" button
         this.text = "";
         this.byElement = new Map(this.frames.map((frame) => [frame.element, frame]));
         this.about = this.append(root, "text", { "class": "about", "x": margin, "y": 44, "aria-live": "polite" });

@@ -3,15 +3,16 @@
  * Folded stacks, the input of flame graph tools: one line per stack, "comm;outermost;...;innermost SAMPLES". Equal
  * lines are merged, and lines are sorted bytewise.
  *
- * The details follow stackcollapse-perf.pl: spaces in a comm become "_", kernel functions end in "_[k]", and an address
- * without a symbol is shown as its file, "[libc.so.6]", or as "[unknown]". A ";" within a name becomes ":". Samples
- * whose stacks did not fit in the profile are counted in the line "[truncated]". With `by=thread`, the first frame is
- * "comm-PID/TID". With `by=cgroup` or `by=container`, the first frame is the cgroup or container, and the comm follows.
+ * Names are written as by stackcollapse-perf.pl: spaces in a comm become "_", kernel functions end in "_[k]", and an
+ * address without a symbol is shown as its file, "[libc.so.6]", or as "[unknown]". A ";" within a name becomes ":".
+ * Samples whose stacks did not fit in the profile are counted in a "[truncated]" line. With `by=thread`, the first
+ * frame is "comm-PID/TID". With `by=cgroup` or `by=container`, the first frame is the cgroup or container, and the comm
+ * follows.
  *
- * Off-CPU time is in microseconds, and the first frame of its lines is the state of the task: "sleeping;comm;...".
+ * Off-CPU time is in microseconds, and its first frame is the task's state: "sleeping;comm;...".
  *
- * If stacks end early, the last line is a sentence about these stacks. The sentence begins with "#" and does not end
- * with a number, so tools ignore it.
+ * If stacks end early, the last line says so in a sentence, which tools ignore because it begins with "#" and does not
+ * end with a number.
  */
 #include <inttypes.h>
 
@@ -24,7 +25,7 @@
 #define TRUNCATED "[truncated]"
 
 struct folded_line {
-    uint32_t text;   /* index into the texts in `struct lines` */
+    uint32_t text;   /* index into `texts` of struct lines */
     uint64_t weight; /* number of samples; for off-CPU time, nanoseconds */
 };
 
@@ -34,7 +35,7 @@ struct lines {
     uint32_t *owners; /* index into `names` of each cgroup's first frame, for BY_CGROUP and BY_CONTAINER */
     struct string_table names;
     struct string_table texts;
-    struct folded_line *lines; /* one line for each text except "" */
+    struct folded_line *lines; /* one for each text except "" */
     size_t n;
     uint64_t truncated;
 };
@@ -47,7 +48,7 @@ static void lines_done(struct lines *lines)
     free(lines->lines);
 }
 
-/* Replaces the characters of a name that would end the name. The name begins at `from`, and is printable. */
+/* Replaces separators within the name that begins at `from`, which is printable. */
 static void clean_name(struct buffer *text, size_t from)
 {
     for (size_t i = from; i < text->size; i++)
@@ -85,7 +86,7 @@ static bool is_container(const struct names *names)
     return names->texts[NAME_CONTAINER] || names->texts[NAME_CONTAINER_ID] || names->texts[NAME_POD];
 }
 
-/* Sets the first frame of a cgroup's lines. If the string table is full, the name of the frame is "". */
+/* Sets the first frame of a cgroup's lines, which is "" if the string table is full. */
 static int name_owner(struct lines *lines, uint32_t number)
 {
     const struct writer_source *source = lines->writer->source;
@@ -236,7 +237,7 @@ static void folded_end(void *state, const struct writer_end *end, struct buffer 
         r = name_owners(&lines);
     if (r == 0)
         r = profile_each(writer->profile, add_stack, &lines);
-    /* The lines may be as large as the profile, which is not needed any longer. */
+    /* Frees the profile early, because the lines may be just as large. */
     writer->profile = profile_free(writer->profile);
     if (r < 0)
         out->failed = true;

@@ -42,8 +42,8 @@ int history_question_add(struct history_question *question, const char *const *c
 }
 
 /*
- * Returns the seconds since 1970, even if time_t has 32 bits. In this computation a year begins in March, so that a
- * leap day is the last day of its year.
+ * Returns the seconds since 1970, even if time_t has 32 bits. The year begins in March here, so that a leap day is its
+ * last day.
  */
 static int64_t epoch_of(const struct tm *tm)
 {
@@ -153,7 +153,7 @@ static int take_range(const struct histories *histories, const struct history_qu
         return error_set(error, -EINVAL, "parameter \"until\": %.64s is before \"since\"", question->until);
     if (ret->until_ns < ret->since_ns)
         return error_set(error, -EINVAL, "parameter \"since\": %.64s is in the future", question->since);
-    /* Leaves out whole steps before the first and after the last frame, because those steps have no data. */
+    /* Leaves out the steps before the first frame and after the last frame, because they have no data. */
     if (ret->step_ns == 0)
         return 0;
     if (ret->since_ns < begin)
@@ -197,7 +197,7 @@ static bool passes_row(const void *userdata, const struct history_row *row)
     return filter_passes_row(choice->filter, &like);
 }
 
-/* The document of one hour has 100,000 numbers, so the JSON is not indented. */
+/* A document for one hour has 100,000 numbers, so the JSON is not indented. */
 struct writing {
     struct buffer *out;
     const struct history_question *question;
@@ -246,7 +246,7 @@ static int check_derived(const char *list, struct error *error)
 
 /* --- order --- */
 
-/* Returns the growth of an event, or the value of a metric, over the whole range; NAN: unknown. */
+/* Returns an event's increase or a metric's value over the whole range, or NAN if unknown. */
 static double sort_value(const struct history_line *line, const struct writing *writing, const char *name)
 {
     struct growth_event values[GROUP_MEMBERS_MAX] = {{0}};
@@ -300,13 +300,10 @@ static void write_value(struct buffer *out, const struct growth_event *value, ui
     }
 }
 
-/* Index of the busy time among the times of a line. */
+/* Index of the busy time among a line's times. */
 #define BUSY 2
 
-/*
- * Returns whether a line of the history has the time with the index `which`, and therefore the JSON member of that
- * time.
- */
+/* Returns whether the time with the index `which` is known for a history line, which then has a JSON member for it. */
 static bool has_member(const struct history_line *line, size_t n_steps, size_t which)
 {
     bool any = which < BUSY;
@@ -398,10 +395,7 @@ static int write_derived(const struct writing *writing, const struct history_lin
     return 0;
 }
 
-/*
- * Writes what a client needs to derive metrics and to print counts: the units, if there are any, and properties of the
- * row.
- */
+/* Writes what a client needs to derive metrics and to print counts: properties of the row and, if any, units. */
 static void write_facts(const struct writing *writing, const struct history_line *line)
 {
     unsigned slots = line->row.pmu ? history_slots(writing->snapshot, line->row.pmu) : 0;
@@ -519,8 +513,7 @@ int history_json_write(struct buffer *out, const struct histories *histories, co
     if (r == -E2BIG)
         return error_set(
             error, -EINVAL,
-            "parameter \"step\": this is too much at once; ask for larger steps, a shorter range, or fewer "
-            "rows");
+            "parameter \"step\": the result would be too large; ask for larger steps, a shorter range, or fewer rows");
     if (r < 0)
         return r;
     json_write_raw(out, "{\"interval\":");

@@ -2,8 +2,8 @@
 /*
  * The parameters and the document of /api/v1/history, and the document of /api/v1/findings.
  *
- * A time is given in seconds since the epoch, which may have a fraction, in the format of RFC 3339, or as a duration
- * before now, such as "-10m".
+ * A time is given as (fractional) seconds since the epoch, in RFC 3339 format, or as a duration before now, such as
+ * "-10m".
  */
 #ifndef FORMATS_HISTORY_JSON_H
 #define FORMATS_HISTORY_JSON_H
@@ -23,7 +23,7 @@ struct history_question {
     struct filter filter;
     struct order order;
     const char *since, *until, *step, *derived; /* parameters of the request, or NULL if not given */
-    const struct totals_kind *totals;           /* NULL for a document without sums */
+    const struct totals_kind *totals;           /* NULL: no sums */
 };
 
 void history_question_done(struct history_question *question);
@@ -33,8 +33,8 @@ int history_question_add(struct history_question *question, const char *const *c
                          const char *value, struct error *error);
 
 /*
- * Appends the document of the history. `snapshot` has the names that are counted now, and the time of `snapshot` is
- * taken as the current time. Returns -EINVAL with a message that names the parameter, or -ENOMEM.
+ * Appends the history as a JSON document. `snapshot` provides the names that are counted now, and its time is taken as
+ * the current time. Returns -EINVAL with a message that names the parameter, or -ENOMEM.
  */
 int history_json_write(struct buffer *out, const struct histories *histories, const struct history_question *question,
                        const struct snapshot *snapshot, struct error *error);

@@ -12,7 +12,7 @@
 #include "perf/record.h"
 #include "sampler/writer.h"
 
-/* The events that belong to the ids of values in samples. */
+/* Maps the ids of values in samples to events. */
 struct ndjson_ids {
     struct ndjson_id {
         uint64_t id;
@@ -132,7 +132,7 @@ static void write_ksymbol(const struct record *record, struct buffer *out)
     json_write_member(out, "unregister", bool, (record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0);
 }
 
-/* The functions that write the fields of each type of record. For all other types, only the thread is written. */
+/* The functions that write each record type's fields. For all other types, only the thread is written. */
 static void (*const field_writers[])(const struct record *record, struct buffer *out) = {
     [PERF_RECORD_MMAP] = write_mmap,
     [PERF_RECORD_MMAP2] = write_mmap,
@@ -207,7 +207,7 @@ static const char *event_of_value(const struct writer_source *source, const stru
     return index < source->n_events ? source->events[index].name : NULL;
 }
 
-/* Writes the values of the group's counters on the sample's CPU. */
+/* Writes the values that the group's counters had on the sample's CPU. */
 static void write_counts(const struct writer_source *source, const struct ndjson_ids *ids,
                          const struct record_sample *sample, struct buffer *out)
 {
@@ -233,8 +233,8 @@ static void write_counts(const struct writer_source *source, const struct ndjson
 }
 
 /*
- * Writes an address with its symbol. Returns whether the symbol table of the file is still being made. *ret_file is set
- * to the mapped file, or NULL if the file is unknown.
+ * Writes an address with its symbol. Returns whether the file's symbol table is still being built. *ret_file is set to
+ * the mapped file, or NULL if the file is unknown.
  */
 static bool write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
                         uint64_t ip, bool called, struct buffer *out, const char **ret_file)
@@ -263,7 +263,7 @@ static size_t write_callchain(const struct writer_source *source, const struct r
                               struct buffer *out)
 {
     struct callchain chain = callchain_begin(record);
-    const char *file, *innermost = NULL; /* file that contains the program's innermost function */
+    const char *file, *innermost = NULL; /* file that contains the innermost user-space frame */
     size_t awaited = 0, n_user = 0;
     bool filled = false;
     uint64_t ip;
@@ -297,8 +297,7 @@ static void write_weight(const struct record_sample *sample, struct buffer *out)
 }
 
 /*
- * Returns the number of addresses whose symbols are unknown because the symbol tables of their files are still being
- * made.
+ * Returns the number of addresses whose symbols are unknown because their files' symbol tables are still being built.
  */
 static size_t ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids,
                                   struct early_ends *ends, const struct record *record, struct buffer *out)
@@ -325,8 +324,8 @@ static size_t ndjson_write_sample(const struct writer_source *source, const stru
 /*
  * The output has one JSON object per line.
  *
- * The first line is {"type":"header"}, the last is {"type":"end"}. The header is followed by lines without a time that
- * describe the running processes, then by the records, whose types are the kernel's names in lower case.
+ * The first line is {"type":"header"}, the last is {"type":"end"}. After the header come lines that describe the
+ * running processes and have no time, and then the records, whose types are the kernel's names in lower case.
  * {"type":"pause"} and {"type":"resume"} enclose a period without records. After {"type":"resume"} and after
  * {"type":"lost"}, the processes are described again. {"type":"dropped"} takes the place of records that were dropped
  * because the client was too slow.
@@ -340,8 +339,8 @@ struct ndjson {
     const struct writer_source *source;
     struct ndjson_ids ids;
     struct early_ends ends;
-    uint64_t unknown; /* number of records of a type without a name */
-    uint64_t awaited; /* number of addresses whose symbol table was still being made */
+    uint64_t unknown; /* number of records of unknown types */
+    uint64_t awaited; /* number of addresses whose symbol table was still being built */
 };
 
 /* Begins a line such as `{"type":"mmap2"`. */
@@ -440,7 +439,7 @@ static void write_event_fields(const struct writer_source *source, struct buffer
     buffer_append_char(out, ']');
 }
 
-/* In a line, "time" is the time of the record plus `realtime_offset_ns`. */
+/* A line's "time" is the record's time plus `realtime_offset_ns`. */
 static void write_clock_fields(const struct writer_source *source, struct buffer *out)
 {
     json_write_raw(out, ",\"clock\":\"monotonic\",\"realtime_offset_ns\":");
@@ -465,7 +464,7 @@ static void write_notes(const struct writer_source *source, uint64_t awaited, co
 
     snprintf(early, sizeof(early),
              "addresses without a symbol: %" PRIu64
-             ", because the symbol tables of their files were still being built; a new stream has them",
+             ", because the symbol tables of their files were still being built; a new stream will have them",
              awaited);
     snprintf(late, sizeof(late), WRITER_THROTTLED, throttled, plural(throttled));
     json_write_raw(out, ",\"notes\":[");

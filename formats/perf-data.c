@@ -104,7 +104,7 @@ enum feature {
 
 /*
  * perf finds the event of a record by its id, which must be at the same offset in all records. All events therefore get
- * the sample layout of the leader. Siblings do not sample; their values are only read.
+ * the leader's sample layout. Siblings do not sample; their values are only read.
  */
 static void write_attr(const struct writer_source *source, size_t n, struct buffer *out)
 {
@@ -152,7 +152,7 @@ static size_t begin_feature(struct buffer *out, enum feature feature)
     return start;
 }
 
-/* Writes the length of the text, including its padding, and then the text. */
+/* Writes the padded length of the text, and then the text with its padding. */
 static void write_string(struct buffer *out, const char *text)
 {
     size_t size = (strlen(text) / 8 + 1) * 8;
@@ -197,7 +197,7 @@ static void write_machine_features(struct buffer *out)
     perf_data_bytes_end(out, start);
 }
 
-/* Writes the feature from which perf takes the names of events. */
+/* Writes the feature from which perf takes event names. */
 static void write_event_desc(const struct writer_source *source, struct buffer *out)
 {
     size_t start = begin_feature(out, FEATURE_EVENT_DESC);
@@ -225,7 +225,7 @@ static void write_group_desc(const struct writer_source *source, struct buffer *
     perf_data_bytes_end(out, start);
 }
 
-/* Writes which clock the records use, and the time of day when the stream began. */
+/* Writes the clock of the records, and the time of day when the stream began. */
 static void write_clock_features(const struct writer_source *source, struct buffer *out)
 {
     struct timespec resolution = {0};
@@ -299,8 +299,8 @@ struct description {
 };
 
 /*
- * Adds the fields that sample_id_all requires. These fields are all 0, as in the records that perf synthesizes itself,
- * and so give no time, CPU or event.
+ * Adds the fields that sample_id_all requires. They are all 0, as in records that perf itself synthesizes, so they give
+ * no time, CPU or event.
  */
 static void end_own_record(const struct writer_source *source, size_t start, struct buffer *out)
 {
@@ -437,7 +437,7 @@ static void describe_kernel_view(struct description *description)
         kernel_view_each(description->source->kernel, describe_kernel, description);
 }
 
-/* perf takes the names of samples' cgroups from these records (PERF_RECORD_CGROUP). */
+/* Writes PERF_RECORD_CGROUP records, from which perf takes the names of the samples' cgroups. */
 static void describe_cgroup(void *userdata, const struct found_cgroup *cgroup)
 {
     const struct description *description = userdata;
@@ -478,7 +478,7 @@ static void *perf_data_begin(const struct writer_source *source, struct buffer *
     return data;
 }
 
-/* Replaces the addresses in the copy of a sample by addresses that may be shown. */
+/* Replaces the addresses in the copy of a sample with addresses that may be shown. */
 static void show_addresses(const struct writer_source *source, const struct record *record, char *copy)
 {
     struct callchain chain = callchain_begin(record);
@@ -516,8 +516,7 @@ static uint64_t counter_base(struct perf_data *data, uint64_t id, uint64_t first
 /*
  * Makes the counts in the copy of a sample start at 0 in this stream. perf weights a sample by the difference from the
  * count in the previous sample, and the first sample by its whole count (tools/perf/util/session.c,
- * deliver_sample_value()). If the stream begins later than its counters, the first sample would outweigh all other
- * samples.
+ * deliver_sample_value()). If the counters began before the stream, the first sample would outweigh all others.
  *
  * The sampling counter starts at 0 at the start of its first sample's period. Any other counter starts at 0 in the
  * first sample, because nothing is known about the time before.
@@ -537,8 +536,8 @@ static void start_counts_at_zero(struct perf_data *data, const struct record *re
 }
 
 /*
- * Returns whether a record may be shown. If kernel addresses are hidden, records of code that the kernel generated or
- * patched at run time are left out.
+ * Returns whether a record may be shown. If kernel addresses are hidden, records about code that the kernel generated
+ * or patched at run time are left out.
  */
 static bool may_be_shown(const struct writer_source *source, const struct record *record)
 {
@@ -575,8 +574,8 @@ static void write_lost_record(const struct writer_source *source, uint64_t n, st
 }
 
 /*
- * Describes the processes again, because some comms and mappings may have begun during a pause, or their records may
- * have been lost. Describing unchanged processes again is harmless.
+ * Describes the processes again, because comms and mappings may have changed during a pause, or their records may have
+ * been lost. Repeating unchanged ones is harmless.
  */
 static void describe_again(const struct writer_source *source, struct buffer *out)
 {

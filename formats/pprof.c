@@ -61,7 +61,7 @@ static void protobuf_write_u64(struct buffer *out, unsigned field, uint64_t valu
     write_varint(out, value);
 }
 
-/* Writes one element of a repeated string field, even if the string is "". */
+/* Writes one element of a repeated string field, even an empty string. */
 static void protobuf_write_text(struct buffer *out, unsigned field, const char *text)
 {
     size_t size = strlen(text);
@@ -110,8 +110,8 @@ static void protobuf_end_message(struct buffer *out, size_t start)
  * A pprof profile of all samples, written at the end and compressed. Messages and fields are those of
  * proto/profile.proto in github.com/google/pprof.
  *
- * Parsers append repeated fields of concatenated messages. Each sample, location and string is therefore written
- * separately, so that the whole message tree is never in memory.
+ * Parsers append repeated fields of concatenated messages. Each sample, location and string is therefore written on its
+ * own, and the whole message tree is never in memory.
  *
  * pprof's string table begins with the profile's strings, in the profile's order. The id of a function is the index of
  * its name; the id of a location or mapping is its index plus one.
@@ -182,12 +182,12 @@ struct pprof {
     } * cgroups;                         /* indexed by the number of the cgroup */
     uint64_t *ids;                       /* scratch space for the location ids of a stack */
     /*
-     * The functions that stand for addresses without a symbol: one for each mapping, and a last one for addresses
-     * without a mapping. An entry is 0 until its function is written.
+     * The functions that stand for addresses without a symbol: one for each mapping, and a last one for unmapped
+     * addresses. 0 until the function is written.
      */
     uint64_t *unnamed;
     bool *has_functions; /* for each mapping, whether it has functions */
-    bool *is_function;   /* whether a function was written for each string of the profile */
+    bool *is_function;   /* for each string of the profile, whether a function with this name was written */
 };
 
 static void pprof_done(struct pprof *pprof)
@@ -239,7 +239,7 @@ static void write_function(struct pprof *pprof, uint64_t name)
     protobuf_end_message(pprof->out, start);
 }
 
-/* Returns the id of the location's function, which is written on first use. */
+/* Returns the id of the location's function, and writes the function on first use. */
 static uint64_t function_of(struct pprof *pprof, const struct location *location)
 {
     const struct locations *locations = pprof->locations;
@@ -481,8 +481,8 @@ static void write_comments(struct pprof *pprof, const struct writer_end *end, st
     if (end->off_cpu.missed)
         write_comment(pprof, WRITER_MISSED, end->off_cpu.missed, plural(end->off_cpu.missed));
     if (skipped.samples)
-        write_comment(pprof, "%" PRIu64 " sample%s whose stacks found no room and are [truncated]", skipped.samples,
-                      plural(skipped.samples));
+        write_comment(pprof, "%" PRIu64 " sample%s whose stacks did not fit and are shown as [truncated]",
+                      skipped.samples, plural(skipped.samples));
     if (end->early) {
         const uint64_t number = write_any_string(pprof, end->early);
         protobuf_write_packed(pprof->out, PPROF_PROFILE_COMMENT, &number, 1);
@@ -558,7 +558,7 @@ static void pprof_end(void *state, const struct writer_end *end, struct buffer *
 
 /* --- reading --- */
 
-#define FULL_SIZE_MAX ((size_t)256 << 20) /* limit of the uncompressed size of a profile that is read */
+#define FULL_SIZE_MAX ((size_t)256 << 20) /* maximum uncompressed size of a profile to read */
 
 struct message {
     const unsigned char *at, *end;

@@ -10,7 +10,7 @@
 #define LOCATION_MAPPINGS_MAX 2048
 #define LOCATION_STRINGS_MAX 24576
 #define LOCATION_STRINGS_BYTES_MAX ((size_t)512 << 10)
-#define PROFILE_FRAMES_MAX (256 * 1024) /* maximum number of frames of all chains together */
+#define PROFILE_FRAMES_MAX (256 * 1024) /* maximum number of frames in all chains together */
 #define CGROUPS_BYTES_MAX ((size_t)64 << 10)
 
 /* --- locations --- */
@@ -312,8 +312,8 @@ static struct stack *find_stack(struct profile *profile, const struct stack *wan
 }
 
 /*
- * Finds a stack that equals `wanted`, or adds `wanted`. If most stacks are taken, the thread of a new stack is left
- * out.
+ * Finds a stack that equals `wanted`, or adds `wanted`. Once half of the room for stacks is in use, a new stack does
+ * not keep its thread.
  */
 static int keep_or_find_stack(struct profile *profile, struct stack wanted, struct stack **ret)
 {
@@ -395,8 +395,8 @@ static int add_in_state(struct profile *profile, const struct record *record, ui
 }
 
 /*
- * Adds a sample. A wait whose task was woken some time before it ran has two states, and is counted once, in the first
- * state.
+ * Adds a sample. If a task was woken some time before it ran, its wait has two states, but is counted once, in the
+ * first.
  */
 int profile_add(struct profile *profile, const struct record *record)
 {
@@ -458,7 +458,7 @@ void profile_unnamed(const struct profile *profile, struct writer_unnamed *ret)
 {
     const struct locations *locations = &profile->locations;
     struct writer_unnamed unnamed = {.samples = profile->skipped.samples};
-    /* if memory runs out, the result names no file */
+    /* if memory runs out, the sentence names no file */
     _cleanup_(freep) uint64_t *of_mappings = calloc(locations->n_mappings + 1, sizeof(*of_mappings));
 
     for (size_t i = 0; i < profile->n_stacks; i++)
@@ -579,7 +579,7 @@ void *profile_writer_begin(const struct writer_source *source, struct profile_ke
     return writer;
 }
 
-/* A skipped sample still counts in the profile, so the sample is reported as written. */
+/* A skipped sample still counts in the profile, so it is reported as written. */
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out)
 {
     struct profile_writer *writer = state;

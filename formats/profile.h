@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile: samples aggregated by call stack, which are written at the end as pprof or as folded stacks.
+ * A profile: samples aggregated by call stack, and written at the end as pprof or as folded stacks.
  *
  * A stack is counted separately for each process and thread name and, if the format asks for it, for each cgroup and
  * thread. Equal stacks share their frames. Memory is bounded by PROFILE_BYTES_MAX: once half of the room for stacks is
- * in use,
- * new stacks are no longer separate for each thread, and a sample whose stack does not fit is counted as skipped,
- * without its stack.
+ * in use, new stacks are no longer separated by thread, and a sample whose stack does not fit is only counted as
+ * skipped.
  *
  * Each address is stored once, as a location. A location is not an address in a process but an offset in a mapped file,
  * expressed as an address in one common mapping of that file. A location therefore stays valid after the process exits
@@ -37,7 +36,7 @@ struct locations {
     struct symbols_kept *mappings;
     size_t n_mappings;
     struct hash_index index, mapping_index;
-    bool full;      /* no new locations are accepted, as if all limits were reached */
+    bool full;      /* accept no new locations, as if all limits were reached */
     size_t settled; /* index of the next location that locations_settle() visits */
 };
 
@@ -95,8 +94,8 @@ struct profile_weight profile_skipped(const struct profile *profile);
 /* Counts the samples whose innermost function has no name, including skipped samples. */
 void profile_unnamed(const struct profile *profile, struct writer_unnamed *ret);
 /*
- * Returns the cgroup whose number is in a stack's member `cgroup`. Numbers of cgroups are from 1 to
- * profile_n_cgroups(). Returns NULL for the number 0, which means that the cgroup is unknown.
+ * Returns the cgroup with a number from a stack's member `cgroup`: 1 to profile_n_cgroups(), or NULL for 0, an unknown
+ * cgroup.
  */
 const struct found_cgroup *profile_cgroup(const struct profile *profile, uint32_t number);
 size_t profile_n_cgroups(const struct profile *profile);
@@ -114,8 +113,8 @@ size_t profile_bytes(const struct profile *profile);
 void profile_count_early_ends(const struct profile *profile, struct early_ends *ret);
 
 /*
- * The callbacks of `struct writer` for formats that write nothing before the end. The callbacks collect the samples in
- * a profile. The format has its own functions begin(), which calls profile_writer_begin(), and end().
+ * The callbacks of `struct writer` for formats that write nothing before the end, which collect the samples in a
+ * profile. Such a format has its own end(), and a begin() that calls profile_writer_begin().
  */
 struct profile_writer {
     const struct writer_source *source;

@@ -133,7 +133,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
     if (find_key(name, &term.key) < 0)
         return -ENOENT;
     if (!*value)
-        return error_set(error, -EINVAL, "parameter \"%s\": the text is empty", name);
+        return error_set(error, -EINVAL, "parameter \"%s\": the value is empty", name);
     if (term.key == FILTER_CPU)
         r = parse_cpus(value, &term.first, &term.last, error);
     else if (is_pattern(term.key))
@@ -248,7 +248,7 @@ bool filter_passes_some(const struct filter *filter, const struct row *row)
     return any && filter_passes_row(filter, row);
 }
 
-/* Calls `take` for each name that a query may ask for, possibly several times for the same name. */
+/* Calls `take` for each name that a query may ask for, possibly more than once. */
 static void each_known(const struct snapshot *snapshot, enum known_kind kind,
                        void (*take)(void *userdata, const char *name), void *userdata)
 {
@@ -451,7 +451,7 @@ static bool metric_uses_row(const struct derived_metric *metric, const struct ro
     return false;
 }
 
-/* Returns whether the row would have an event or metric of this name if its events could be opened. */
+/* Returns whether the row would have this event or metric if its events could be opened. */
 static bool row_should_have(const struct row *row, const char *name)
 {
     for (size_t i = 0; i < derived_count(); i++)
@@ -488,7 +488,7 @@ static bool passes_filter(const void *userdata, const struct row *row)
     return !row->absent && filter_passes_some(userdata, row);
 }
 
-/* Returns -EINVAL if rows pass the filter, but none of these rows has an event or metric of this name. */
+/* Returns -EINVAL if rows pass the filter, but none of them has an event or metric with this name. */
 static int check_rows(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
                       struct error *error)
 {
@@ -531,7 +531,7 @@ struct order_key order_key_of(const struct row *row, double value)
         .item = row, .target = {row->collector_name, row->cgroup, row->cpu, row->pmu}, .value = value};
 }
 
-/* Comparison for qsort(3): orders known values before unknown ones. */
+/* Comparison for qsort(3), which puts unknown values last. */
 static int compare_ascending(const void *a, const void *b)
 {
     const struct order_key *one = a, *other = b;

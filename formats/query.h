@@ -2,16 +2,16 @@
 /*
  * The parameters of a request that select counters and order rates.
  *
- * A filter is made from the parameters `collector` (`collect[]` in scrapes, as in node_exporter), `cpu`, `pmu`,
+ * A filter consists of the parameters `collector` (`collect[]` in scrapes, as in node_exporter), `cpu`, `pmu`,
  * `cgroup`, `group`, `event`, and the kinds of names, such as `container` and `unit` (cgroups/names.h). Several values
  * of the same parameter are alternatives. A counter must match every parameter that is given.
  *
  * A `cgroup` is a glob pattern (base/glob.h). The pattern is matched against the cgroup's whole path or, if the pattern
  * contains no slash, against the last path component: "*.service" selects all services. A cgroup matches by its label
- * as well as by its path. Names of what runs in a cgroup are matched in the same way: the pattern "nginx:*" for an
- * image also matches "docker.io/library/nginx:1.25".
+ * as well as by its path. Container, unit and other names are matched in the same way: the image pattern "nginx:*" also
+ * matches "docker.io/library/nginx:1.25".
  *
- * A struct order is made from the parameters `sort`, `order` and `limit`.
+ * A struct order holds the parameters `sort`, `order` and `limit`.
  */
 #ifndef FORMATS_QUERY_H
 #define FORMATS_QUERY_H
@@ -37,14 +37,14 @@ struct filter_term {
     const char *text;     /* value, borrowed; for FILTER_CGROUP and for names, a pattern */
     unsigned first, last; /* range of CPUs for FILTER_CPU */
     /*
-     * The pattern in the two forms of a label (cgroups/path.h), if it contains bytes that cannot occur in a label, as
-     * in a path with an escape; otherwise NULL.
+     * If the pattern contains bytes that a label cannot contain, such as an escape character, the pattern in both label
+     * forms (cgroups/path.h); otherwise NULL.
      */
     char *labels[2];
 };
 
 struct filter {
-    uint32_t mask; /* a bit for each collector that was named; 0 if no collector was named */
+    uint32_t mask; /* a bit for each collector that was named; 0 if none was */
     struct filter_term *terms;
     size_t n;
     unsigned given[N_FILTER_KEYS]; /* number of filter terms for each key */
@@ -60,14 +60,13 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
 
 /*
  * Checks that the events, groups, PMUs and CPUs can exist on this machine. Returns -EINVAL with a message that names
- * the parameter and lists the known values. Patterns of cgroups and of names are not checked, because cgroups come and
- * go.
+ * the parameter and lists the known values. Cgroup and name patterns are not checked, because cgroups come and go.
  */
 int filter_check(const struct filter *filter, const struct snapshot *snapshot, struct error *error);
 
-/* Returns the mask of the collectors that must be read; all collectors if `filter` is NULL. */
+/* Returns the mask of the collectors to read: all of them if `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
-/* Returns whether the filter selects rows by names of what runs in cgroups. */
+/* Returns whether the filter selects rows by container, unit or other names. */
 bool filter_has_names(const struct filter *filter);
 /* Returns whether the filter is NULL or only selects by collector. */
 bool filter_is_mask(const struct filter *filter);
@@ -96,17 +95,16 @@ struct order {
 
 /* The target of a row: a cgroup, a CPU, or else a PMU. */
 struct order_target {
-    const char *collector, *cgroup; /* `cgroup` is NULL or "" if the row is not of a cgroup */
-    int cpu;                        /* -1 if the row is not of one CPU */
+    const char *collector, *cgroup; /* `cgroup` is NULL or "" if the row belongs to no cgroup */
+    int cpu;                        /* -1 if the row is not for a single CPU */
     const char *pmu;
 };
 
 /* Adds one parameter of the request. Takes the same arguments and returns the same errors as filter_add(). */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
 /*
- * Sets the error for a request to sort by a name that exists, but that no row has. The message says why the event is
- * missing, and suggests sorting by CPU time if CPU time is known. Only rows that `passes` accepts are considered.
- * Returns -EINVAL.
+ * Sets the error for a sort name that exists, but that no row has. The message says why the event is missing, and
+ * suggests sorting by CPU time if CPU time is known. Only rows that `passes` accepts are considered. Returns -EINVAL.
  */
 int order_refuse(const struct order *order, const struct snapshot *snapshot,
                  bool (*passes)(const void *userdata, const struct row *row), const void *userdata,
@@ -114,8 +112,8 @@ int order_refuse(const struct order *order, const struct snapshot *snapshot,
 /* Returns whether rows can be sorted by a value that this row has. */
 bool order_has_name(const struct order *order, const struct snapshot *snapshot, const struct row *row);
 /*
- * Checks the order against the rows that pass `filter` (NULL: all). Returns -EINVAL with a message that lists the names
- * to sort by, or explains why no row has the given name. If no row passes the filter, any known name is valid.
+ * Checks the order against the rows that pass `filter` (NULL: all). Returns -EINVAL with a message that lists the valid
+ * names, or explains why no row has the given name. If no row passes the filter, any known name is valid.
  */
 int order_check(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
                 struct error *error);
@@ -131,10 +129,7 @@ struct order_key {
 struct order_key order_key_of(const struct row *row, double value);
 /* Returns the sort key of a row from its rates, or NAN if the row has no such key. */
 double order_value(const struct order *order, const struct rates *rates);
-/*
- * Sorts `n` items. The first *ret_n of the sorted items are within the order's limit. Items with equal values keep
- * their order. Returns -ENOMEM on failure.
- */
+/* Sorts `n` items stably; the first *ret_n items are within the order's limit. Returns -ENOMEM on failure. */
 int order_apply(const struct order *order, struct order_key *keys, size_t n, size_t *ret_n);
 
 #endif

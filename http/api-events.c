@@ -10,16 +10,16 @@
 #include "http/reply.h"
 
 /*
- * Bytes reserved for the document before it is written, so that the worker thread allocates no memory, except for a few
- * bytes in libpfm4. Reserved pages that are never touched cost nothing.
+ * Bytes reserved for the document in advance, so that the worker thread allocates no memory, except for a few bytes in
+ * libpfm4. Reserved pages cost nothing until they are touched.
  */
 #define ROOM ((size_t)4 << 20)
-/* How many times a reply is delayed, each time by 250 ms, before the request is refused after 2 s. */
+/* How many times a reply is delayed by 250 ms before the request is refused, 2 s in all. */
 #define DELAYS_MAX 8
 
 enum stage { STAGE_WRITING, STAGE_COMPRESSING, STAGE_DONE };
 
-/* The catalogue document and the job that makes it. The worker thread only accesses the members up to `result`. */
+/* The catalogue document and the job that writes it. The worker thread only accesses the members up to `result`. */
 struct events_document {
     struct job job;
     struct deferred_document *deferred;
@@ -28,7 +28,7 @@ struct events_document {
     struct gzip gzip;
     int result;
 
-    unsigned references; /* number of references: one of the site or the job, and one per response */
+    unsigned references; /* number of references: one by the site or the job, and one per response */
     struct site *site;
     uint64_t generation;
     uint64_t last_use_ns;
@@ -72,7 +72,7 @@ void events_document_drop(struct site *site)
 {
     struct events_document *document = steal(site->events);
 
-    /* The job owns a document that is not finished yet. */
+    /* The job owns the document until it is finished. */
     if (document && document->stage == STAGE_DONE)
         events_document_unref(document);
 }
@@ -107,7 +107,7 @@ static void document_release(struct events_document *document)
 }
 
 /*
- * Must be called when the document is finished. The site becomes the owner of the document, unless the site has dropped
+ * Must be called when the document is finished. The site takes ownership of the document, unless the site has dropped
  * it.
  */
 static void document_finish(struct events_document *document)
@@ -163,7 +163,7 @@ static void document_on_done(struct job *job, bool cancelled)
     document_finish(document);
 }
 
-/* Starts making the document. Returns NULL if memory runs out or the worker's queue is full. */
+/* Starts writing the document. Returns NULL if memory runs out or the worker's queue is full. */
 static struct events_document *document_begin(struct site *site)
 {
     const struct service *service = site->service;
@@ -203,7 +203,7 @@ static bool document_hold_back(struct request *request)
     if (request->delays < DELAYS_MAX && refusal_delay_start(request))
         request->answered = false;
     else
-        reply_busy(request, "too many clients ask for the catalogue of events; try again");
+        reply_busy(request, "too many clients are requesting the catalogue of events; try again");
     return true;
 }
 

@@ -7,7 +7,7 @@
  * compressed, until no client has requested it for EVENTS_DOCUMENT_IDLE_NS.
  *
  * If unknown clients request this large document in quick succession, their replies are delayed (http/auth.h), so that
- * sending the document does not hold up other requests.
+ * other requests are not held up.
  */
 #ifndef HTTP_API_EVENTS_H
 #define HTTP_API_EVENTS_H
@@ -19,7 +19,7 @@
 /* How many times per second the document is sent without delay to all unknown clients together. */
 #define EVENTS_DOCUMENTS_PER_SECOND 50
 
-/* Frees the document, or abandons an unfinished document. Must be called before the worker is freed. */
+/* Frees the document, or abandons it if it is unfinished. Must be called before the worker is freed. */
 void events_document_drop(struct site *site);
 
 #endif

@@ -40,7 +40,7 @@ static void feed_cancel(struct request *request)
     feed_free(request->suspension.userdata);
 }
 
-/* Suspends the connection, which then has no deadline, because nothing is expected from the client. */
+/* Suspends the connection, without a deadline, because nothing is expected from the client. */
 static void feed_suspend(struct feed *feed)
 {
     request_suspend(feed->request, feed_cancel, feed);
@@ -59,7 +59,7 @@ static void feed_resume(void *userdata)
 }
 
 /*
- * Ends the stream as soon as its client has disconnected, which libmicrohttpd does not notice while the connection is
+ * Ends the stream as soon as its client disconnects. libmicrohttpd does not notice this while the connection is
  * suspended.
  */
 static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -76,9 +76,9 @@ static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void
 }
 
 /*
- * Breaks the connection before the end of the content is sent, so that nobody mistakes the stream for complete. If the
- * content ends with an error after a suspension, libmicrohttpd 0.9.75 does not always close the connection, but it does
- * if it cannot send the end of the content.
+ * Breaks the connection before the end of the content, so that nobody mistakes the stream for complete. If the content
+ * ends with an error after a suspension, libmicrohttpd 0.9.75 does not always close the connection, but it does if it
+ * cannot send the end of the content.
  */
 static ssize_t feed_break_off(struct feed *feed)
 {
@@ -125,10 +125,7 @@ static const struct {
     {EBUSY, MHD_HTTP_SERVICE_UNAVAILABLE}, {ENOSYS, MHD_HTTP_NOT_IMPLEMENTED},
 };
 
-/*
- * Errors that are not in the table are answered with 503, because neither the client nor an operator has caused them,
- * and they may be temporary.
- */
+/* Other errors are answered with 503: neither the client nor an operator has caused them, and they may be temporary. */
 static unsigned feed_status_of(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)

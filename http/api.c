@@ -25,7 +25,7 @@
 struct question {
     struct filter filter;
     struct order order;
-    uint64_t wait_ns;                 /* for rates: time between the two readings */
+    uint64_t wait_ns;                 /* time between the two readings, for rates */
     const struct totals_kind *totals; /* NULL for a reply without sums */
 };
 
@@ -33,7 +33,7 @@ struct question {
 
 /*
  * Maximum numbers of waiting requests for rates, in total and per address. Each waiting request holds a copy of all
- * counters. Clients of unix sockets count as one address, which may have half of the total.
+ * counters. All unix socket clients count as one address, which may have half of the total.
  */
 #define WAITS_MAX 64
 #define WAITS_PER_ADDRESS_MAX 16
@@ -115,8 +115,7 @@ void rates_waits_hurry(struct site *site)
 }
 
 /*
- * Clients that have disconnected while they wait are counted as well, because libmicrohttpd does not watch suspended
- * connections.
+ * Includes clients that have disconnected in the meantime, because libmicrohttpd does not watch suspended connections.
  */
 static bool rates_wait_has_room(const struct request *request)
 {
@@ -124,8 +123,8 @@ static bool rates_wait_has_room(const struct request *request)
 }
 
 /*
- * Starts the wait for the second reading, and takes ownership of the filter. When the function returns, the request is
- * suspended, or has an error as its reply.
+ * Starts the wait for the second reading, and takes ownership of the filter. On return, the request is suspended or has
+ * an error reply.
  */
 static void rates_wait_start(struct request *request, struct question *question, bool gzip)
 {
@@ -135,7 +134,7 @@ static void rates_wait_start(struct request *request, struct question *question,
 
     if (!rates_wait_has_room(request)) {
         reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-                    "too many clients wait for rates, in all or from this address; try again");
+                    "too many clients are waiting for rates, in total or from this address; try again");
         return;
     }
     _cleanup_(rates_wait_freep) struct rates_wait *wait = rates_wait_new(request, question, gzip);
@@ -199,7 +198,7 @@ static int question_take(struct question *question, const char *const *collector
     return filter_add(&question->filter, collector_names, name, value, error);
 }
 
-/* Fills in the question from the query of the URL. Returns false on failure, after making the error the reply. */
+/* Fills in the question from the URL's query. Returns false on failure, after setting an error reply. */
 static bool question_ask(struct request *request, struct question *question)
 {
     const struct service *service = request->site->service;
@@ -353,7 +352,7 @@ void handle_reload(struct request *request)
         reply_text(request, MHD_HTTP_OK, "reloaded");
 }
 
-/* Replies with the state of the pause, and with the reason why this client may not pause or reload, if so. */
+/* Replies with the state of the pause and, if this client may not pause or reload, with the reason. */
 void handle_paused(struct request *request)
 {
     const struct service *service = request->site->service;
@@ -398,7 +397,7 @@ static void set_pause(struct request *request, unsigned seconds)
 
 /*
  * Returns whether the request has a body. Requests for a pause must not have a body, because a parameter `seconds` in
- * the body would be ignored, and the default used instead.
+ * the body would be ignored in favour of the default.
  */
 static bool has_body(struct request *request)
 {

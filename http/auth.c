@@ -53,8 +53,8 @@ bool refusal_delay_start(struct request *request)
 /* --- permissions --- */
 
 static const char forbidden_to_pages[] =
-    "this request may come from a web page of another site, which may read documents but start nothing. A page of this "
-    "server sends \"" TRUST_PROOF ": " TRUST_PROOF_VALUE
+    "this request may come from a web page of another site; such pages may read documents, but not start anything. A "
+    "page of this server sends \"" TRUST_PROOF ": " TRUST_PROOF_VALUE
     "\" and uses an IP address, \"localhost\", this machine's name or one of web.hosts; a program other than a browser "
     "sends no \"User-Agent: Mozilla/...\", \"Accept-Language\" or \"Origin\"";
 
@@ -70,7 +70,7 @@ static enum MHD_Result origin_on_header(void *userdata, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* The arguments of the functions in http/trust.h that determine the trust in a request. */
+/* What http/trust.h needs to determine how far a request is trusted. */
 struct origin {
     struct origin_headers claims;
     char machine[HOST_NAME_MAX + 1];
@@ -105,21 +105,18 @@ const char *refusal_sentence(struct request *request, bool restricted)
 
 /* --- passwords --- */
 
-/*
- * How long an idle worker thread is kept, so that a series of wrong passwords does not start a new thread for each
- * password.
- */
+/* How long an idle worker thread is kept, so that a series of wrong passwords does not start a thread for each. */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* How many requests without a password are refused per second without delay, counted over all clients. */
+/* How many requests without a password are refused per second without delay, for all clients together. */
 #define CHALLENGES_PER_SECOND 50
 
 #define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
 
 /*
- * The challenge for requests of the daemon's own page, with a scheme that no browser knows. Since the browser does not
- * know the scheme, the page's script gets the reply, and can report that the password has changed. If browsers knew the
- * scheme, they would prompt for a password at every request of the page.
+ * The challenge for requests of the daemon's own page, with a scheme that no browser knows. The page's script therefore
+ * gets the reply, and can report that the password has changed. With a scheme that they know, browsers would prompt for
+ * a password at every request by the page.
  */
 #define CHALLENGE_OF_PAGE "X-" CHALLENGE
 
@@ -154,7 +151,7 @@ static void check_destroy(struct password_check *check)
 }
 DEFINE_CLEANUP(struct password_check *, check_destroy);
 
-/* Resumes the request that waits for the check; auth_admit() is then called again for this request. */
+/* Resumes the request that waits for the check, for which auth_admit() is then called again. */
 static void check_release(struct password_check *check, enum password_result result)
 {
     struct request *request = check->request;
@@ -179,7 +176,7 @@ static void check_settle(struct password_check *check, bool right)
     check_release(check, right ? PASSWORD_RIGHT : PASSWORD_WRONG);
 }
 
-/* Gives this result to all waiting requests with the same user and password. */
+/* Passes the result to all waiting requests with the same user and password. */
 static void checks_settle_same(struct auth *auth, const struct fingerprint *fingerprint, bool right)
 {
     for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
@@ -221,8 +218,8 @@ static bool request_has_left(const struct request *request)
 }
 
 /*
- * Drops the checks of clients that have closed their end. These clients are answered as if the server were busy, since
- * a client that has only shut down its sending side still reads the reply.
+ * Drops the checks of clients that have closed their end. They are told that the server is busy, since a client that
+ * has only shut down its sending side still reads the reply.
  */
 static void checks_drop_left(struct auth *auth)
 {
@@ -316,8 +313,8 @@ static struct password_check *check_new(struct request *request, const struct cr
 }
 
 /*
- * Starts a password check. Returns PASSWORD_BUSY if the check cannot be started, for lack of room, memory or a thread;
- * the request is then not admitted.
+ * Starts a password check. Returns PASSWORD_BUSY if there is no room, memory or thread for the check; the request is
+ * then not admitted.
  */
 static enum password_result check_start(struct request *request, const struct credential *credential, const char *hash,
                                         const struct fingerprint *fingerprint)
@@ -373,7 +370,7 @@ static enum password_result request_judge(struct request *request)
     return result;
 }
 
-/* Returns a sentence that explains why the request is not authenticated, but reveals nothing about the users. */
+/* Returns a sentence that says why the request is not authenticated without revealing anything about the users. */
 static const char *challenge_sentence(struct request *request)
 {
     const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
@@ -383,13 +380,13 @@ static const char *challenge_sentence(struct request *request)
         return "this needs a name and a password, as in curl -u NAME";
     int r = credential_parse(value, &credential);
     if (r == -EINVAL)
-        return "the \"Authorization\" header has no name and password of the scheme \"Basic\"";
+        return "the \"Authorization\" header contains no \"Basic\" name and password";
     if (r == 0)
         credential_done(&credential);
     return "the name or the password is wrong";
 }
 
-/* Returns whether the daemon's own page sent the request with a password, which is wrong if this function is called. */
+/* Returns whether the daemon's own page sent the request with a (wrong) password. */
 static bool page_has_password(const struct request *request)
 {
     const char *proof = request_header(request, TRUST_PROOF);
@@ -406,8 +403,8 @@ static void reply_challenge(struct request *request)
 }
 
 /*
- * Returns whether the refusal must be delayed. A client that sends no password usually just asks which scheme is
- * required, and is refused at once, unless too many clients ask.
+ * Returns whether the refusal must be delayed. A client that sends no password usually just wants to learn the scheme,
+ * and is refused at once, unless there are too many such clients.
  */
 static bool refusal_must_wait(struct request *request)
 {
@@ -450,7 +447,7 @@ enum admission auth_admit(struct request *request)
         return ADMISSION_GRANTED;
     if (uncertified) {
         reply_error(request, MHD_HTTP_FORBIDDEN,
-                    "this needs a client certificate, which only https takes; on a unix socket, root needs none");
+                    "this needs a client certificate, which requires https; on a unix socket, root needs none");
         return ADMISSION_REFUSED;
     }
     if (request->result == PASSWORD_UNKNOWN)
@@ -462,7 +459,7 @@ enum admission auth_admit(struct request *request)
     if (refusal_must_wait(request) && refusal_delay_start(request))
         return ADMISSION_PENDING;
     if (request->result == PASSWORD_BUSY)
-        reply_busy(request, "too many passwords wait to be checked; try again");
+        reply_busy(request, "too many passwords are waiting to be checked; try again");
     else
         reply_challenge(request);
     return ADMISSION_REFUSED;

@@ -4,7 +4,7 @@
  *
  * A password that was checked before is accepted or refused at once. A new password is checked by a worker thread
  * (http/worker.h) while the connection is suspended. The number of waiting checks is limited, in total and per address,
- * so that a client that has to retry is told so soon.
+ * so that a client soon learns that it has to retry.
  *
  * Refusals are delayed: a client that tries one password after another waits for each reply, at no cost to other
  * clients. Refusals of clients that send no password are delayed as well if there are many at once, because a flood of
@@ -16,14 +16,14 @@
 #include "http/request.h"
 
 /*
- * Suspends the connection for 250 ms, or until its suspension is cut short. After the suspension, the request is
- * handled again, with request->delays incremented. Returns false, without any effect, when out of memory.
+ * Suspends the connection for 250 ms, or until the delay is cut short. Then increments request->delays, and has the
+ * request handled again. Returns false, without any effect, when out of memory.
  */
 bool refusal_delay_start(struct request *request);
 
 /*
- * Determines how far the client is trusted. Returns NULL if the client may proceed, or else a sentence with the reason
- * and a remedy. If `restricted` is true, only operators may proceed.
+ * Determines how far the client is trusted. Returns NULL if the client may proceed, or else a sentence that gives the
+ * reason and a remedy. If `restricted` is true, only operators may proceed.
  */
 const char *refusal_sentence(struct request *request, bool restricted);
 
@@ -38,7 +38,7 @@ enum admission {
 };
 
 enum admission auth_admit(struct request *request);
-/* Frees the state of authentication. All requests must have ended before. */
+/* Frees the state of authentication. All requests must have ended. */
 struct auth *auth_free(struct auth *auth);
 
 #endif

@@ -8,7 +8,7 @@
 /* How late a deadline may be handled, so that it can share a wakeup with other timers. */
 #define ACCURACY_USEC 10000
 
-/* How many connections of a list are examined to find a connection whose address has many connections. */
+/* How many connections of a list are examined to find one whose address has many connections. */
 #define LOOKED_AT_MAX 64
 
 static const struct server_limits default_limits = {
@@ -139,7 +139,7 @@ void connections_done(struct connections *all)
     all->timer = sd_event_source_disable_unref(all->timer);
 }
 
-/* Returns the number of connection slots that are reserved, and not available to strangers. A pure function. */
+/* Returns the number of connection slots that strangers cannot use. A pure function. */
 static unsigned connections_reserved(unsigned connections)
 {
     return MIN(MAX(connections / RESERVED_SHARE, (unsigned)RESERVED_MIN), connections / 2);
@@ -186,9 +186,8 @@ static struct connection *find_idle(struct connections *all, enum connection_cla
 
 /*
  * Ends a connection to make room for a new connection, whose address already has `same` connections. Returns false if
- * no connection may be ended. Connections of addresses that have many connections are ended first, then connections of
- * addresses that have more connections than the new one's address. With this order, a flood of connections makes room
- * for itself, and does not displace other clients.
+ * no connection may be ended. Addresses with many connections lose one first, then addresses with more connections than
+ * the new connection's address. A flood of connections thus displaces itself, not other clients.
  */
 static bool connections_make_room(struct connections *all, enum connection_class most, unsigned same)
 {
@@ -251,8 +250,8 @@ void connections_arm(struct connections *all)
     if (next == UINT64_MAX)
         return;
     /*
-     * If the timer was only set for the deadline of a first request, and that request has arrived since, the timer is
-     * set anew, so that it does not wake the process while the connection is merely kept open.
+     * If the timer was set only for a first request, and that request has since arrived, reset the timer, so that it
+     * does not wake the process while the connection is merely kept open.
      */
     bool requests = first_request < UINT64_MAX;
     bool outdated = all->armed_for_request && !requests;
@@ -300,7 +299,7 @@ struct connection *connection_new(struct connections *all, struct mhd_loop *loop
     return connection;
 }
 
-/* Removes the connection from the counts of open connections. */
+/* Stops counting the connection as open. */
 static void connection_leave(struct connection *connection)
 {
     if (connection->ended)
@@ -335,10 +334,7 @@ void connection_update_class(struct connection *connection)
         connection_class = connection_class_of(&connection->peer);
     if (connection->ended || connection_class == connection->connection_class)
         return;
-    /*
-     * Moves the connection to the end of its new class's list, which is out of order until connection_set_deadline() is
-     * called.
-     */
+    /* Moves the connection to the end of its new class's list, whose order is restored by connection_set_deadline(). */
     connection_list_remove(connection);
     connection->all->n[connection->connection_class]--;
     connection->connection_class = connection_class;

@@ -4,11 +4,10 @@
  * connection to end when there is no room for a new connection.
  *
  * libmicrohttpd's own timeout counts idle time only, so a client that sends one byte per second would hold a connection
- * forever. In this module, a deadline covers a whole step, such as receiving a request head. All connections of the
- * same class have the same time for a step, so the list of connections for each class and step is ordered by deadline
- * without sorting. The head of a list is the connection that has the next deadline and has waited longest. A single
- * timer serves all lists of connections. When a deadline is postponed, the timer is not changed; it fires, finds
- * nothing to do, and is set for the next deadline.
+ * forever. In this module, a deadline covers a whole step, such as receiving a request head. All connections of a class
+ * have the same time for a step, so the list for each class and step is ordered by deadline without sorting. The head
+ * of a list has the next deadline and has waited longest. A single timer serves all lists of connections. Postponing a
+ * deadline does not change the timer, which fires, finds nothing to do, and is set for the next deadline.
  */
 #ifndef HTTP_CONNECTION_H
 #define HTTP_CONNECTION_H
@@ -24,30 +23,29 @@ enum deadline {
     DEADLINE_KEEPALIVE, /* between requests */
     DEADLINE_RESPONSE,
     DEADLINE_NONE,
-    DEADLINE_HELD, /* during the delay of a reply, which can be cut short (http/auth.h) */
+    DEADLINE_HELD, /* while a reply is delayed, which can be cut short (http/auth.h) */
 };
 #define N_DEADLINES 5
 
 /*
- * The class of a connection decides whether it may be ended to make room. The connection of a client that has shown a
- * password or certificate, or uses a unix socket, is known, and is never ended to make room. Other connections from
- * this machine are local, and some slots are reserved for local and known connections. All remaining connections are
- * strangers.
+ * The class of a connection decides whether it may be ended to make room. A connection is known if its client has shown
+ * a password or certificate or uses a unix socket; it is never ended to make room. Other connections from this machine
+ * are local. Some slots are reserved for local and known connections. All remaining connections are strangers.
  */
 enum connection_class { CONNECTION_STRANGER, CONNECTION_LOCAL, CONNECTION_KNOWN };
 #define N_CONNECTION_CLASSES 3
 
 /*
- * If passwords or certificates are requested, the connection of a client that has shown neither is kept open for this
- * long between requests.
+ * Where passwords or certificates are requested, how long a connection is kept open between requests if its client has
+ * shown neither.
  */
 #define UNKNOWN_IDLE_NS (15 * NSEC_PER_SEC)
 
-/* Share of the connection slots that is not available to strangers: one in eight, and at least two slots. */
+/* Connection slots that strangers cannot use: one in eight, and at least two. */
 #define RESERVED_SHARE 8
 #define RESERVED_MIN 2
 
-/* How many ended connections, in addition to the open connections, may wait for libmicrohttpd to close them. */
+/* How many ended connections may wait for libmicrohttpd to close them, in addition to the open connections. */
 #define ENDING_MAX 64
 
 struct mhd_loop;
@@ -76,7 +74,7 @@ struct connections {
     bool asking; /* clients are asked for passwords or certificates */
     const struct service *service;
     struct connection_list lists[N_DEADLINES][N_CONNECTION_CLASSES];
-    unsigned n[N_CONNECTION_CLASSES]; /* number of connections of each class, without ended ones */
+    unsigned n[N_CONNECTION_CLASSES]; /* number of open connections in each class */
     unsigned n_there;                 /* total number of connections, including ended ones */
     struct peer_counts peers;
     sd_event_source *timer;
@@ -87,7 +85,7 @@ struct connections {
 /* `limits` may be NULL, which means the default limits. Returns the errors of sd_event_add_time(3). */
 int connections_init(struct connections *all, sd_event *event, const struct service *service,
                      const struct server_limits *limits);
-/* Sets new limits, whose times also apply to the connections that are already open. */
+/* Sets new limits. The new time limits also apply to open connections. */
 void connections_set_limits(struct connections *all, const struct server_limits *limits);
 /* Sets whether passwords or certificates are requested. The resulting time limits also apply to open connections. */
 void connections_set_asking(struct connections *all, bool asking);
@@ -96,9 +94,8 @@ void connections_done(struct connections *all);
 /*
  * Returns whether one more connection of this peer is accepted. If the limit on connections is reached, another
  * connection is ended: strangers before local connections; within a class, first a connection between requests, then
- * one whose refusal is delayed, then one that has not sent its first head; of these, the connection that has waited
- * longest. Addresses with many connections lose connections first, so such an address makes room for itself if
- * possible.
+ * one whose refusal is delayed, then one that has not sent its first head; among these, the one that has waited
+ * longest. Addresses with many connections lose theirs first, so such an address makes room for itself if possible.
  */
 bool connections_admit(struct connections *all, const struct peer *peer);
 /* Returns whether any client is waiting for a reply, or has connected and may be sending its first request. */
@@ -106,7 +103,7 @@ bool connections_are_answering(const struct connections *all);
 /* Ensures that the timer fires no later than the next deadline. Must be called after each run of libmicrohttpd. */
 void connections_arm(struct connections *all);
 
-/* Calls `visit` for each connection. `visit` may free the connection that it is called for, but no other connection. */
+/* Calls `visit` for each connection. `visit` may free that connection, but no other. */
 void connections_each(struct connections *all, void (*visit)(struct connection *connection, void *userdata),
                       void *userdata);
 
@@ -126,11 +123,11 @@ bool connection_is_certified(const struct connection *connection);
  * connection_set_deadline().
  */
 void connection_update_class(struct connection *connection);
-/* Moves the connection to another step, whose time starts now. Does nothing if the connection has ended. */
+/* Moves the connection to another step, and starts its time. Does nothing if the connection has ended. */
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /*
- * Ends the connection at any step, by shutting its socket down. libmicrohttpd notices the shutdown and frees the
- * connection later.
+ * Ends the connection at any step by shutting down its socket. libmicrohttpd notices this, and frees the connection
+ * later.
  */
 void connection_shutdown(struct connection *connection);
 /* Ends a connection that is between requests; with TLS, the client is notified first. */

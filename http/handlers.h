@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The type of a route, and the handlers that the table of routes names.
+ * The type of a route, and the handlers in the table of routes.
  *
  * A handler sets a reply in the request, or suspends the request. A handler that does neither has run out of memory.
  */
@@ -17,11 +17,11 @@ struct route {
     const char *const *parameters; /* NULL-terminated names of the query's parameters; NULL for none */
     bool below;                    /* the route matches all paths that begin with `path` */
     bool json;                     /* the reply is only sent as application/json */
-    bool starts;                   /* the route starts work or changes something, and is refused to foreign web pages */
+    bool starts;                   /* the route starts work or changes something, so foreign web pages may not use it */
     bool restricted;               /* only operators may use the route */
     enum api_document document;
     const struct sample_format *samples; /* format of a stream of samples */
-    const char *example;                 /* query of the example; NULL: the list of paths at / omits the route */
+    const char *example;                 /* query of the example; NULL to omit the route from the list of paths at / */
     const char *help;
 };
 
@@ -52,8 +52,8 @@ void handle_pause(struct request *request);
 void handle_resume(struct request *request);
 
 /*
- * Must be called before shutdown. Takes the second reading for all waiting requests for rates now. The replies state
- * the time that was actually measured.
+ * Takes the second reading for all waiting rate requests now; their replies state the time actually measured. Must be
+ * called before shutdown.
  */
 void rates_waits_hurry(struct site *site);
 

@@ -52,7 +52,7 @@ static const char *starve_remedy(int error)
 }
 
 /*
- * Handles an error that prevents accepting clients: descriptors or memory are lacking, a security policy forbids it
+ * Handles an error that prevents accepting clients: there are no descriptors or memory, a security policy forbids it
  * (EACCES, EPERM), or the socket was shut down (EINVAL). Retries after a pause, and reports the error at most once a
  * minute.
  */
@@ -68,14 +68,14 @@ static void listener_starve(struct listener *listener, int error)
     if (!service->complain || (listener->reported_usec && now - listener->reported_usec < REPORT_USEC))
         return;
     listener->reported_usec = now;
-    snprintf(sentence, sizeof(sentence), "clients of %.200s wait to be accepted: %s (%s)%s", listener->url,
+    snprintf(sentence, sizeof(sentence), "clients of %.200s are waiting to be accepted: %s (%s)%s", listener->url,
              strerror(error), error_name(-error), starve_remedy(error));
     service->complain(service->userdata, sentence);
 }
 
 /*
- * Returns whether the error concerns only one client, which is gone (accept(2)). After any other error, the same client
- * is still waiting.
+ * Returns whether the error concerns a single client, which is gone (accept(2)). After any other error, the client is
+ * still waiting.
  */
 static bool is_error_of_client(int error)
 {
@@ -152,8 +152,8 @@ static int listener_fix_scheme(struct listener *listener)
 }
 
 /*
- * Sets whether the listener's socket is a unix socket, and the group of the file to which it is bound. If another file
- * replaces this file later, the group is not updated.
+ * Records whether the listener has a unix socket and, if so, the group of the socket's file. The group is not updated
+ * if the file is replaced later.
  */
 static void listener_inspect_socket(struct listener *listener)
 {
@@ -178,7 +178,7 @@ static int listener_attach(struct listener *listener)
     return r < 0 ? r : timer_init(event, CLOCK_MONOTONIC, 1000, listener_on_timer, listener, &listener->timer);
 }
 
-/* Begins to serve a listener whose socket, address and URL are set. */
+/* Starts serving a listener whose socket, address and URL are set. */
 static int listener_serve(struct listener *listener, struct error *error)
 {
     struct listeners *all = listener->all;
@@ -217,7 +217,7 @@ static int listener_open(struct listeners *all, const char *address, const struc
 
 /*
  * Listens on a socket that a service manager passed in. The caller still owns the descriptor, and closes it on success.
- * The file of such a unix socket is never removed.
+ * The socket's file, if any, is never removed.
  */
 static int listener_adopt(struct listeners *all, int fd, const struct mhd_terms *terms, struct listener **ret,
                           struct error *error)
@@ -239,8 +239,8 @@ static int listener_adopt(struct listeners *all, int fd, const struct mhd_terms 
 }
 
 /*
- * Listens with new terms on the socket of another listener, so that no clients are refused in between. The listener
- * `before` must be retired afterwards.
+ * Listens on another listener's socket with new terms, so that no clients are refused in between. The listener `before`
+ * must be retired afterwards.
  */
 static int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
                             struct error *error)
@@ -262,7 +262,7 @@ static int listener_succeed(const struct listener *before, const struct mhd_term
 }
 
 /*
- * Takes over the file of a unix socket from the listener `before`. Must only be called when `before` will certainly be
+ * Takes over the unix socket's file from the listener `before`. Must only be called when `before` will certainly be
  * retired.
  */
 static void listener_inherit(struct listener *listener, struct listener *before)
@@ -462,8 +462,7 @@ static void listeners_plan_drop(struct listeners_plan *plan)
 }
 
 /*
- * Retires a listener, which stops listening, but still answers open requests, and is freed when its last connection has
- * closed.
+ * Retires a listener: it stops listening, answers the open requests, and is freed when its last connection has closed.
  */
 static void listeners_retire(struct listeners *listeners, struct listener *old, const struct listener_list *wanted)
 {
@@ -476,7 +475,7 @@ static void listeners_retire(struct listeners *listeners, struct listener *old, 
     mhd_loop_retire(old->loop, listener_on_empty, old);
 }
 
-/* Carries out the plan, or drops it if `r` is an error. */
+/* Carries out the plan, or abandons it if `r` is an error. */
 static int listeners_plan_done(struct listeners_plan *plan, int r)
 {
     struct listeners *listeners = plan->listeners;

@@ -3,11 +3,11 @@
  * The sockets that the server listens on, and the change from one set of addresses to another.
  *
  * A listener belongs to one address, and has a socket, an event source that accepts clients, and a libmicrohttpd daemon
- * that serves the clients. A change of addresses is all or nothing: everything new is opened before anything old is
+ * that serves the clients. Addresses change all at once or not at all: everything new is opened before anything old is
  * closed.
  *
- * Clients are accepted by the event loop, not by libmicrohttpd: when the process runs out of descriptors, libmicrohttpd
- * 0.9.75 spins if no client is connected, and otherwise stops listening after the last connection ends.
+ * Clients are accepted by the event loop, not by libmicrohttpd: when the process has no descriptors left, libmicrohttpd
+ * 0.9.75 spins if no client is connected, and otherwise stops listening once the last connection ends.
  */
 #ifndef HTTP_LISTENER_H
 #define HTTP_LISTENER_H
@@ -22,8 +22,9 @@ struct listener;
 /* Returns the listener's URL with the port that was bound. Borrowed. */
 const char *listener_url(const struct listener *listener);
 /*
- * Writes the listener's URL and, for an address that is reachable from other machines, which other addresses it covers
- * and whether it is open to all: "http://localhost:10298/ and all other addresses of this machine, without a password".
+ * Writes the listener's URL and, for an address that is reachable from other machines, the other addresses that it
+ * covers and whether it is open to all: "http://localhost:10298/ and all other addresses of this machine, without a
+ * password".
  */
 void listener_describe(const struct listener *listener, char *text, size_t size);
 

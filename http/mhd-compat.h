@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions of names that are missing in libmicrohttpd 0.9.72, the oldest supported version. */
+/* Names that are missing from libmicrohttpd 0.9.72, the oldest supported version. */
 #ifndef HTTP_MHD_COMPAT_H
 #define HTTP_MHD_COMPAT_H
 
@@ -13,8 +13,8 @@
 #endif
 
 /*
- * Added in libmicrohttpd 0.9.72.07. Older versions do not use ALPN, so nothing has to be disabled, and this value just
- * ends the list of options.
+ * Added in libmicrohttpd 0.9.72.07. Older versions do not use ALPN, so there is nothing to disable, and this value just
+ * ends the option list.
  */
 #if MHD_VERSION < 0x00097207
 #define MHD_OPTION_TLS_NO_ALPN MHD_OPTION_END

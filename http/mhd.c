@@ -17,7 +17,7 @@
 #include "http/routes.h"
 
 struct head_check {
-    const char *at;   /* end of the last header line that was followed; NULL if not followed */
+    const char *at;   /* end of the last header line that was followed; NULL if the head is not followed */
     const char *what; /* what makes the head ambiguous, for a message; NULL if nothing so far */
     const char *length;
     unsigned n_hosts, n_headers;
@@ -30,16 +30,16 @@ struct head_check {
  * buffer in place, and writes a NUL over each CR and LF at the end of a line. process_header_line() writes a NUL over
  * the first colon and skips blanks; the header's name and value point into the buffer. process_broken_line() appends a
  * line that begins with a blank to the *name* of the header before it: MHD_pool_reallocate() (memorypool.c) moves the
- * name to a new block or, if the name is the last block of the pool, extends the name over the value. Either way, after
- * a folded line, the name, the value or the line end is in a different place, or the folded line remains after the
+ * name to a new block or, if the name is the last block of the pool, extends the name over the value. Either way, a
+ * folded line leaves a trace: the name, the value or the line end has moved, or the folded line still follows the
  * value.
  */
 
 /*
  * Size of CR LF, which must end each line. Some malformed heads leave the same NULs behind as CR LF and are not
- * detected: a NUL instead of the CR; a line of a colon and LF instead of the empty line, or of a colon and CR LF after
- * a bare LF; and lines before the request line that begin with a NUL, which libmicrohttpd skips. A proxy that conforms
- * to RFC 9112 does not forward such heads; other proxies were not tested.
+ * detected: a NUL in place of the CR; colon LF in place of the empty line, or colon CR LF there after a bare LF; and
+ * lines before the request line that begin with a NUL, which libmicrohttpd skips. A proxy that conforms to RFC 9112
+ * does not forward such heads; other proxies were not tested.
  */
 #define LINE_END 2
 
@@ -53,7 +53,10 @@ bool head_check_is_followed(const char *version)
 {
     unsigned major, minor, micro;
 
-    /* If the version is unknown, heads are followed, which may refuse valid heads, but accepts no ambiguous heads. */
+    /*
+     * If the version is unknown, heads are followed: valid heads may then be refused, but no ambiguous ones are
+     * accepted.
+     */
     if (sscanf(version, "%u.%u.%u", &major, &minor, &micro) != 3)
         return true;
     return major == 0 && (minor < 9 || (minor == 9 && micro < 77));
@@ -70,8 +73,8 @@ static bool is_token(const char *text)
 }
 
 /*
- * Returns whether a header value has control characters that are not allowed (RFC 9110, section 5.5). Some parsers
- * mistake a CR or NUL inside a value for the end of the line.
+ * Returns whether a header value contains forbidden control characters (RFC 9110, section 5.5). Some parsers mistake a
+ * CR or NUL inside a value for the end of the line.
  */
 static bool has_controls(const char *text)
 {
@@ -88,7 +91,7 @@ static void head_check_refuse(struct head_check *head_check, const char *what)
 }
 
 /*
- * Returns whether a line ends at `end` and the next line begins at `next`. The two pointers may point into different
+ * Returns whether a line ends at `end` and the next line begins at `next`. The pointers may point into different
  * blocks, so `next` is compared, but never dereferenced.
  */
 static bool line_follows(const char *end, const char *next)
@@ -111,7 +114,7 @@ static void head_check_follow(struct head_check *head_check, const char *name, c
     if (line_follows(head_check->at, name) && value && belongs_to(name, value))
         head_check->at = value + strlen(value);
     else
-        head_check_refuse(head_check, "a line that continues in the next, or does not end in CR LF");
+        head_check_refuse(head_check, "a line that continues on the next, or does not end in CR LF");
 }
 
 /*
@@ -123,7 +126,7 @@ static void head_check_begin(struct head_check *head_check, const char *version)
     *head_check = (struct head_check){.at = version ? version + strlen(version) : NULL};
 }
 
-/* Checks one header. Must be called for every header, in the order of the head. */
+/* Checks one header. Must be called for every header, in order of appearance. */
 static void head_check_header(struct head_check *head_check, const char *name, const char *value)
 {
     head_check->n_headers++;
@@ -152,12 +155,12 @@ static void head_check_end(struct head_check *head_check, const char *method, si
     const char *end = size == EMPTY_LINE_ALONE ? at + LINE_END + LINE_END : method + size;
 
     if (size == EMPTY_LINE_ALONE && head_check->n_headers == 0)
-        return; /* there is no header to fold, and only the empty line's size is known */
+        return; /* no header could be folded, and only the empty line's size is known */
     /* The last header line and the empty line must both end in CR LF. */
     if (at && !head_check->what &&
         ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !line_follows(at, at + LINE_END) ||
          !line_follows(at + LINE_END, end)))
-        head_check_refuse(head_check, "a line that continues in the next, or does not end in CR LF");
+        head_check_refuse(head_check, "a line that continues on the next, or does not end in CR LF");
 }
 
 /* --- loop --- */
@@ -168,15 +171,12 @@ static void head_check_end(struct head_check *head_check, const char *method, si
  * mhd_on_connection (closed).
  */
 
-/* How many times in a row libmicrohttpd may run, while it has work, before other event sources are dispatched. */
+/* How many times in a row libmicrohttpd may run while it has work, before other event sources get their turn. */
 #define RUNS_MAX 16
-/*
- * How many times in a row libmicrohttpd may run without progress. After these runs, it runs again after a pause or when
- * there is input.
- */
+/* How many times in a row libmicrohttpd may run without progress, before it has to wait for a pause or for input. */
 #define VAIN_RUNS_MAX 4
 #define VAIN_PAUSE_USEC 20000
-/* Request bodies up to this size are read and discarded, because some clients send a body needlessly. */
+/* Request bodies up to this size are read and discarded, because some clients send needless bodies. */
 #define BODY_MAX 1024
 
 struct mhd_loop {
@@ -198,8 +198,8 @@ struct mhd_loop {
 };
 
 /*
- * A callback that is never called, because each session gets its own credentials. Without credentials, the handshake of
- * a session would fail here.
+ * Never called, because each session gets its own credentials. The handshake of a session without credentials would
+ * fail here.
  */
 static int no_certificate(gnutls_session_t session, const gnutls_datum_t *cas, int n_cas,
                           const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **certificates,
@@ -254,10 +254,7 @@ static void mhd_loop_wake(void *userdata)
     timer_arm_in(loop->again, 0);
 }
 
-/*
- * Must be called when a client connects or sends a request, so that the terms of the current web configuration apply to
- * the client.
- */
+/* Must be called when a client connects or sends a request, so that the current web configuration applies to it. */
 static void mhd_loop_on_client(struct mhd_loop *loop)
 {
     loop->progress++;
@@ -265,11 +262,11 @@ static void mhd_loop_on_client(struct mhd_loop *loop)
 }
 
 /*
- * For each query parameter, libmicrohttpd needs this much of the connection's memory. If the parameters do not fit
- * together with the headers of the request and the response, libmicrohttpd does not reply, and the client waits until
- * its deadline. With libmicrohttpd 0.9.72, parameters and headers must fit into the half of the memory that is not the
- * read buffer; a quarter of that half is reserved for the headers here. When libmicrohttpd calls back with the URI, it
- * has located the question mark, but has parsed nothing after the question mark, so the query can be removed.
+ * How much of the connection's memory libmicrohttpd needs for each query parameter. If the parameters and the request
+ * and response headers do not fit together, libmicrohttpd does not reply, and the client waits until its deadline. With
+ * libmicrohttpd 0.9.72, parameters and headers must fit into the half of the memory that is not the read buffer; a
+ * quarter of that half is reserved for the headers here. When libmicrohttpd calls back with the URI, it has located the
+ * question mark, but not yet parsed anything after it, so the query can be removed.
  */
 #define PARAMETER_SIZE 64
 
@@ -286,7 +283,7 @@ static bool drop_long_query(char *uri, size_t memory)
     return true;
 }
 
-/* Begins a request. The return value becomes the context of the request in later callbacks. */
+/* Begins a request. The return value becomes the request's context in later callbacks. */
 static void *mhd_on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
 {
     struct mhd_loop *loop = userdata;
@@ -348,8 +345,8 @@ static bool request_refuse_body(struct request *request)
 }
 
 /*
- * Handles the head of a request in the first callback. If a reply is queued in the first callback, libmicrohttpd closes
- * the connection afterwards, which is only appropriate if the rest of the request is not read.
+ * Handles the head of a request in the first callback. After a reply queued in the first callback, libmicrohttpd closes
+ * the connection, which is appropriate only if the rest of the request is not read.
  */
 static enum MHD_Result request_on_head(struct connection *connection, const char *version)
 {
@@ -462,8 +459,8 @@ static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
     unsigned flags =
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
     /*
-     * The certificate callback is passed outside of the array of options, which can only hold pointers to objects. For
-     * plain HTTP, MHD_OPTION_END takes its place and ends the list.
+     * The certificate callback is passed outside the option array, which can only hold pointers to objects. For plain
+     * HTTP, MHD_OPTION_END takes its place and ends the list.
      */
     enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {

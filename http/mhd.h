@@ -16,8 +16,8 @@
 #include "http/connection.h"
 
 /*
- * Returns whether request heads must be followed with this version of libmicrohttpd. `version` has the form of
- * MHD_get_version(), such as "0.9.75". Pure.
+ * Returns whether this version of libmicrohttpd may accept ambiguous request heads, so that this module must follow
+ * them through its buffer. `version` has the form of MHD_get_version(), such as "0.9.75". Pure.
  */
 bool head_check_is_followed(const char *version);
 
@@ -36,7 +36,7 @@ struct mhd_terms {
  * libmicrohttpd does not start.
  */
 int mhd_loop_new(struct site *site, struct connections *all, const struct mhd_terms *terms, struct mhd_loop **ret);
-/* Frees the loop, and ends all its connections immediately. */
+/* Ends all connections immediately, and frees the loop. */
 struct mhd_loop *mhd_loop_free(struct mhd_loop *loop);
 /* Takes ownership of a client's nonblocking socket, and closes the socket if the limits are reached. */
 void mhd_loop_take(struct mhd_loop *loop, int fd, const struct sockaddr *address, socklen_t size);

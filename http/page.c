@@ -42,8 +42,8 @@ bool etag_is_in(const char *etag, const char *if_none_match)
 #define VARY_CODING "Accept-Encoding"
 
 /*
- * The web page loads dozens of files. To keep the response headers of these files short, only the page itself is sent
- * with a charset and policies.
+ * The web page loads dozens of files. To keep their response headers short, only the page itself is sent with a charset
+ * and policies.
  */
 static const char *const types[] = {
     [ASSET_CSS] = "text/css",
@@ -53,7 +53,7 @@ static const char *const types[] = {
 };
 
 /*
- * Returns a strong ETag for content with this tag, which has at most 16 characters. Content compressed by gzip has a
+ * Returns a strong ETag for content with this tag, which has at most 16 characters. Gzip-compressed content has a
  * different ETag from uncompressed content.
  */
 static struct page_etag page_etag_make(const char *tag, bool gzip)
@@ -94,7 +94,7 @@ static void page_reply(struct request *request, struct MHD_Response *response, c
     MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, vary);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, sought_on_header, &sought);
-    /* With status 304, libmicrohttpd sends no body, but the length that the body would have (RFC 9110, section 8.6). */
+    /* With status 304, libmicrohttpd sends the length that the body would have, but no body (RFC 9110, section 8.6). */
     reply_set(request, sought.found ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
 }
 
@@ -161,8 +161,7 @@ static void append_escaped(struct buffer *page, const char *text)
 }
 
 /*
- * Returns the host as the client wrote it, so that the examples can be pasted, but only if the text looks like a plain
- * host and port.
+ * Returns the host as the client wrote it, if it looks like a plain host and port, so that the examples can be pasted.
  */
 static const char *host_of(struct request *request)
 {
@@ -174,7 +173,7 @@ static const char *host_of(struct request *request)
 
 /*
  * Links are relative, because a proxy may serve the page below another path. The link to a stream includes the query of
- * the stream's example, because without `seconds` the stream would run for sampler.max_seconds.
+ * its example, because without `seconds` the stream would run for sampler.max_seconds.
  */
 static void append_link(struct buffer *page, const struct route *route, const char *path)
 {
@@ -239,7 +238,7 @@ static void append_list(struct buffer *list, const struct site *site, const char
     }
 }
 
-/* Returns whether the client is a browser. Browsers name text/html in the header Accept; curl accepts anything. */
+/* Returns whether the client is a browser. Browsers name text/html in the Accept header; curl accepts anything. */
 static bool wants_html(struct request *request, bool *ret_gzip)
 {
     struct offer offers[] = {
@@ -253,7 +252,7 @@ static bool wants_html(struct request *request, bool *ret_gzip)
            (html->quality > 0 && html->quality == text->quality && html->specificity > text->specificity);
 }
 
-/* Makes an ETag from a hash of the page, with 64 bits, like the ETags of the files. */
+/* Makes an ETag from a 64-bit hash of the page, as for the files. */
 static struct page_etag etag_of(const struct buffer *page, bool gzip)
 {
     uint64_t hash = page->size;

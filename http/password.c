@@ -152,7 +152,7 @@ void password_cache_remember(struct password_cache *cache, const struct fingerpr
 
 /* --- checks --- */
 
-/* crypt_rn(3) is used instead of crypt_r(3), which reports failures as a text, and is intercepted by sanitizers. */
+/* Uses crypt_rn(3), because crypt_r(3) reports failures as text and is intercepted by sanitizers. */
 
 /* a bcrypt hash consists of "$2b$CC$", 22 characters of salt and 31 characters of hash */
 #define HASH_SIZE 60
@@ -173,10 +173,7 @@ static bool hash_matches(const char *password, const char *hash, struct crypt_da
     return made && strlen(made) == strlen(hash) && gnutls_memcmp(made, hash, strlen(hash)) == 0;
 }
 
-/*
- * Does the work of a password check at this cost, so that checking an unknown user takes as long as checking a known
- * user.
- */
+/* Does the work of a password check at this cost, so that an unknown user takes as long as a known one. */
 static void password_spend(const char *password, unsigned cost, struct crypt_data *data)
 {
     char setting[HASH_SIZE + 1];
@@ -191,8 +188,8 @@ bool password_matches(const char *password, const char *hash, unsigned most, str
     bool right = cost && hash_matches(password, hash, data);
 
     /*
-     * Each increment of the cost doubles the work. The real check at cost c and one further check at each cost from c
-     * to most-1 add up to the work of one check at cost `most`: 2^c + 2^c + 2^(c+1) + ... + 2^(most-1) = 2^most.
+     * Each increment of the cost doubles the work. The real check at cost c and one more at each cost from c to most-1
+     * add up to the work of one check at cost `most`: 2^c + 2^c + 2^(c+1) + ... + 2^(most-1) = 2^most.
      */
     for (unsigned i = cost; !right && cost && i < most; i++)
         password_spend(password, i, data);

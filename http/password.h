@@ -8,9 +8,9 @@
  * time whether or not the user exists.
  *
  * The cache remembers results, so that each password is checked only once. A cache entry is an HMAC-SHA256 of name,
- * stored hash and password, with a key that is made at startup, and reveals none of these. If a user's stored hash
- * changes, the password is checked again. The size of the cache is bounded: a new entry replaces the least recently
- * used entry. Correct and wrong passwords have separate tables, because anybody can send any number of wrong passwords.
+ * stored hash and password, with a random key from startup, and reveals none of them. If a user's stored hash changes,
+ * the password is checked again. The size of the cache is bounded: a new entry replaces the least recently used entry.
+ * Wrong passwords have a table of their own, because anybody can send any number of them.
  */
 #ifndef HTTP_PASSWORD_H
 #define HTTP_PASSWORD_H
@@ -19,7 +19,7 @@
 
 #include "base/util.h"
 
-/* Size limit; longer than any password that crypt(3) accepts, and than any plausible user name. */
+/* Size limit; longer than any plausible user name and any password that crypt(3) accepts. */
 #define CREDENTIAL_MAX 512
 
 struct credential {
@@ -73,22 +73,22 @@ void password_cache_done(struct password_cache *cache);
  */
 int password_cache_fingerprint(const struct password_cache *cache, const char *user, const char *hash,
                                const char *password, struct fingerprint *ret);
-/* Returns PASSWORD_UNKNOWN if the password was not checked yet, or if its cache entry has been replaced. */
+/* Returns PASSWORD_UNKNOWN if the password has not been checked yet, or if its cache entry was replaced. */
 enum password_result password_cache_find(struct password_cache *cache, const struct fingerprint *fingerprint);
 void password_cache_remember(struct password_cache *cache, const struct fingerprint *fingerprint, bool right);
 bool fingerprint_equal(const struct fingerprint *a, const struct fingerprint *b);
 
 #define PASSWORD_COST_MIN 4
 /*
- * Highest bcrypt cost without a warning. A check takes seconds above this cost, and minutes from a cost of about 18 to
- * 20.
+ * Highest bcrypt cost without a warning. Above it a check takes seconds; from a cost of about 18 to 20, it takes
+ * minutes.
  */
 #define PASSWORD_COST_BEARABLE 14
 
 /* Returns the cost of a bcrypt hash, or 0 for any other text. */
 unsigned password_cost(const char *hash);
 /*
- * Returns whether the password is correct. `hash` is NULL if the user does not exist, for whom every password is wrong.
+ * Returns whether the password is correct. `hash` is NULL if the user does not exist; every password is then wrong.
  * Checking a wrong password takes as long as a check at cost `most`, or at the hash's own cost if that is higher.
  * `data` is scratch space, which is wiped afterwards. Pure.
  */

@@ -60,7 +60,7 @@ enum peer_role peer_role_of(const struct peer_credentials *credentials, uid_t ow
     return group != PEER_ID_NOBODY && peer_is_of_group(credentials, group) ? PEER_MEMBER : PEER_ANYBODY;
 }
 
-/* Kernels before 4.13 lack SO_PEERGROUPS; with such kernels, only the primary group of the process is considered. */
+/* Kernels before 4.13 lack SO_PEERGROUPS; there only the process's primary group is considered. */
 static gid_t *peer_groups(int fd, size_t *ret_n)
 {
     socklen_t size = 0;

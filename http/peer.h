@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client at the other end of a connection, as seen by limits and permissions, and counts of things per address.
+ * The client at the other end of a connection, as far as limits and permissions are concerned, and counts per address.
  *
  * Only peer_identify() makes system calls. Counts are kept in a hash table, in which addresses are compared with
  * peer_same().
@@ -17,7 +17,7 @@
 enum peer_role {
     PEER_ANYBODY, /* any other process, and every peer on a TCP socket */
     PEER_MEMBER,  /* a process in the group of the socket's file */
-    PEER_OWNER,   /* a process of root or of the daemon's own user */
+    PEER_OWNER,   /* a process that runs as root or as the daemon's user */
 };
 
 struct peer {
@@ -27,7 +27,7 @@ struct peer {
     unsigned char key[8]; /* IPv4 address, or /64 of the IPv6 address; limits treat equal keys as one address */
 };
 
-/* Returns the peer with this address. All addresses of unknown families are treated as the same peer, a stranger. */
+/* Returns the peer with this address. Addresses of unknown families are all treated as one peer, a stranger. */
 struct peer peer_of(const struct sockaddr *address, socklen_t size);
 
 /*
@@ -50,7 +50,7 @@ struct peer_credentials {
  * function.
  */
 enum peer_role peer_role_of(const struct peer_credentials *credentials, uid_t own, gid_t group);
-/* Sets the role of the peer at the other end of a unix socket whose group is `group`. */
+/* Sets the role of a peer on a unix socket whose group is `group`. */
 void peer_identify(struct peer *peer, int fd, gid_t group);
 
 /* Returns whether limits per address treat both peers as one address. */
@@ -62,7 +62,7 @@ struct peer_count;
 #define PEER_COUNT_BUCKETS 256
 
 /*
- * Counts of things, such as connections, for each address. The struct must be zero-initialized, and uses no memory once
+ * Counts for each address, for example of connections. The struct must be zero-initialized, and uses no memory once
  * everything that was added has been removed.
  */
 struct peer_counts {
@@ -74,15 +74,15 @@ struct peer_counts {
 unsigned peer_count_n(const struct peer_count *count);
 unsigned peer_counts_get(const struct peer_counts *counts, const struct peer *peer);
 /*
- * Increments the count of an address. The result must be passed to peer_counts_remove() to decrement it again. Returns
- * NULL when out of memory.
+ * Increments the count of an address; passing the result to peer_counts_remove() decrements it again. Returns NULL when
+ * out of memory.
  */
 struct peer_count *peer_counts_add(struct peer_counts *counts, const struct peer *peer);
 void peer_counts_remove(struct peer_counts *counts, struct peer_count *count);
 
-/* Returns how many things one address may have, if the limit for all addresses together is `most`. */
+/* Returns the limit for one address if all addresses together are limited to `most`. */
 unsigned peer_limit(const struct peer *peer, unsigned most, unsigned most_per_address);
-/* Returns whether the counts allow one more thing for this peer within the limits. */
+/* Returns whether this peer's count may grow by one within the limits. */
 bool peer_counts_have_room(const struct peer_counts *counts, const struct peer *peer, unsigned most,
                            unsigned most_per_address);
 

@@ -12,7 +12,7 @@
 
 /* --- replies --- */
 
-/* Content below this size is not compressed, because compression would save less than the additional headers cost. */
+/* Smaller content is not compressed, because compression would save less than the additional headers cost. */
 #define GZIP_SIZE_MIN 1024
 
 DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
@@ -161,8 +161,8 @@ static bool response_key_equal(const struct response_key *a, const struct respon
 }
 
 /*
- * Drops the cached responses of an older reading, and then returns the response for this key, or NULL if the response
- * has to be rendered. The result is borrowed until the next response is stored.
+ * Drops cached responses from an older reading, and then returns the response for this key, or NULL if it has to be
+ * rendered. The result is borrowed until the next response is stored.
  */
 static struct MHD_Response *response_cache_find(struct response_cache *cache, const struct snapshot *snapshot,
                                                 const struct response_key *key)
@@ -183,8 +183,8 @@ static struct MHD_Response *response_cache_find(struct response_cache *cache, co
 }
 
 /*
- * Takes ownership of the response, which replaces the least recently used response. The cache must not contain the key,
- * so response_cache_find() must have returned NULL for this key.
+ * Takes ownership of the response, which replaces the least recently used response. The cache must not contain the key:
+ * response_cache_find() must have returned NULL.
  */
 static void response_cache_store(struct response_cache *cache, const struct response_key *key,
                                  struct MHD_Response *response)
@@ -205,11 +205,11 @@ static void response_cache_store(struct response_cache *cache, const struct resp
 /* A compression in progress. The worker thread accesses only the members up to `result`. */
 struct compression {
     struct job job;
-    struct buffer content; /* content that is shared by several responses */
+    struct buffer content; /* content shared by several responses */
     struct gzip gzip;
     int result;
 
-    unsigned references; /* number of references: one of the job, and one per response */
+    unsigned references; /* number of references: one by the job, and one per response */
     struct site *site;
     const char *type;
     const struct snapshot *snapshot; /* NULL if the content is for a single request and has no key */
@@ -234,7 +234,7 @@ static void compression_on_response_freed(void *userdata)
 }
 
 /*
- * Each request gets its own response, because libmicrohttpd's responses cannot be referenced by other code. The
+ * Each request gets its own response, because other code cannot hold references to libmicrohttpd's responses, but the
  * responses share the content.
  */
 static struct MHD_Response *compression_response(struct compression *compression)
@@ -296,10 +296,10 @@ int compression_submit(struct site *site, struct job *job)
 }
 
 /*
- * Starts compressing the content in the worker thread, and takes ownership of the content, if the content is large
- * enough. The reply (200) is set when the connection is resumed. If `key` is not NULL, the content also serves all
- * other requests for this form of the snapshot; if `key` is NULL, the content is for this request only. Returns false
- * if compression was not started.
+ * If the content is large enough, takes ownership of it and starts compressing it in the worker thread. The reply (200)
+ * is set when the connection is resumed. If `key` is not NULL, the content also serves all other requests for this form
+ * of the snapshot; if `key` is NULL, the content is for this request only. Returns false if compression was not
+ * started.
  */
 static bool compression_start(struct request *request, struct buffer *content, const char *type,
                               const struct snapshot *snapshot, const struct response_key *key)
@@ -332,10 +332,7 @@ static bool compression_start(struct request *request, struct buffer *content, c
     return true;
 }
 
-/*
- * Makes the request wait for the same content if this content is already being compressed. Returns false if it is not
- * being compressed.
- */
+/* Makes the request wait for the content if it is already being compressed, and otherwise returns false. */
 static bool compression_join(struct request *request, const struct snapshot *snapshot, const struct response_key *key)
 {
     struct compression *compression;

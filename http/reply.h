@@ -3,12 +3,12 @@
  * Makes the replies to requests.
  *
  * Content is compressed if the client accepts it. Large content is compressed in a worker thread (http/worker.h) while
- * the connections that wait for the content are suspended. Passwords are checked in another worker thread, so that many
- * wrong passwords do not delay a scrape. Compressed content of a snapshot is cached for other requests within the same
+ * the connections that wait for it are suspended. Passwords are checked in another worker thread, so that many wrong
+ * passwords do not delay a scrape. Compressed content of a snapshot is cached for other requests within the same
  * reading.
  *
- * If memory runs out while a reply is made, the request has no reply. A request without a reply is answered by 503 with
- * REPLY_NO_MEMORY; if even that fails, the connection is closed.
+ * If memory runs out while a reply is made, the request is answered with 503 and REPLY_NO_MEMORY; if even that fails,
+ * the connection is closed.
  */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
@@ -19,8 +19,8 @@
 /* Empties the cache. Must also be called when the response headers of the web configuration change. */
 void response_cache_done(struct response_cache *cache);
 /*
- * Replies with the cached content of this form of the snapshot, or waits if that content is being compressed. Returns
- * false if there is no such content, so that the caller has to write the content.
+ * Replies with the cached content of this form of the snapshot, or waits while it is being compressed. Returns false if
+ * there is none, so that the caller has to write it.
  */
 bool content_find(struct request *request, const struct snapshot *snapshot, const struct response_key *key);
 /*
@@ -34,9 +34,9 @@ void content_reply_json(struct request *request, json_t *document, bool gzip);
 
 /* Content smaller than this is compressed in the event loop, which takes at most a few milliseconds. */
 #define COMPRESSION_SIZE_MIN ((size_t)1 << 20)
-/* Maximum number of concurrent compressions, above which content is sent uncompressed. */
+/* Maximum number of concurrent compressions; beyond it, content is sent uncompressed. */
 #define COMPRESSIONS_MAX 8
-/* Runs some other job on the worker thread that compresses. Returns the errors of worker_submit(). */
+/* Runs some other job on the compression worker. Returns the errors of worker_submit(). */
 int compression_submit(struct site *site, struct job *job);
 
 #define VARY_ALL "Accept, Accept-Encoding"
@@ -54,8 +54,8 @@ void reply_set(struct request *request, unsigned status, struct MHD_Response *re
 struct MHD_Response *reply_make(struct buffer *content, const char *type, const char *vary, bool gzip);
 
 /*
- * Adds the headers that describe the content to the response, and takes ownership of the response. `compressed` tells
- * whether the content is compressed by gzip. Returns NULL if `response` is NULL, or when out of memory.
+ * Adds the headers that describe the content to the response, and takes ownership of the response. `compressed` says
+ * whether the content is gzip-compressed. Returns NULL if `response` is NULL, or when out of memory.
  */
 struct MHD_Response *reply_label(struct MHD_Response *response, const char *type, const char *vary, bool compressed);
 
@@ -68,12 +68,12 @@ void reply_wrong(struct request *request, int code, const struct error *error);
 /* Replies with 503 and a message, and tells the client to retry after a second. */
 void reply_busy(struct request *request, const char *sentence);
 
-/* The sentence about a path that is not served; its second argument is a suggestion or "". */
+/* Format string of the message about a path that is not served; the second argument is a suggestion or "". */
 #define REPLY_NO_PATH "no such path: %.256s (see / for the list)%s"
 
-/* The text that replaces a reply for which there was not enough memory. */
+/* Sent instead of a reply for which there was not enough memory. */
 #define REPLY_NO_MEMORY                                                                                                \
-    "out of memory for this reply; request less by parameters, or raise the memory limit of the service "              \
+    "out of memory for this reply; use parameters to request less, or raise the memory limit of the service "          \
     "(MemoryMax= of the unit)"
 
 #endif

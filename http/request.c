@@ -238,7 +238,7 @@ struct request *waiting_requests_take(struct waiting_requests *list)
     return request;
 }
 
-/* Schedules a run of libmicrohttpd, which does not itself tell an external event loop about resumed connections. */
+/* Schedules a run of libmicrohttpd, because it does not tell an external event loop about resumed connections. */
 void request_resume(struct request *request)
 {
     request->suspension = (struct suspension){0};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client's request, and the reply to it that is being made.
+ * A client's request and its reply.
  *
  * A handler leaves its reply in the request. The reply is queued in libmicrohttpd's next callback: at once or, if the
  * request was suspended, in the callback that follows its resumption.
  *
- * The functions offer_*() and codings_*() are pure, and evaluate the q-values of the headers Accept and Accept-Encoding
- * (RFC 9110, sections 12.4 and 12.5). Accept and Accept-Encoding may be repeated; each line is considered in turn.
+ * The pure functions offer_*() and codings_*() evaluate the q-values in the headers Accept and Accept-Encoding (RFC
+ * 9110, sections 12.4 and 12.5). These headers may be repeated; each line is considered in turn.
  */
 #ifndef HTTP_REQUEST_H
 #define HTTP_REQUEST_H
@@ -28,7 +28,7 @@ struct offer {
     unsigned specificity; /* how specific the matching media range is; 0 if none matched */
 };
 
-/* Evaluates one line of the header Accept. The most specific matching media range of all lines decides. */
+/* Evaluates one Accept header line. The most specific matching media range of all lines decides. */
 void offer_consider(struct offer *offer, const char *accept);
 
 /* The client's preferences for content codings. */
@@ -48,7 +48,7 @@ struct suspension {
     /* Ends a delay of the request early. NULL if the request is not waiting for a delay to end. */
     void (*cut_short)(struct request *request);
     void *userdata;            /* argument of `cancel` and `cut_short` */
-    LIST_ENTRY(request) entry; /* links requests that wait for the same event */
+    LIST_ENTRY(request) entry; /* links the requests that wait for the same event */
 };
 
 LIST_HEAD(waiting_requests, request);
@@ -65,7 +65,7 @@ struct request {
     struct MHD_Connection *mhd;
     const char *method, *path;
     const struct route *route;          /* NULL if the request was refused or has not been dispatched */
-    struct query_parameter *parameters; /* parameters in the order of the URL, set by request_parse_query() */
+    struct query_parameter *parameters; /* parameters in URL order, set by request_parse_query() */
     size_t n_parameters;
     const struct peer *peer;
     enum trust trust;            /* trust in the client; only set for routes with restricted access */
@@ -102,10 +102,7 @@ void request_suspend(struct request *request, void (*cancel)(struct request *req
  * leaves the list.
  */
 void request_suspend_in(struct request *request, struct waiting_requests *list);
-/*
- * Removes the first request from the list and returns it, so that the caller can resume it. Returns NULL if the list is
- * empty.
- */
+/* Removes the first request from the list, for the caller to resume, or returns NULL if the list is empty. */
 struct request *waiting_requests_take(struct waiting_requests *list);
 /* Resumes a suspended connection, so that the event loop queues the reply. */
 void request_resume(struct request *request);

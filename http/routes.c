@@ -32,7 +32,7 @@ const struct route routes[] = {
      .handle = handle_counters,
      .parameters = telemetry_parameters,
      .example = "",
-     .help = "all metrics, for Prometheus; ?collect[]=cpu chooses collectors"},
+     .help = "all metrics, for Prometheus; ?collect[]=cpu selects collectors"},
     {.path = "/api/v1/counters",
      .method = "GET",
      .handle = handle_counters,
@@ -102,7 +102,7 @@ const struct route routes[] = {
      .json = true,
      .document = DOCUMENT_CONFIG,
      .example = "",
-     .help = "the configuration that runs"},
+     .help = "the configuration in effect"},
     {.path = "/api/v1/pause",
      .method = "GET",
      .handle = handle_paused,
@@ -141,7 +141,7 @@ const struct route routes[] = {
      .parameters = stream_record_parameters,
      .samples = &sample_formats[FORMAT_NDJSON],
      .example = "?seconds=1",
-     .help = "samples of running code, a line of JSON each; seconds, event, frequency or period, cpu, cgroup, unit, "
+     .help = "samples of running code, one line of JSON each; seconds, event, frequency or period, cpu, cgroup, unit, "
              "container, namespace, pid, max, read"},
     {.path = "/api/v1/perf.data",
      .method = "GET",
@@ -235,7 +235,7 @@ static bool route_is_at(const struct route *route, const struct site *site, cons
 
 /*
  * Returns the route of the request. If no route accepts the request's method, returns NULL and sets `allow` to the list
- * of methods that the path accepts, which is "" for an unknown path.
+ * of methods that the path accepts ("" for an unknown path).
  */
 static const struct route *route_find(const struct request *request, char *allow, size_t size)
 {

@@ -49,8 +49,8 @@ static bool file_version_same(const struct file_version *a, const struct file_ve
 }
 
 /*
- * Records the version of a file, unless `path` is NULL. Must be called before the file is read, so that no change of
- * the file is missed. Returns -ENOMEM on failure.
+ * Records the version of a file, unless `path` is NULL. Must be called before the file is read, so that no change is
+ * missed. Returns -ENOMEM on failure.
  */
 static int file_versions_add(struct file_versions *versions, const char *path)
 {
@@ -116,12 +116,11 @@ static int note_slow_password(struct security *security)
 
     if (cost <= PASSWORD_COST_BEARABLE)
         return 0;
-    if (asprintf(
-            &security->slow_password,
-            "basic_auth_users: the bcrypt cost of \"%.64s\" is %u: to check one new password, right or wrong, takes "
-            "%u times as long as at cost 10 (a tenth of a second), and other clients wait meanwhile; make a hash of a "
-            "lower cost (htpasswd -nBC 10)",
-            user->name, cost, 1U << (cost - 10)) < 0) {
+    if (asprintf(&security->slow_password,
+                 "basic_auth_users: the bcrypt cost of \"%.64s\" is %u: checking one new password, right or wrong, "
+                 "takes %u times as long as at cost 10 (a tenth of a second), while other clients wait; make a hash "
+                 "with a lower cost (htpasswd -nBC 10)",
+                 user->name, cost, 1U << (cost - 10)) < 0) {
         security->slow_password = NULL;
         return -ENOMEM;
     }
@@ -166,12 +165,9 @@ int security_load(const struct file_opener *opener, const char *path, struct sec
     return 0;
 }
 
-/*
- * The key http2 also only causes a warning, and only if the key is in the file, because it is true by default in other
- * exporters.
- */
+/* The key http2 also causes only a warning, and only if the file sets it, because other exporters default to true. */
 static const char http2_is_unused[] =
-    "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, which every client of HTTP/2 "
+    "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, which every HTTP/2 client "
     "speaks as well; write \"http2: false\", or leave the key out";
 
 const char *security_warning(const struct security *security, enum security_warning which)

@@ -7,7 +7,7 @@
  * connections get the terms of the last reload. Code that needs the terms for longer than one iteration of the event
  * loop must take a reference.
  *
- * File versions are used to detect, with stat(2), changes of the files that were read. stat(2) follows symbolic links.
+ * File versions, from stat(2), which follows symbolic links, show whether the files that were read have changed.
  */
 #ifndef HTTP_SECURITY_H
 #define HTTP_SECURITY_H
@@ -31,7 +31,7 @@ struct file_version {
 };
 
 struct file_versions {
-    const struct file_opener *opener; /* for files that this process may not stat; may be NULL */
+    const struct file_opener *opener; /* used for files that this process may not stat; may be NULL */
     struct file_version items[FILE_VERSIONS_MAX];
     size_t n;
 };
@@ -46,7 +46,7 @@ struct security {
     char *slow_password;       /* warning about a slow password check, or NULL */
 };
 
-/* Problems that do not prevent serving clients, but that an operator should fix. */
+/* Problems that an operator should fix, but that do not prevent serving clients. */
 enum security_warning {
     SECURITY_CERTIFICATE_EXPIRED,
     SECURITY_CLIENTS_UNKNOWN,
@@ -57,13 +57,13 @@ enum security_warning {
 
 /*
  * Reads the web configuration file `path`, and the certificates that it names, through `opener` (base/file.h). If
- * `path` is "" or NULL, there is no file. On failure the error names the file, with line and column if known.
- * `ret_versions` is set to the versions of the files that were read, even on failure: if one of these files changes,
- * the caller should try again. The caller releases `ret_versions` with file_versions_done().
+ * `path` is "" or NULL, there is no file. On failure the error names the file, with line and column if known. Even on
+ * failure, `ret_versions` is set to the versions of the files that were read: if one of them changes, the caller should
+ * try again. The caller releases `ret_versions` with file_versions_done().
  */
 int security_load(const struct file_opener *opener, const char *path, struct security **ret,
                   struct file_versions *ret_versions, struct error *error);
-/* Returns the sentence of the warning, or NULL if there is no such problem. Borrowed. */
+/* Returns the text of the warning, or NULL if there is no such problem. Borrowed. */
 const char *security_warning(const struct security *security, enum security_warning which);
 /* Returns whether clients are asked for a password or a certificate. */
 bool security_asks(const struct security *security);

@@ -12,7 +12,7 @@
 #include "http/routes.h"
 #include "http/worker.h"
 
-/* Minimum interval between checks whether the files of the web configuration have changed. */
+/* Minimum interval between checks for changes of the web configuration's files. */
 #define CHECK_NS NSEC_PER_SEC
 
 #define SWAP(a, b)                                                                                                     \
@@ -32,7 +32,7 @@ struct server {
     char *warned[N_SECURITY_WARNINGS]; /* the warnings that were last reported */
     bool again;                        /* the files could not be read; read again at each check */
     char reported[512];                /* error of the last failed attempt to read the files */
-    struct security *pending;          /* terms for a later iteration, because TLS is switched on or off */
+    struct security *pending;          /* terms to apply in a later iteration, because TLS is switched on or off */
     sd_event_source *turn;
 };
 
@@ -116,7 +116,7 @@ int server_trust(struct server *server, enum trust operates, char *const *hosts,
     return r;
 }
 
-/* Reports the warning of this kind, if there is one and it has not been reported yet. */
+/* Reports the warning of this kind, unless there is none or it has already been reported. */
 static void server_warn(struct server *server, enum security_warning which)
 {
     const char *warning = security_warning(server->site.security, which);
@@ -181,8 +181,8 @@ int server_adopt(struct server *server, const int *fds, size_t n, struct error *
 }
 
 /*
- * Like security_load(). Refuses an empty file if the same file had settings before, because an empty file would open
- * the server to everybody.
+ * Like security_load(). Refuses a file that had settings before and is now empty, because it would open the server to
+ * everybody.
  */
 static int server_load(const struct server *server, const char *path, struct security **ret,
                        struct file_versions *ret_versions, struct error *error)
@@ -243,8 +243,8 @@ static void server_complain(const struct server *server, const struct error *err
 }
 
 /*
- * Reports an error only once. Since the error may be temporary (GnuTLS also reports damaged files if memory or
- * descriptors are lacking), the files are read again at each check, whether or not they have changed.
+ * Reports an error only once. Since the error may be temporary (GnuTLS also reports damaged files when memory or
+ * descriptors run out), the files are read again at each check, changed or not.
  */
 static void server_fail_reading(struct server *server, const struct error *error)
 {
@@ -256,7 +256,7 @@ static void server_fail_reading(struct server *server, const struct error *error
 
 /*
  * Applies the pending terms in a separate iteration of the event loop, because a listener cannot be freed while it
- * hands over the client that triggered the check of the files.
+ * hands over the client that triggered the check.
  */
 static int server_on_turn(sd_event_source *source, void *userdata)
 {
@@ -278,7 +278,7 @@ static void server_read_again(struct server *server)
     struct error error;
 
     int r = server_load(server, server->web_config, &security, &versions, &error);
-    /* The versions are stored even after a failure, because the files are read again once they change. */
+    /* Store the versions even after a failure, so that the files are read again once they change. */
     file_versions_done(&server->versions);
     server->versions = versions;
     if (r < 0) {

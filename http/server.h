@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTTP server: libmicrohttpd in an sd-event loop, with one MHD daemon per listening socket, and limits that apply
- * to all sockets together.
+ * The HTTP server: libmicrohttpd in an sd-event loop, with one MHD daemon per listening socket and limits on all
+ * sockets together.
  *
  * All functions of this module must be called in the event loop's thread.
  */
@@ -37,8 +37,8 @@ struct server *server_free(struct server *server);
 
 /*
  * Listens on exactly these addresses (for the syntax, see config/address.h). Opens the new addresses first, and then
- * retires addresses that are no longer wanted, which are closed once their open requests are answered. On failure
- * nothing changes, and the error names the address: -EADDRINUSE, -EADDRNOTAVAIL, -EACCES, -EINVAL...
+ * retires those that are no longer wanted: they are closed once their open requests are answered. On failure nothing
+ * changes, and the error names the address: -EADDRINUSE, -EADDRNOTAVAIL, -EACCES, -EINVAL...
  */
 int server_listen(struct server *server, char *const *addresses, size_t n, struct error *error);
 /*
@@ -48,10 +48,9 @@ int server_listen(struct server *server, char *const *addresses, size_t n, struc
 int server_adopt(struct server *server, const int *fds, size_t n, struct error *error);
 /*
  * Applies a web configuration (config/web-config.h) to connections and requests. A path of "" or NULL means plain HTTP
- * that is open to all. TLS is switched on or off on the same sockets, and connections stay open. From then on, whenever
- * a client arrives, but at most once a second, the web configuration file and the files that it names are checked for
- * changes. If the files cannot be loaded, the error is reported to the service and the previous settings stay in
- * effect.
+ * that is open to all. TLS is switched on or off on the same sockets, and connections stay open. From then on, the web
+ * configuration file and the files that it names are checked for changes whenever a client arrives, but at most once a
+ * second. If the files cannot be loaded, the error is reported to the service and the previous settings stay in effect.
  */
 int server_secure(struct server *server, const char *web_config, struct error *error);
 /* Does the work of server_secure(), server_listen() and the setters in one step; on failure nothing changes. */
@@ -69,7 +68,7 @@ int server_trust(struct server *server, enum trust operates, char *const *hosts,
 bool server_is_answering(const struct server *server);
 /*
  * Prepares for shutdown. Stops accepting clients on sockets that were passed in, so that new clients wait for the next
- * process. Answers pending requests for rates immediately, for the time that has passed.
+ * process. Answers pending rate requests immediately, with the rates so far.
  */
 void server_hurry(struct server *server);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interface of the daemon to the HTTP server, which is a table of functions. The server gets counters only through
- * snapshots, so tests can serve snapshots of their own.
+ * The daemon's interface for the HTTP server: a table of functions. The server gets counters only through snapshots, so
+ * tests can serve their own.
  *
  * All functions of this interface are called in the event loop's thread, unless noted otherwise.
  */
@@ -19,7 +19,7 @@
 struct sampler;
 struct histories;
 
-/* The documents under /api/v1/ that are made anew for each request. */
+/* The documents under /api/v1/ that are written afresh for each request. */
 enum api_document {
     DOCUMENT_PMUS,
     DOCUMENT_METRICS,
@@ -29,10 +29,10 @@ enum api_document {
     DOCUMENT_CONFIG
 };
 
-/* The state of a pause of counting, during which others can use the PMUs. */
+/* The state of a pause in counting, during which others can use the PMUs. */
 struct service_pause {
     bool paused;
-    unsigned seconds; /* seconds until counting resumes by itself, rounded up */
+    unsigned seconds; /* seconds until counting resumes, rounded up */
     double until;     /* time at which counting resumes, in seconds since the epoch */
 };
 
@@ -50,9 +50,9 @@ struct service {
     struct file_opener files;
     /*
      * Returns a snapshot in which the collectors in `mask` were read at most min_interval ago or, if `fresh` is true,
-     * just now. Never returns NULL; the series of a collector that fails keep their previous values. With a mask of 0,
-     * nothing is read, which is useful to get the names of the collectors. The snapshot is borrowed until the next
-     * iteration of the event loop.
+     * just now. Never returns NULL; the series of a failing collector keep their previous values. A mask of 0 reads
+     * nothing, which is enough to get the collectors' names. The snapshot is borrowed until the next iteration of the
+     * event loop.
      */
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
     /* Returns the recorded histories (collectors/history.h), or NULL if nothing is recorded. */
@@ -64,8 +64,8 @@ struct service {
     /* Returns a deferred document of the current catalogue of events, or NULL when out of memory. */
     struct deferred_document *(*defer_events)(void *userdata);
     /*
-     * Reloads the configuration. Returns -EINVAL with the configuration's error; the previous configuration stays in
-     * effect.
+     * Reloads the configuration. On an error in it, returns -EINVAL with a message, and the previous configuration
+     * stays in effect.
      */
     int (*reload)(void *userdata, struct error *error);
     /* Returns whether the collectors have been read at least once. */
@@ -92,8 +92,8 @@ static inline uint64_t service_now(const struct service *service)
 }
 
 /*
- * Limits on connections. Each time limit applies to a whole step, so a client cannot extend the time by sending one
- * byte per second.
+ * Limits on connections. Each time limit applies to a whole step, so a client gains no time by sending one byte per
+ * second.
  */
 struct server_limits {
     unsigned connections, connections_per_address;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The site is the state from which all requests are answered; the server owns the site.
+ * The site is the state from which all requests are answered; the server owns it.
  *
- * Rendered responses are cached until the next reading. However many clients send requests within one reading, each
- * form of the snapshot is rendered and compressed only once.
+ * Rendered responses are cached until the next reading: however many clients send requests until then, each form of the
+ * snapshot is rendered and compressed only once.
  */
 #ifndef HTTP_SITE_H
 #define HTTP_SITE_H
@@ -63,8 +63,8 @@ struct site {
     struct response_cache cache;
     struct worker *compressor; /* worker for compression (http/reply.h); NULL until first used */
     LIST_HEAD(, compression) compressions;
-    struct events_document *events; /* catalogue of events; NULL if not made yet or outdated */
-    struct peer_counts rates_waits; /* number of clients of each address that wait for a second reading */
+    struct events_document *events; /* catalogue of events; NULL if not written yet or outdated */
+    struct peer_counts rates_waits; /* number of clients at each address that wait for a second reading */
     LIST_HEAD(, rates_wait) rates;  /* clients that wait for a second reading */
     /* Loads the files of the web configuration again if they have changed. Called whenever a client arrives. */
     void (*check_files)(struct site *site);

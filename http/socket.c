@@ -22,7 +22,7 @@ static const struct {
     {ENOTSOCK, "ENOTSOCK", "there is a file at this path, and it is not a socket"},
     {EROFS, "EROFS", "the file system is read-only"},
     {EAFNOSUPPORT, "EAFNOSUPPORT",
-     "this kernel has no addresses of this family, or the unit forbids them (RestrictAddressFamilies=)"},
+     "this kernel does not support this address family, or the unit forbids it (RestrictAddressFamilies=)"},
     {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
 };
 
@@ -34,8 +34,8 @@ static in_port_t port_of(const struct address *address)
 }
 
 /*
- * Sets an error message that tells the operator how to find the process that uses the address, because this process may
- * not be allowed to find that process itself.
+ * Sets an error message that tells the operator how to find the process that uses the address, which this process may
+ * not be allowed to find itself.
  */
 static int busy_error(struct error *error, const char *text, const struct address *address)
 {
@@ -266,10 +266,11 @@ int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error)
 
     int type = socket_option(fd, SOL_SOCKET, SO_TYPE);
     if (type < 0)
-        return error_set(error, type, "descriptor %d, passed to listen on, is not a socket: %s", fd, strerror(-type));
+        return error_set(error, type, "descriptor %d, passed as a listening socket, is not a socket: %s", fd,
+                         strerror(-type));
     if (type != SOCK_STREAM || socket_option(fd, SOL_SOCKET, SO_ACCEPTCONN) != 1)
         return error_set(error, -EINVAL,
-                         "the socket passed as descriptor %d does not listen for streams: its .socket unit needs "
+                         "the socket passed as descriptor %d is not a listening stream socket: its .socket unit needs "
                          "ListenStream= and Accept=no",
                          fd);
     if (getsockname(fd, (struct sockaddr *)&address.socket, &address.size) < 0)

@@ -19,9 +19,8 @@ struct socket_file {
 };
 
 /*
- * Gets the group of the file to which a listening unix socket is bound. Returns -ENOTSOCK if the socket has no file or
- * its path now leads to another kind of file, an error from lstat(2), or -EAFNOSUPPORT for a socket that is not a unix
- * socket.
+ * Gets the group of a listening unix socket's file. Returns -ENOTSOCK if the socket has no file or if its path now
+ * leads to another kind of file, an error from lstat(2), or -EAFNOSUPPORT for a socket that is not a unix socket.
  */
 int socket_group(int fd, gid_t *ret);
 
@@ -36,7 +35,7 @@ int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_f
  * message, if the descriptor is not a listening stream socket.
  */
 int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error);
-/* From where a listening socket can be reached, in terms of its address. */
+/* From where a listening socket can be reached, judging by its address. */
 enum socket_reach {
     SOCKET_REACH_MACHINE, /* a unix socket or a loopback address */
     SOCKET_REACH_NETWORK, /* a single other address */

@@ -4,10 +4,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 
-/*
- * The cipher suites, with their names in Go's crypto/tls, and their two-byte ids in IANA's registry of TLS cipher
- * suites.
- */
+/* The cipher suites, with their names in Go's crypto/tls and their two-byte ids in IANA's TLS cipher suite registry. */
 static const struct suite {
     const char *name;
     unsigned char id[2];
@@ -123,7 +120,7 @@ static int choose_suites(const struct web_tls *config, struct chosen *chosen, st
         if (suite)
             suites_choose(chosen, suite);
         else if (!is_1_3(names->items[i]))
-            return error_set(error, -EINVAL, "cipher_suites: GnuTLS does not have %.64s", names->items[i]);
+            return error_set(error, -EINVAL, "cipher_suites: GnuTLS does not support %.64s", names->items[i]);
     }
     return 0;
 }
@@ -145,7 +142,7 @@ static int append_curves(struct buffer *text, const struct text_list *names, str
         while (j < ARRAY_SIZE(curves) && !str_equal(curves[j].name, names->items[i]))
             j++;
         if (j == ARRAY_SIZE(curves))
-            return error_set(error, -EINVAL, "curve_preferences: GnuTLS does not have %.64s", names->items[i]);
+            return error_set(error, -EINVAL, "curve_preferences: GnuTLS does not support %.64s", names->items[i]);
         buffer_appendf(text, ":+%s", curves[j].group);
     }
     return 0;
@@ -180,7 +177,7 @@ static int priority_compile(const struct web_tls *config, const char *suites_tex
 
 /*
  * GnuTLS enables every combination of the given key exchanges, ciphers and MACs. Refuses the configuration if one of
- * these combinations is a suite that the configuration does not name.
+ * them is a suite that the configuration does not name.
  */
 static int priority_refuse_extra(gnutls_priority_t priority, const struct chosen *chosen, struct error *error)
 {
@@ -194,11 +191,10 @@ static int priority_refuse_extra(gnutls_priority_t priority, const struct chosen
         if (!name || chosen_has(chosen, id))
             continue;
         const struct suite *known = suite_by_id(id);
-        return error_set(
-            error, -EINVAL,
-            "cipher_suites: GnuTLS cannot enable exactly these suites, it would add %s; name that one, too, or "
-            "leave out those that share its key exchange or cipher",
-            known ? known->name : name);
+        return error_set(error, -EINVAL,
+                         "cipher_suites: GnuTLS cannot enable exactly these suites: it would add %s; name that one, "
+                         "too, or leave out those that share its key exchange or cipher",
+                         known ? known->name : name);
     }
     return 0;
 }
@@ -215,10 +211,7 @@ static void append_once(struct buffer *text, const char *word)
         buffer_appendf(text, ":+%s", word);
 }
 
-/*
- * Returns the priority items of the suites, such as ":+ECDHE-RSA:+AES-128-GCM:+AEAD", each once and in the order of the
- * suites.
- */
+/* Returns the suites' priority items, such as ":+ECDHE-RSA:+AES-128-GCM:+AEAD", each once and in suite order. */
 static char *suites_text(const struct chosen *chosen)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -243,9 +236,9 @@ static int priority_compile_older(const struct web_tls *config, gnutls_priority_
     if (r < 0)
         return r;
     if (chosen.n == 0)
-        return error_set(error, -EINVAL,
-                         "cipher_suites has only suites of TLS 1.3: add one for the older versions, or set min_version "
-                         "to TLS13");
+        return error_set(
+            error, -EINVAL,
+            "cipher_suites contains only TLS 1.3 suites: add one for older versions, or set min_version to TLS13");
     _cleanup_(freep) char *text = suites_text(&chosen);
     if (!text)
         return error_oom(error);

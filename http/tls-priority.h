@@ -3,10 +3,10 @@
  * Translates the TLS versions, cipher suites and curves in the web configuration, which uses Go's names, into GnuTLS
  * priorities. Pure.
  *
- * GnuTLS priorities enable key exchanges, ciphers and MACs, and thereby every suite that is a combination of these,
- * including the suites of TLS 1.3. In Go, the list of cipher suites applies to versions up to TLS 1.2 and does not
- * affect TLS 1.3. Two priorities are therefore needed: a handshake begins with `first`, and switches to `older` if a
- * version before 1.3 is negotiated.
+ * GnuTLS priorities enable key exchanges, ciphers and MACs, and thereby every suite that combines them, including TLS
+ * 1.3 suites. In Go, the list of cipher suites applies to versions up to TLS 1.2 and does not affect TLS 1.3. Two
+ * priorities are therefore needed: a handshake begins with `first`, and switches to `older` if a version before 1.3 is
+ * negotiated.
  */
 #ifndef HTTP_TLS_PRIORITY_H
 #define HTTP_TLS_PRIORITY_H

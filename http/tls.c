@@ -21,7 +21,7 @@ struct pem {
 
 /* --- certificates --- */
 
-/* Maximum size of a PEM file. A bundle of all public CAs is less than half as large. */
+/* Maximum size of a PEM file, more than twice that of a bundle of all public CAs. */
 #define PEM_MAX (1 << 20)
 #define SAN_MAX 1024
 
@@ -104,7 +104,7 @@ static int chain_read(const struct pem *pem, struct chain *chain, struct error *
     gnutls_datum_t data = {(unsigned char *)text, (unsigned)strlen(text)};
     r = gnutls_x509_crt_list_import2(&chain->items, &chain->n, &data, GNUTLS_X509_FMT_PEM, 0);
     if (r == GNUTLS_E_NO_CERTIFICATE_FOUND || (r >= 0 && chain->n == 0))
-        return error_set(error, -EINVAL, "%s has no certificate in it", NAME_OF(pem));
+        return error_set(error, -EINVAL, "%s contains no certificate", NAME_OF(pem));
     if (r == GNUTLS_E_MEMORY_ERROR)
         return error_oom(error);
     if (r < 0)
@@ -120,12 +120,12 @@ static int key_read(const struct pem *pem, gnutls_x509_privkey_t *key, struct er
     if (r < 0)
         return r;
     if (!strstr(text, "PRIVATE KEY-----"))
-        return error_set(error, -EINVAL, "%s has no private key in PEM form (\"-----BEGIN PRIVATE KEY-----\")",
+        return error_set(error, -EINVAL, "%s contains no private key in PEM form (\"-----BEGIN PRIVATE KEY-----\")",
                          NAME_OF(pem));
     if (strstr(text, "ENCRYPTED"))
         return error_set(error, -EINVAL,
-                         "%s is encrypted, and a daemon cannot ask for its password: write it without one, by "
-                         "\"openssl pkey -in OLD -out NEW\"",
+                         "%s is encrypted, and a daemon cannot ask for its password: decrypt it with \"openssl pkey "
+                         "-in OLD -out NEW\"",
                          NAME_OF(pem));
     if (gnutls_x509_privkey_init(key) < 0)
         return error_oom(error);
@@ -134,7 +134,7 @@ static int key_read(const struct pem *pem, gnutls_x509_privkey_t *key, struct er
     if (r == GNUTLS_E_MEMORY_ERROR)
         return error_oom(error);
     if (r < 0)
-        return error_set(error, -EINVAL, "%s has a damaged private key: %s", NAME_OF(pem), gnutls_strerror(r));
+        return error_set(error, -EINVAL, "%s contains a damaged private key: %s", NAME_OF(pem), gnutls_strerror(r));
     return 0;
 }
 
@@ -162,9 +162,8 @@ static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, c
 }
 
 /*
- * Loads a certificate with its chain, and its key, into `credentials`. *ret_warning is set to NULL or, if the
- * certificate has expired or is not valid yet, to a sentence that the caller frees. Returns -EINVAL, -EACCES,
- * -ENOENT...
+ * Loads a certificate with its chain and key into `credentials`. If the certificate has expired or is not valid yet,
+ * *ret_warning is set to a sentence that the caller frees, and otherwise to NULL. Returns -EINVAL, -EACCES, -ENOENT...
  */
 static int tls_certificate_load(gnutls_certificate_credentials_t credentials, const struct pem *certificate,
                                 const struct pem *key, char **ret_warning, struct error *error)
@@ -192,7 +191,7 @@ static int tls_certificate_load(gnutls_certificate_credentials_t credentials, co
     return 0;
 }
 
-/* Adds the CAs of the file to the CAs that are trusted for client certificates. */
+/* Adds the file's CAs to those that are trusted for client certificates. */
 static int tls_certificate_trust(gnutls_certificate_credentials_t credentials, const struct pem *cas,
                                  struct error *error)
 {
@@ -205,7 +204,7 @@ static int tls_certificate_trust(gnutls_certificate_credentials_t credentials, c
     if (r == GNUTLS_E_MEMORY_ERROR)
         return error_oom(error);
     if (r <= 0)
-        return error_set(error, -EINVAL, "%s has no CA that GnuTLS accepts: %s", NAME_OF(cas), gnutls_strerror(r));
+        return error_set(error, -EINVAL, "%s contains no CA that GnuTLS accepts: %s", NAME_OF(cas), gnutls_strerror(r));
     return 0;
 }
 
@@ -329,8 +328,8 @@ void tls_transport_use(struct tls_transport *transport, gnutls_session_t session
 /* --- settings --- */
 
 /*
- * If a handshake fails, libmicrohttpd 0.9.75 closes the connection without an alert. Alerts that tell the client the
- * reason of the failure are therefore sent by this module.
+ * If a handshake fails, libmicrohttpd 0.9.75 closes the connection without an alert. This module therefore sends the
+ * alerts that tell the client why.
  */
 
 struct tls {
@@ -339,7 +338,7 @@ struct tls {
     struct tls_priorities priorities;
     enum tls_version min_version, max_version;
     enum client_auth client_auth;
-    bool named_cas; /* in the handshake, the client is sent the names of the accepted CAs */
+    bool named_cas; /* the handshake tells the client the names of the accepted CAs */
     char **sans;
     size_t n_sans;
     char *warning;
@@ -363,10 +362,9 @@ static int tls_trust_clients(struct tls *tls, const struct web_tls *config, cons
     if (!tls_verifies_client(tls))
         return 0;
     if (gnutls_certificate_set_x509_system_trust(tls->credentials) <= 0)
-        return error_set(
-            error, -EINVAL,
-            "client certificates must be verified, but there is no client_ca_file, and this machine has no "
-            "certificates of CAs");
+        return error_set(error, -EINVAL,
+                         "client certificates must be verified, but client_ca_file is not set, and this machine has no "
+                         "CA certificates");
     return 0;
 }
 
@@ -454,8 +452,8 @@ const char *tls_warning(const struct tls *tls)
 }
 
 /*
- * Returns whether a verified certificate identifies the client. If any certificate signed by one of the system's CAs is
- * accepted, the certificate does not identify the client, because these CAs sign for everybody.
+ * Returns whether a verified certificate identifies the client. It does not if all certificates signed by the system's
+ * CAs are accepted, because these CAs sign for everybody.
  */
 static bool tls_knows_clients(const struct tls *tls)
 {
@@ -520,7 +518,7 @@ static int tls_verify_client(gnutls_session_t session)
 
 struct hello_offers {
     enum tls_version min, max;
-    bool listed; /* the extension lists the versions, so the message's version field does not count */
+    bool listed; /* the extension lists the versions, which overrides the message's version field */
     bool fits;
 };
 
@@ -544,8 +542,8 @@ static int hello_on_extension(void *context, unsigned id, const unsigned char *d
 
 /*
  * Returns whether a ClientHello offers one of the versions from `min` to `max` (RFC 8446, section 4.1.2). `hello` does
- * not include the handshake header. GnuTLS rejects unsupported versions before its callbacks, and without an alert that
- * names the reason.
+ * not include the handshake header. GnuTLS rejects unsupported versions before it makes any callback, and its alert
+ * does not give the reason.
  */
 static bool hello_offers(const gnutls_datum_t *hello, enum tls_version min, enum tls_version max)
 {
@@ -571,7 +569,7 @@ static int tls_before_hello(gnutls_session_t session, unsigned type, unsigned wh
     return GNUTLS_E_UNSUPPORTED_VERSION_PACKET;
 }
 
-/* Called when GnuTLS has chosen the TLS version, but not yet the cipher suite. */
+/* Called once GnuTLS has chosen the TLS version, but not yet the cipher suite. */
 static int tls_on_hello(gnutls_session_t session)
 {
     const struct tls *tls = gnutls_session_get_ptr(session);

@@ -2,7 +2,7 @@
 /*
  * The TLS settings of a server, and the transport between a TLS session and its socket.
  *
- * The settings are the certificate, the key, the CAs of clients, the versions and the cipher suites. The settings in a
+ * The settings are the certificate, the key, the client CAs, the versions and the cipher suites. The settings in a
  * struct tls are immutable and reference-counted: a TLS session keeps the settings with which it began.
  *
  * The transport records whether any bytes were transferred. libmicrohttpd 0.9.75 reports work to do while a handshake
@@ -24,7 +24,7 @@
 struct tls_transport {
     int fd;
     bool begun;         /* the client has sent at least one byte */
-    bool ended;         /* makes further I/O fail, because GnuTLS reports half a message before EOF as "try again" */
+    bool ended;         /* further I/O fails, because GnuTLS would report half a message before EOF as "try again" */
     uint64_t *progress; /* incremented by each call that transferred bytes or failed */
 };
 

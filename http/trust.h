@@ -10,7 +10,7 @@
 #include "config/trust.h"
 #include "http/peer.h"
 
-/* The host names of this machine, besides "localhost". Borrowed. */
+/* The host names of this machine other than "localhost". Borrowed. */
 struct host_names {
     const char *machine; /* result of gethostname(2), with or without a domain */
     char *const *others; /* additional names from the configuration */
@@ -20,15 +20,15 @@ struct host_names {
 /*
  * Returns whether a browser that connects to this host can only reach this machine: the host is an IP address,
  * "localhost" or a name below it, this machine's name with or without its domain, or one of `others`. Any other name
- * may belong to an attacker, who makes the name resolve to this machine by DNS or, for a name without a dot, by LLMNR
- * or mDNS; pages under such a name would be the attacker's. A port in `host` is ignored.
+ * may belong to an attacker, who makes it resolve to this machine by DNS or, if it has no dot, by LLMNR or mDNS; pages
+ * under such a name would be the attacker's. A port in `host` is ignored.
  */
 bool host_is_own(const char *host, const struct host_names *names);
 
 /* Returns whether proxies, load balancers and CDNs add a header of this name to requests that they forward. */
 bool is_proxy_header(const char *name);
 
-/* The configured rules for which clients the server trusts. */
+/* The configured rules about whom the server trusts. */
 struct trust_rules {
     char **hosts; /* additional names of this machine */
     size_t n_hosts;
@@ -61,16 +61,15 @@ void origin_header_add(struct origin_headers *claims, const char *name, const ch
  * Returns the trust in a client. An operator is a client that has given the correct password, is known by its
  * certificate, or has a role on a unix socket. A local client is any other client on loopback or a unix socket that
  * uses a name of this machine. If a proxy forwarded the request, only a password or certificate makes an operator, and
- * no client is local. A request from a browser is attributed to an untrusted web page, unless the request carries proof
- * that no page of another owner caused it (TRUST_PROOF).
+ * no client is local. A request from a browser is attributed to an untrusted web page, unless the request proves that
+ * no page of another owner caused it (TRUST_PROOF).
  */
 enum trust trust_of(bool authenticated, const struct peer *peer, const struct origin_headers *claims,
                     const struct host_names *names);
 /*
- * Returns whether the client is admitted without a password although a password is required: root or the daemon's own
- * user, on a unix socket, if any client with these headers on that socket would be a local client. Members of the
- * socket's group are not admitted without a password, because a proxy may be a member, and some proxies send no header
- * by which they can be recognized.
+ * Returns whether the client needs no password although one is required: root or the daemon's user on a unix socket, if
+ * any client with these headers on that socket would be a local client. Members of the socket's group are not admitted
+ * without a password, because a proxy may be a member, and some proxies add no header that gives them away.
  */
 bool trust_needs_no_password(const struct peer *peer, const struct origin_headers *claims,
                              const struct host_names *names);

@@ -13,8 +13,8 @@
 #define STACK_SIZE (256 * 1024)
 #define PATIENCE_SEC 5
 /*
- * The difference between the nice values of the worker thread and of the process. With this value, the worker thread
- * gets a third of the CPU weight of the event loop and of other processes, so neither side starves.
+ * How much nicer the worker thread is than the process. It gets a third of the CPU weight of the event loop and of
+ * other processes, so neither side starves.
  */
 #define NICENESS 5
 
@@ -40,7 +40,7 @@ static void job_list_append(struct job_list *list, struct job *job)
     job->list = list;
 }
 
-/* Removes the job from its list. Returns false if the job was in no list. */
+/* Removes the job from its list. Returns false if it was in none. */
 static bool job_list_remove(struct job *job)
 {
     if (!job->list)
@@ -295,7 +295,7 @@ int worker_submit(struct worker *worker, struct job *job)
     job->worker = worker;
     job->cancelled = false;
     worker_enqueue(worker, job);
-    /* If the thread has exited in the meantime, it has missed the job, so the thread is joined and started again. */
+    /* If the thread has exited in the meantime, it has missed the job: join it and start another. */
     worker_reap(worker);
     int r = worker->started ? 0 : worker_start(worker);
     if (r < 0) {

@@ -3,8 +3,8 @@
  * A worker is a thread for work that would block the event loop, with a bounded queue of jobs.
  *
  * The worker thread is started for the first job, and exits after it has been idle for a while. The worker thread runs
- * at a lower priority, so that work for some clients does not delay the replies to other clients. All functions are
- * called in the event loop's thread, unless noted otherwise. The program's only lock is in this module.
+ * at a lower priority, so that work for some clients does not delay replies to others. All functions are called in the
+ * event loop's thread, unless noted otherwise. The program's only lock is in this module.
  */
 #ifndef HTTP_WORKER_H
 #define HTTP_WORKER_H
@@ -40,8 +40,8 @@ struct job {
 /* Makes a worker, whose thread is only started later. Returns -errno on failure. */
 int worker_new(sd_event *event, const struct worker_limits *limits, struct worker **ret);
 /*
- * Cancels all jobs and waits up to five seconds for the running job. If this job has not finished by then, the thread
- * and its job are leaked, and the job's done() is not called, because the process is about to exit anyway.
+ * Cancels all jobs and waits up to five seconds for the running one. If that job has not finished by then, it and the
+ * thread are leaked and its done() is not called: the process is about to exit anyway.
  */
 struct worker *worker_free(struct worker *worker);
 

@@ -45,7 +45,7 @@ static const struct derived_metric cpu_metrics[] = {
     {
         .name = "frontend_stall_ratio",
         .unit = "ratio",
-        .help = "Share of the cycles in which the frontend gave the pipeline nothing to do.",
+        .help = "Fraction of cycles in which the frontend delivered no operations to the pipeline.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"stall_frontend / cycles", NULL, NEOVERSE_N1, true},
                              {"stalled_cycles_frontend / cycles", NULL, STAT, true}),
@@ -53,7 +53,8 @@ static const struct derived_metric cpu_metrics[] = {
     {
         .name = "backend_stall_ratio",
         .unit = "ratio",
-        .help = "Share of the cycles in which the backend took nothing: it waited for memory or for a unit.",
+        .help = "Fraction of cycles in which the backend accepted no operations: it waited for memory or for an "
+                "execution unit.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"stall_backend / cycles", NULL, NEOVERSE_N1, true},
                              {"stalled_cycles_backend / cycles", NULL, STAT, true}),
@@ -61,35 +62,35 @@ static const struct derived_metric cpu_metrics[] = {
     {
         .name = "frequency_hertz",
         .unit = "hertz",
-        .help = "Cycles per second of CPU time: how fast the CPUs were clocked while its tasks ran.",
+        .help = "Cycles per second of CPU time: the clock rate of the CPUs while the cgroup's tasks ran.",
         .targets = DERIVED_CGROUP,
         .formulas = FORMULAS({"cycles / task_clock", NULL, STAT, true}),
     },
     {
         .name = "cpu_frequency_hertz",
         .unit = "hertz",
-        .help = "Cycles per second in which the CPU was not idle: how fast it was clocked while it worked.",
+        .help = "Cycles per second in which the CPU was not idle: the clock rate of the CPU while it was busy.",
         .targets = DERIVED_CPU,
         .formulas = FORMULAS({"cycles / busy_time", NULL, IDLE, false}),
     },
     {
         .name = "cpu_utilization",
         .unit = "cpus",
-        .help = "CPUs that the cgroup's tasks used.",
+        .help = "Number of CPUs used by the cgroup's tasks.",
         .targets = DERIVED_CGROUP,
         .formulas = FORMULAS({"task_clock", NULL, STAT, true}),
     },
     {
         .name = "running_ratio",
         .unit = "ratio",
-        .help = "Share of the time that the group was counted; below 1, its counts are estimates.",
+        .help = "Fraction of its enabled time for which the group was counted; below 1, its counts are estimates.",
         .targets = DERIVED_CPU | DERIVED_PMU | DERIVED_CGROUP,
         .formulas = FORMULAS({"running_time / enabled_time", NULL, "perf_event_open(2)", true}),
     },
     {
         .name = "branch_miss_ratio",
         .unit = "ratio",
-        .help = "Share of the branches that were mispredicted.",
+        .help = "Fraction of branches that were mispredicted.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"br_mis_pred_retired / br_retired", NULL, NEOVERSE_N1, false},
                              {"branch_misses / branches", NULL, STAT, false}),
@@ -105,50 +106,50 @@ static const struct derived_metric cpu_metrics[] = {
     {
         .name = "load_spec_ratio",
         .unit = "ratio",
-        .help = "Share of loads in the operations that were executed, speculative ones included.",
+        .help = "Fraction of executed operations, including speculative ones, that are loads.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"ld_spec / inst_spec", NULL, NEOVERSE_N1, false}),
     },
     {
         .name = "store_spec_ratio",
         .unit = "ratio",
-        .help = "Share of stores in the operations that were executed, speculative ones included.",
+        .help = "Fraction of executed operations, including speculative ones, that are stores.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"st_spec / inst_spec", NULL, NEOVERSE_N1, false}),
     },
     {
         .name = "integer_spec_ratio",
         .unit = "ratio",
-        .help = "Share of integer operations in the operations that were executed, speculative ones included.",
+        .help = "Fraction of executed operations, including speculative ones, that are integer operations.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"dp_spec / inst_spec", NULL, NEOVERSE_N1, false}),
     },
     {
         .name = "simd_spec_ratio",
         .unit = "ratio",
-        .help = "Share of Advanced SIMD operations in the operations that were executed, speculative ones included.",
+        .help = "Fraction of executed operations, including speculative ones, that are Advanced SIMD operations.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"ase_spec / inst_spec", NULL, NEOVERSE_N1, false}),
     },
     {
         .name = "scalar_fp_spec_ratio",
         .unit = "ratio",
-        .help = "Share of scalar floating-point operations in the operations that were executed, speculative ones "
-                "included.",
+        .help =
+            "Fraction of executed operations, including speculative ones, that are scalar floating-point operations.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"vfp_spec / inst_spec", NULL, NEOVERSE_N1, false}),
     },
     {
         .name = "crypto_spec_ratio",
         .unit = "ratio",
-        .help = "Share of cryptographic operations in the operations that were executed, speculative ones included.",
+        .help = "Fraction of executed operations, including speculative ones, that are cryptographic operations.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"crypto_spec / inst_spec", NULL, NEOVERSE_N1, false}),
     },
     {
         .name = "branch_spec_ratio",
         .unit = "ratio",
-        .help = "Share of branches in the operations that were executed, speculative ones included.",
+        .help = "Fraction of executed operations, including speculative ones, that are branches.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"(br_immed_spec + br_indirect_spec) / inst_spec", NULL, NEOVERSE_N1, false}),
     },
@@ -165,7 +166,7 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "cache_miss_ratio",
         .unit = "ratio",
-        .help = "Share of the cache references that missed; the PMU chooses which cache this is.",
+        .help = "Fraction of cache references that missed; which cache this is depends on the PMU.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"cache_misses / cache_references", NULL, STAT, false},
                              {"l1d_cache_refill / l1d_cache", "arm*", NEOVERSE_N1, false}),
@@ -173,7 +174,7 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "l1d_mpki",
         .unit = "per 1000 instructions",
-        .help = "Misses of the level 1 data cache.",
+        .help = "Level 1 data cache misses.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"1000 * l1d_cache_refill / instructions", NULL, NEOVERSE_N1, false},
                              {"1000 * l1_dcache_load_misses / instructions", NULL, STAT, false},
@@ -182,7 +183,7 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "l1i_mpki",
         .unit = "per 1000 instructions",
-        .help = "Misses of the level 1 instruction cache.",
+        .help = "Level 1 instruction cache misses.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"1000 * l1i_cache_refill / instructions", NULL, NEOVERSE_N1, false},
                              {"1000 * l1_icache_load_misses / instructions", NULL, STAT, false}),
@@ -190,7 +191,7 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "l2_mpki",
         .unit = "per 1000 instructions",
-        .help = "Misses of the level 2 cache.",
+        .help = "Level 2 cache misses.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"1000 * l2d_cache_refill / instructions", NULL, NEOVERSE_N1, false},
                              {"1000 * mem_load_retired_l2_miss / instructions", NULL, ICELAKE, false}),
@@ -198,14 +199,14 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "l2_miss_ratio",
         .unit = "ratio",
-        .help = "Share of the accesses to the level 2 cache that missed.",
+        .help = "Fraction of level 2 cache accesses that missed.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"l2d_cache_refill / l2d_cache", NULL, NEOVERSE_N1, false}),
     },
     {
         .name = "llc_mpki",
         .unit = "per 1000 instructions",
-        .help = "Reads that missed in the last-level cache.",
+        .help = "Last-level cache read misses.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"1000 * ll_cache_miss_rd / instructions", NULL, NEOVERSE_N1, false},
                              {"1000 * llc_load_misses / instructions", NULL, STAT, false},
@@ -214,7 +215,7 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "llc_miss_ratio",
         .unit = "ratio",
-        .help = "Share of the reads of the last-level cache that missed.",
+        .help = "Fraction of last-level cache reads that missed.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"ll_cache_miss_rd / ll_cache_rd", NULL, NEOVERSE_N1, false},
                              {"llc_load_misses / llc_loads", NULL, STAT, false}),
@@ -222,7 +223,7 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "dtlb_walks_pki",
         .unit = "per 1000 instructions",
-        .help = "Walks of the page tables for data.",
+        .help = "Page-table walks for data accesses.",
         .targets = DERIVED_EVERYWHERE,
         .formulas =
             FORMULAS({"1000 * dtlb_walk / instructions", NULL, NEOVERSE_N1, false},
@@ -234,7 +235,7 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "itlb_walks_pki",
         .unit = "per 1000 instructions",
-        .help = "Walks of the page tables for instructions.",
+        .help = "Page-table walks for instruction fetches.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"1000 * itlb_walk / instructions", NULL, NEOVERSE_N1, false},
                              {"1000 * itlb_load_misses / instructions", "cpu_core", INTEL_TLB, false},
@@ -244,15 +245,15 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "l2_tlb_mpki",
         .unit = "per 1000 instructions",
-        .help = "Misses of the level 2 TLB.",
+        .help = "Level 2 TLB misses.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"1000 * l2d_tlb_refill / instructions", NULL, NEOVERSE_N1, false}),
     },
     {
         .name = "dtlb_load_mpki",
         .unit = "per 1000 instructions",
-        .help = "Misses of the data TLB as perf's generic event counts them: walks on Intel, misses of the level 1 TLB "
-                "on AMD and Arm.",
+        .help = "Data TLB misses as counted by perf's generic event: page-table walks on Intel, level 1 TLB misses on "
+                "AMD and Arm.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"1000 * l1d_tlb_refill / instructions", NULL, NEOVERSE_N1, false},
                              {"1000 * dtlb_load_misses / instructions", NULL, STAT, false}),
@@ -260,8 +261,8 @@ static const struct derived_metric cache_metrics[] = {
     {
         .name = "itlb_load_mpki",
         .unit = "per 1000 instructions",
-        .help = "Misses of the instruction TLB as perf's generic event counts them: walks on Intel and AMD, misses of "
-                "the level 1 TLB on Arm.",
+        .help = "Instruction TLB misses as counted by perf's generic event: page-table walks on Intel and AMD, level 1 "
+                "TLB misses on Arm.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"1000 * l1i_tlb_refill / instructions", NULL, NEOVERSE_N1, false},
                              {"1000 * itlb_load_misses / instructions", NULL, STAT, false}),
@@ -271,17 +272,17 @@ static const struct derived_metric cache_metrics[] = {
 /* --- top-down --- */
 
 /*
- * Level 1 of the top-down method: shares of the pipeline's slots.
+ * Level 1 of the top-down method: fractions of pipeline slots.
  *
  * Arm: available if sysfs lists the slot events (Cortex-A78, Neoverse N2 and V1, but not Cortex-A55 or A76).
  *
  * Intel since Ice Lake: the kernel accepts topdown-* events only in a group whose leader is `slots`
  * (arch/x86/events/intel/core.c, intel_pmu_hw_config()), and reports each topdown-* event as a part of the slots. On
  * Intel's small cores, topdown-* events are ordinary events. The top-down events of older CPUs count for both threads
- * of a core, so they cannot be attributed to a CPU or a cgroup, and are not used.
+ * of a core, cannot be attributed to a CPU or a cgroup, and are therefore not used.
  *
- * AMD: sysfs does not name the top-down events; the preset `topdown` does. The number of slots per cycle differs
- * between generations of CPUs, so the total is the sum of the parts.
+ * AMD: sysfs does not name the top-down events, but the preset `topdown` does. The number of slots per cycle differs
+ * between CPU generations, so the total is the sum of the parts.
  */
 
 #define SBSA "arm64/sbsa.json, 6.8"
@@ -295,7 +296,7 @@ static const struct derived_metric topdown_metrics[] = {
     {
         .name = "topdown_retiring_ratio",
         .unit = "ratio",
-        .help = "Share of the pipeline slots whose operations were retired: useful work.",
+        .help = "Fraction of pipeline slots whose operations were retired: useful work.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"(op_retired / op_spec) * (1 - stall_slot / (slots * cycles))", NULL, SBSA, false},
                              {"topdown_retiring / " INTEL_SLOTS, NULL, ICELAKE, false},
@@ -304,7 +305,7 @@ static const struct derived_metric topdown_metrics[] = {
     {
         .name = "topdown_bad_speculation_ratio",
         .unit = "ratio",
-        .help = "Share of the pipeline slots that were lost to wrong predictions.",
+        .help = "Fraction of pipeline slots that were lost to wrong speculation.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"(1 - op_retired / op_spec) * (1 - stall_slot / (slots * cycles))", NULL, SBSA, false},
                              {"topdown_bad_spec / " INTEL_SLOTS, NULL, ICELAKE, false},
@@ -313,7 +314,7 @@ static const struct derived_metric topdown_metrics[] = {
     {
         .name = "topdown_frontend_bound_ratio",
         .unit = "ratio",
-        .help = "Share of the pipeline slots that the frontend left empty.",
+        .help = "Fraction of pipeline slots that the frontend left empty.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"stall_slot_frontend / (slots * cycles)", NULL, SBSA, false},
                              {"topdown_fe_bound / " INTEL_SLOTS, NULL, ICELAKE, false},
@@ -322,7 +323,8 @@ static const struct derived_metric topdown_metrics[] = {
     {
         .name = "topdown_backend_bound_ratio",
         .unit = "ratio",
-        .help = "Share of the pipeline slots that the backend could not take: it waited for memory or for a unit.",
+        .help = "Fraction of pipeline slots that the backend could not accept: it waited for memory or for an "
+                "execution unit.",
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"stall_slot_backend / (slots * cycles)", NULL, SBSA, false},
                              {"topdown_be_bound / " INTEL_SLOTS, NULL, ICELAKE, false},
@@ -336,7 +338,7 @@ static const struct derived_metric topdown_metrics[] = {
  * If the driver exports a scale and unit, the event's rate is already in bytes or joules per second (perf/pmu.h).
  * Without a driver's scale, the formula contains the bytes per event: 64 for a cache line or for a burst of DDR4 or
  * DDR5. All i.MX 8 models use the same name for their PMU but differ in the bytes per cycle, so an event must be
- * configured by the name that perf uses for the specific model.
+ * configured by the name that perf uses for the particular model.
  */
 
 #define ROCKCHIP "drivers/devfreq/event/rockchip-dfi.c, 6.7"
@@ -398,7 +400,7 @@ static const struct derived_metric machine_metrics[] = {
     {
         .name = "memory_bytes_per_second",
         .unit = "bytes per second",
-        .help = "Bytes that the memory controller read from DRAM and wrote to it.",
+        .help = "Bytes that the memory controller read from or wrote to DRAM.",
         .targets = DERIVED_PMU,
         .formulas = FORMULAS(
             {"bytes", "rockchip_ddr", ROCKCHIP, false}, {"read_bytes + write_bytes", "rockchip_ddr", ROCKCHIP, false},
@@ -419,42 +421,42 @@ static const struct derived_metric machine_metrics[] = {
     {
         .name = "package_watts",
         .unit = "watts",
-        .help = "Power of the processor package.",
+        .help = "Power drawn by the processor package.",
         .targets = DERIVED_PMU,
         .formulas = FORMULAS({"energy_pkg", "power*", RAPL, false}),
     },
     {
         .name = "cores_watts",
         .unit = "watts",
-        .help = "Power of all cores.",
+        .help = "Power drawn by all cores.",
         .targets = DERIVED_PMU,
         .formulas = FORMULAS({"energy_cores", "power*", RAPL, false}),
     },
     {
         .name = "core_watts",
         .unit = "watts",
-        .help = "Power of one core.",
+        .help = "Power drawn by one core.",
         .targets = DERIVED_PMU,
         .formulas = FORMULAS({"energy_core", "power*", RAPL, false}),
     },
     {
         .name = "dram_watts",
         .unit = "watts",
-        .help = "Power of the memory.",
+        .help = "Power drawn by the memory (DRAM).",
         .targets = DERIVED_PMU,
         .formulas = FORMULAS({"energy_ram", "power*", RAPL, false}),
     },
     {
         .name = "gpu_watts",
         .unit = "watts",
-        .help = "Power of the processor's graphics.",
+        .help = "Power drawn by the processor's integrated graphics.",
         .targets = DERIVED_PMU,
         .formulas = FORMULAS({"energy_gpu", "power*", RAPL, false}),
     },
     {
         .name = "platform_watts",
         .unit = "watts",
-        .help = "Power of the whole platform.",
+        .help = "Power drawn by the whole platform.",
         .targets = DERIVED_PMU,
         .formulas = FORMULAS({"energy_psys", "power*", RAPL, false}),
     },
@@ -513,7 +515,7 @@ static const struct {
     {"instructions_kernel", "inst_retired_kernel"},
 };
 
-/* Compares the first letter inline, since this comparison runs for each event of a group and each name in the table. */
+/* Compares the first letter inline, because this runs for each event of a group and each name in the table. */
 static bool same_name(const char *a, const char *b)
 {
     return a[0] == b[0] && str_equal(a, b);

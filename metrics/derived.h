@@ -4,13 +4,12 @@
  *
  * A name in a formula is an event as spelled in metric names ("branch_misses"), and stands for the event's rate per
  * second in the event's unit. Other names are running_time and enabled_time of the group, in seconds; busy_time, the
- * seconds per second in which the CPU was not idle (perf/busy.h); and `slots`, the number of operations that a CPU can
- * issue per cycle (caps/slots of the CPU's PMU in sysfs). `cycles` and `instructions` also match Arm's names of these
- * events.
+ * non-idle seconds of the CPU per second (perf/busy.h); and `slots`, the number of operations that a CPU can issue per
+ * cycle (caps/slots of the CPU's PMU in sysfs). `cycles` and `instructions` also match Arm's names of these events.
  *
  * Each formula names its source: perf's own output (tools/perf/util/stat-shadow.c); perf's metrics
  * (tools/perf/pmu-events/arch, given as "arm64/..." and "x86/..."), which come from Arm's telemetry guides and from
- * Intel's and AMD's lists; or the driver that names and scales the event. All version numbers are versions of Linux.
+ * Intel's and AMD's lists; or the driver that names and scales the event. All version numbers are Linux versions.
  */
 #ifndef METRICS_DERIVED_H
 #define METRICS_DERIVED_H
@@ -49,11 +48,11 @@ const struct derived_metric *derived_at(size_t i);
 /* Finds a metric by name. Returns NULL if there is no such metric. */
 const struct derived_metric *derived_find(const char *name);
 
-/* Returns whether `name` in a formula stands for the counter `event`: "instructions" stands for "inst_retired". */
+/* Returns whether `name` in a formula stands for the counter `event`, as "instructions" does for "inst_retired". */
 bool derived_names_event(const char *name, const char *event);
 
 /*
- * Returns the n-th event name that `name` in a formula may stand for: `name` itself if n is 0, NULL past the last one.
+ * Returns the n-th event name that `name` in a formula may stand for: `name` itself for n = 0, NULL past the last one.
  */
 const char *derived_spelling(const char *name, size_t n);
 

@@ -80,7 +80,7 @@ static int parse_number(struct formula_parser *parser)
     memcpy(text, parser->at, size);
     text[size] = '\0';
     if (number_parse_double(text, &number) < 0)
-        return parser_fail(parser, "this is no number");
+        return parser_fail(parser, "this is not a number");
     parser->at += size;
     return parser_add(parser, (struct formula_step){.kind = FORMULA_NUMBER, .number = number});
 }
@@ -284,8 +284,7 @@ static int metric_set_add(struct metric_set *metric_set, const struct metric_set
 }
 
 /*
- * A quick check that avoids parsing: the first name of most formulas already shows that the formula does not apply to a
- * group.
+ * A quick check that avoids parsing: for most formulas, the first name already shows that they do not apply to a group.
  */
 static bool may_have(const struct metric_set_events *of, const struct derived_formula *formula)
 {
@@ -298,7 +297,7 @@ static bool may_have(const struct metric_set_events *of, const struct derived_fo
     return find_operand(of, first, &operand);
 }
 
-/* Adds the metric with the first formula that applies, if any formula does. */
+/* Adds the metric with the first formula that applies, if any. */
 static int metric_set_consider(struct metric_set *metric_set, const struct derived_metric *metric)
 {
     const struct metric_set_events *of = &metric_set->of;

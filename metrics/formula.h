@@ -6,7 +6,7 @@
  * with a letter. There are no unary signs.
  *
  * A `struct metric_set` is the set of derived metrics that the events of one group allow. The set is built once per
- * list of events; then each reading costs a few operations.
+ * list of events; after that, each reading costs only a few operations.
  */
 #ifndef METRICS_FORMULA_H
 #define METRICS_FORMULA_H
@@ -27,19 +27,19 @@ struct formula_step {
 };
 
 struct formula {
-    char names[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* the names in the formula, each once, in order of appearance */
+    char names[FORMULA_NAMES_MAX][FORMULA_NAME_SIZE]; /* the distinct names in the formula, in order of appearance */
     size_t n_names;
     struct formula_step steps[FORMULA_STEPS_MAX];
     size_t n_steps;
 };
 
 /*
- * Returns -EINVAL, with the offset of the offending character, for an invalid formula or a formula that exceeds the
+ * Returns -EINVAL, with the offset of the offending character in `error`, if the formula is invalid or exceeds the
  * limits above.
  */
 int formula_parse(const char *text, struct formula *ret, struct error *error);
 
-/* Copies the first name in the text of a valid formula, or "". Much cheaper than formula_parse(). */
+/* Copies the first name in a valid formula, or "" if there is none. Much cheaper than formula_parse(). */
 void formula_first_name(const char *text, char name[FORMULA_NAME_SIZE]);
 
 /*
@@ -48,10 +48,7 @@ void formula_first_name(const char *text, char name[FORMULA_NAME_SIZE]);
  */
 double formula_value(const struct formula_step *steps, size_t n, const double *operands);
 
-/*
- * The events of a group on a target. All strings of the group are borrowed, and must outlive a metric set made from
- * them.
- */
+/* The events of a group on a target. All strings are borrowed and must outlive the metric sets made from them. */
 struct metric_set_events {
     enum derived_target target;
     const char *pmu;
@@ -82,7 +79,7 @@ struct metric_set_times {
     double interval;         /* length of the interval between the readings, in seconds */
 };
 
-/* Returns the issue slots with which the metric set was made. */
+/* Returns the number of issue slots that the metric set was made with. */
 unsigned metric_set_slots(const struct metric_set *metric_set);
 /* Return the number of metrics, and metric `i`, which must be below that number. */
 size_t metric_set_count(const struct metric_set *metric_set);
@@ -91,7 +88,7 @@ const struct derived_metric *metric_set_metric(const struct metric_set *metric_s
 const struct derived_formula *metric_set_formula(const struct metric_set *metric_set, size_t i);
 /* Returns whether metric `i` uses event `k`. */
 bool metric_set_uses_event(const struct metric_set *metric_set, size_t i, size_t k);
-/* Returns whether metric `i` uses the time that CPUs were busy. */
+/* Returns whether metric `i` uses the busy time of CPUs. */
 bool metric_set_uses_busy_time(const struct metric_set *metric_set, size_t i);
 /* Returns whether metric `i` uses two or more events. */
 bool metric_set_compares_events(const struct metric_set *metric_set, size_t i);

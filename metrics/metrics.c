@@ -57,7 +57,7 @@ static char *render_openmetrics_header(const struct metric *metric)
     const char *suffix = types[metric->type].suffix, *type = types[metric->type].openmetrics;
     size_t size = strlen(metric->name), unit = strlen(metric->unit);
 
-    /* OpenMetrics requires the suffix of the type; "unknown" allows any name. */
+    /* OpenMetrics requires the type's suffix; the type "unknown" allows any name. */
     if (*suffix && ends_with(metric->name, size, suffix))
         size -= strlen(suffix);
     else if (*suffix)
@@ -73,9 +73,8 @@ static char *render_openmetrics_header(const struct metric *metric)
 }
 
 /*
- * Memory for several series of one family. The size of a new block grows with the number of series in the family, up to
- * a page, so that a small family takes little memory, even after many reloads. A series larger than a page has its own
- * block.
+ * Memory for several series of one family. New blocks grow with the number of series in the family, up to a page, so
+ * that a small family takes little memory even after many reloads. A series larger than a page has its own block.
  */
 struct block {
     struct family *family;
@@ -87,7 +86,7 @@ struct block {
 #define BLOCK_SIZE_MAX 4096
 #define BLOCK_HEAD (sizeof(struct block) + sizeof(size_t)) /* the size_t is malloc(3)'s own overhead */
 
-/* Value of the member `collector` in a removed series that is still in its family; no collector has this number. */
+/* Value of `collector` in a removed series that is still in its family; no collector has this number. */
 #define REMOVED UINT8_MAX
 
 static struct block *block_of(struct series *series)
@@ -128,7 +127,7 @@ static struct series *block_take(struct family *family, size_t text_size)
     return series;
 }
 
-/* Gives a series back to its memory block, and frees the block if no series is left in it. */
+/* Returns a series to its memory block, and frees the block if no series is left in it. */
 static void block_give_back(struct series *series)
 {
     struct block *block = block_of(series);
@@ -201,7 +200,7 @@ static size_t metrics_find_family(const struct metrics *metrics, const char *nam
     return i;
 }
 
-/* After a reload, the first HELP of the new configuration replaces the old HELP. */
+/* After a reload, the first HELP of the new configuration replaces the old one. */
 static int family_follow_edition(struct metrics *metrics, struct family *family, const struct metric *metric)
 {
     if (family->edition == metrics->edition)

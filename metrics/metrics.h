@@ -18,7 +18,7 @@
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO };
 
 struct metric {
-    const char *name; /* name of the sample: ends in _total for a counter, and in _info for an info metric */
+    const char *name; /* sample name; ends in _total for a counter, and in _info for an info metric */
     const char *help;
     const char *unit; /* Prometheus base unit that is part of the name, or "" */
     enum metric_type type;
@@ -51,7 +51,7 @@ struct block;
 struct family {
     char *name;
     char *text_header;        /* "# HELP ...\n# TYPE ...\n" */
-    char *openmetrics_header; /* headers for OpenMetrics, with "# UNIT ...\n" if the metric has a unit */
+    char *openmetrics_header; /* OpenMetrics headers, with "# UNIT ...\n" if the metric has a unit */
     size_t text_header_size, openmetrics_header_size;
     size_t name_size;
     size_t counter_size; /* length of `name` without _total; 0 if its series have no _created line */
@@ -59,25 +59,25 @@ struct family {
     size_t n;
     size_t n_removed;   /* number of removed series that are still in `series` */
     struct block *last; /* newest memory block, which may have room for more series; may be NULL */
-    unsigned edition;   /* edition of the configuration from which the headers come */
+    unsigned edition;   /* edition of the configuration that the headers come from */
 };
 
 struct metrics {
     struct family **families; /* families in order of creation */
     size_t n;
-    size_t text_size;         /* upper bound of an exposition, without OpenMetrics' _created lines and its last line */
+    size_t text_size;         /* upper bound of an exposition, without OpenMetrics' _created lines and last line */
     size_t created_text_size; /* upper bound of all _created lines */
     size_t n_removed;         /* number of removed series that are still in their families */
     unsigned held;            /* nesting depth of metrics_begin_removals() */
-    unsigned edition;         /* number of the current configuration, which the owner increments on reload */
+    unsigned edition;         /* number of the current configuration; the owner increments it on reload */
     uint32_t failed;          /* mask of failing collectors: only their lasting series are exposed */
 };
 
 void metrics_done(struct metrics *metrics);
 /*
  * Adds a series to the family with the metric's name, and creates the family if it does not exist. Within one edition
- * of the configuration, the first HELP of a family stays. The series belongs to `metrics` and starts invisible, with
- * value 0. Returns NULL when out of memory.
+ * of the configuration, the first HELP of a family is kept. The series belongs to `metrics`, and is invisible with
+ * value 0 at first. Returns NULL when out of memory.
  */
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
                            const struct label *labels, size_t n_labels);
@@ -117,7 +117,8 @@ static inline void series_set_real(struct series *series, double value)
 }
 
 /*
- * Returns whether an exposition of the collectors in `mask` includes the series while the collectors in `failed` fail.
+ * Returns whether an exposition of the collectors in `mask` includes the series if the collectors in `failed` have
+ * failed.
  */
 static inline bool series_is_shown(const struct series *series, uint32_t mask, uint32_t failed)
 {

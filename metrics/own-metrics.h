@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The metrics of perfcountd itself: name, HELP, unit and type of everything that is not an event. The code that adds
- * the series provides their values and labels.
+ * perfcountd's own metrics: name, HELP, unit and type of everything that is not an event. The code that adds the series
+ * provides their values and labels.
  */
 #ifndef METRICS_OWN_METRICS_H
 #define METRICS_OWN_METRICS_H
@@ -55,7 +55,7 @@ enum own_metric {
     OWN_KERNEL_COUNTED,
 };
 
-/* Decimals of processes' start times, which the kernel reports in clock ticks of 1/100 s (proc_pid_stat(5)). */
+/* Number of decimals of process start times, which the kernel reports in clock ticks of 1/100 s (proc_pid_stat(5)). */
 #define OWN_START_DECIMALS 2
 
 /* Ratios have four decimals: the value of a ratio's series is in units of 1/10000. */

@@ -13,8 +13,8 @@
 #include "base/util.h"
 
 /*
- * Identifies the file of a socket. The file's time of creation is included, because the inode number may be reused as
- * soon as the file is removed. st_mtim serves as this time, because chmod(2) changes st_ctim, but not st_mtim.
+ * Identifies a socket's file. Includes its creation time, because the inode number may be reused as soon as the file is
+ * removed. st_mtim serves as this time, because chmod(2) changes st_ctim, but not st_mtim.
  */
 struct bound_socket {
     dev_t device;
@@ -72,7 +72,7 @@ static const char *name_of(const char *path)
     return strrchr(path, '/') + 1;
 }
 
-/* Each descriptor refers to the same directory even if the path later leads to another directory. */
+/* Each descriptor refers to the same directory even if the path later leads elsewhere. */
 void bound_sockets_open(struct bound_sockets *sockets)
 {
     char directory[PATH_MAX];
@@ -85,7 +85,7 @@ void bound_sockets_open(struct bound_sockets *sockets)
 }
 
 /*
- * If somebody replaces the file between fstatat(2) and unlinkat(2), another file is removed. This race is harmless:
+ * If somebody replaces the file between fstatat(2) and unlinkat(2), the wrong file is removed. This race is harmless:
  * only a user who may write to the directory can replace the file, and could remove the other file anyway.
  */
 void bound_sockets_remove(const struct bound_sockets *sockets)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removes the files of unix sockets that the daemon bound while it had privileges. The daemon may not be allowed to
- * remove these files once it has given up its privileges, so the opener removes them after the daemon has ended.
+ * Removes the files of unix sockets that the daemon bound while it had privileges. Without its privileges the daemon
+ * may not be allowed to remove these files, so the opener removes them after the daemon has exited.
  *
  * A compromised daemon cannot change which files the opener removes: the paths are fixed before the opener is forked,
- * and the daemon marks the files that it has bound in shared memory, which it unmaps before it gives up its privileges.
+ * and the daemon marks those that it bound in a block of shared memory, which it unmaps before giving up its
+ * privileges.
  */
 #ifndef OPENER_BOUND_SOCKETS_H
 #define OPENER_BOUND_SOCKETS_H
 
 #include <stddef.h>
 
-/* Maximum number of sockets whose files the opener removes; the daemon removes the files of any further sockets. */
+/* Maximum number of sockets whose files the opener removes; any others are left to the daemon. */
 #define BOUND_SOCKETS_MAX 8
 
 struct bound_socket;
@@ -20,7 +21,7 @@ struct bound_sockets {
     char *const *paths; /* borrowed */
     size_t n;
     struct bound_socket *marks;         /* array in shared memory; NULL if not mapped */
-    int directories[BOUND_SOCKETS_MAX]; /* descriptors of the opener; -1 for a directory that is not open */
+    int directories[BOUND_SOCKETS_MAX]; /* the opener's descriptors; -1 for a directory that is not open */
 };
 
 /* Maps the shared memory. Must be called before the opener is forked. `paths` must outlive `ret`. Returns -errno. */
@@ -36,7 +37,7 @@ void bound_sockets_done(struct bound_sockets *sockets);
  * before it enters its sandbox.
  */
 void bound_sockets_open(struct bound_sockets *sockets);
-/* Removes the marked files, except those that were replaced. The opener calls this when it ends. */
+/* Removes the marked files, unless they were replaced. The opener calls this when it exits. */
 void bound_sockets_remove(const struct bound_sockets *sockets);
 
 #endif

@@ -23,16 +23,16 @@
 #include "process/sandbox.h"
 
 /*
- * How long the daemon waits for the reply to a request: a fixed time plus a time for each result. Both parts of this
- * time are much shorter than the watchdog timeout of the systemd service.
+ * How long the daemon waits for the reply to a request: a fixed time plus a time for each result, both much shorter
+ * than the watchdog timeout of the systemd service.
  */
 #define OPENER_PATIENCE_MS 2000
 #define OPENER_PATIENCE_EACH_MS 100
 
 /*
  * How long the daemon waits while a BPF program is loaded, attached or detached. A child of the opener loads the
- * program, and bpf/loader.h gives up earlier than this; attaching the program takes seconds on a heavily loaded board.
- * The watchdog timeout of the systemd service is longer.
+ * program, for which bpf/loader.h allows less time. Attaching the program takes seconds on a heavily loaded board. The
+ * watchdog timeout of the systemd service is longer.
  */
 #define OPENER_BPF_PATIENCE_MS 22000
 
@@ -46,15 +46,15 @@ static int client_give_up(struct opener_client *client)
     return -EPIPE;
 }
 
-/* A failure to send because memory is short or a descriptor is invalid does not end the connection. */
+/* A send that fails for lack of memory or an invalid descriptor does not end the connection. */
 static bool error_is_fatal(int error)
 {
     return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
 }
 
 /*
- * Returns whether this result of receiving means a late reply, which has not arrived or could not be received for lack
- * of memory.
+ * Returns whether this recv(2) result means that the reply is late: it has not arrived, or could not be received for
+ * lack of memory.
  */
 static bool reply_is_late(ssize_t size)
 {
@@ -127,9 +127,8 @@ static size_t count_opened(const struct opener_reply *reply)
 
 /*
  * Sends the request client->packet and waits for the reply, which must have `n` results. Returns 0, an error from
- * sending or receiving, or the error that the reply gives for the request as a whole. `reply` and `opened` must be
- * empty. If this process had no room for all descriptors, `opened` has fewer descriptors than the reply has results
- * equal to 0.
+ * sending or receiving, or the reply's error for the request as a whole. `reply` and `opened` must be empty. If this
+ * process had no room for all descriptors, `opened` has fewer of them than the reply has zero results.
  */
 static int opener_client_ask(struct opener_client *client, const struct fd_list *given, size_t n, unsigned patience_ms,
                              struct opener_reply *reply, struct fd_list *opened)
@@ -169,8 +168,8 @@ static int client_ask(struct opener_client *client, const struct fd_list *given,
 }
 
 /*
- * Sets each element of `ret` to a descriptor, which is moved from `opened`, or to the error of its event. A descriptor
- * that could not be received, because this process has too many open files, becomes -EMFILE.
+ * Sets each element of `ret` to a descriptor moved from `opened`, or to the error of its event. Descriptors that could
+ * not be received, because this process has too many open files, become -EMFILE.
  */
 static void reply_to_results(const struct opener_reply *reply, struct fd_list *opened, int *ret)
 {
@@ -181,7 +180,7 @@ static void reply_to_results(const struct opener_reply *reply, struct fd_list *o
     opened->n = 0;
 }
 
-/* Requests as many events of the group, from `first` on, as fit into one packet. */
+/* Requests as many of the group's events as fit into one packet, starting at `first`. */
 static int client_ask_for_events(struct opener_client *client, const struct sys_group *group, size_t first,
                                  size_t *ret_n, int *ret)
 {
@@ -204,8 +203,8 @@ static int client_ask_for_events(struct opener_client *client, const struct sys_
 }
 
 /*
- * Returns the leader for the events of the next request: the group's leader or, if there is none, the first event that
- * could be opened.
+ * Returns the leader for the events in the next request: the group's leader or, without one, the first event that could
+ * be opened.
  */
 static int leader_of(const struct sys_group *group, const int *results, size_t n)
 {
@@ -260,7 +259,7 @@ static int client_ask_for_file(struct opener_client *client, const char *path)
     return fd;
 }
 
-/* Asks for "/", which no rule allows, because any answer, including a refusal, shows that the opener is alive. */
+/* Asks for "/", which no rule allows: any answer, even a refusal, shows that the opener is alive. */
 int opener_client_check(struct opener_client *client)
 {
     int r = client_ask_for_file(client, "/");
@@ -274,9 +273,9 @@ static bool error_is_denied(int error)
 }
 
 /*
- * The few files that show more to a privileged process are requested from the opener first. This process tries to open
- * all other files itself, and asks the opener only if access is denied and the rules know the path. The opener always
- * opens files for reading, whatever `flags` are.
+ * Asks the opener first for the few files that show more to a privileged process. Tries to open all other files in this
+ * process, and asks the opener only if access is denied and the rules know the path. The opener always opens files for
+ * reading, whatever `flags` are.
  */
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
@@ -342,16 +341,16 @@ void opener_client_done(struct opener_client *client)
 /* --- Process --- */
 
 #define REMEDY "; --no-opener runs without it"
-/* How long the opener may take to start, while no client is waiting, and to accept a request. */
+/* How long the opener may take to start (no client is waiting at that time), and to accept a request. */
 #define PATIENCE_S 10
 /*
- * Limit of the waiting time (process/stragglers.h) for children that open uprobes of one program. A uprobe is opened on
- * each CPU, and for each CPU the kernel visits all processes that run the program.
+ * Maximum waiting time (process/stragglers.h) for children that open uprobes in one program. A uprobe is opened on each
+ * CPU, and for each CPU the kernel visits all processes that run the program.
  */
 #define PROGRAMS_PATIENCE_NS (5 * NSEC_PER_SEC)
 /* How long the opener may take to exit before it is killed. */
 #define END_SOON_NS (100 * NSEC_PER_MSEC)
-/* How long the opener may take to exit if it has to remove the files of sockets when the daemon ends. */
+/* How long the opener may take to exit if it has to remove socket files. */
 #define REMOVAL_NS NSEC_PER_SEC
 
 DEFINE_CLEANUP(struct opener *, opener_free);
@@ -392,7 +391,7 @@ static unsigned opener_work(const struct opener_rules *rules)
            (rules->needs_admin ? SANDBOX_NEEDS_ADMIN : 0) | (permissions->n_sockets ? SANDBOX_REMOVES : 0);
 }
 
-/* Makes the loader of BPF programs, which lives as long as this process and is never freed. */
+/* Makes the BPF program loader, which lives as long as this process and is never freed. */
 static int bind_bpf(struct opener_process *process, struct error *error)
 {
     struct bpf_loader *loader;
@@ -406,8 +405,8 @@ static int bind_bpf(struct opener_process *process, struct error *error)
 }
 
 /*
- * Must be called before the process enters the sandbox: there it is not dumpable, and only root may open the files
- * below /proc/self of such a process.
+ * Must be called before the process enters the sandbox, where it is not dumpable, so that only root may open its files
+ * below /proc/self.
  */
 static int open_quotas(const struct opener_server *server, struct error *error)
 {
@@ -421,7 +420,7 @@ static int open_quotas(const struct opener_server *server, struct error *error)
                          "the limit of open files is %llu, and the opener needs one for each CPU and some more; raise "
                          "LimitNOFILE= (ulimit -n)",
                          (unsigned long long)limit.rlim_cur);
-    return r < 0 ? error_set(error, r, "cannot count open files by epoll(7) and /proc/self/fdinfo: %s", strerror(-r))
+    return r < 0 ? error_set(error, r, "cannot count open files with epoll(7) and /proc/self/fdinfo: %s", strerror(-r))
                  : 0;
 }
 
@@ -466,8 +465,8 @@ static int opener_begin(void *userdata, int socket, struct child_hello *ret, str
     bound_sockets_open(&process->sockets);
     if (r == 0)
         r = enter_sandbox(process, ret, &cause);
-    malloc_trim(0); /* returns the memory that was used to build the filter */
-    return r < 0 ? error_set(error, r, "the opener of counters cannot start: %.200s" REMEDY, cause.message) : 0;
+    malloc_trim(0); /* gives back the memory used to build the filter */
+    return r < 0 ? error_set(error, r, "the opener did not start: %.200s" REMEDY, cause.message) : 0;
 }
 
 static int opener_serve(void *userdata, int socket)
@@ -483,8 +482,8 @@ static int opener_serve(void *userdata, int socket)
 /* --- Parent --- */
 
 /*
- * Limits how long sending a request blocks if the opener does not receive packets. client_set_patience() limits the
- * wait for a reply.
+ * Limits how long sending a request blocks while the opener does not receive; client_set_patience() limits the wait for
+ * a reply.
  */
 static int socket_set_patience(int socket)
 {
@@ -515,7 +514,7 @@ static int opener_fork(struct opener *opener, struct sys *sys, const struct user
     };
     const struct child_plan plan = {
         .name = "perfcountd-opener",
-        .failure = "the opener of counters does not start",
+        .failure = "the opener did not start",
         .remedy = REMEDY,
         .patience_s = PATIENCE_S,
         .kept = {.n = 1, .fds = {reader}},
@@ -532,7 +531,7 @@ static int opener_fork(struct opener *opener, struct sys *sys, const struct user
     opener->capabilities = hello.capabilities;
     opener->filtered = hello.filtered;
     r = socket_set_patience(opener->client.socket);
-    return r < 0 ? error_set(error, r, "cannot start the opener of counters: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "the opener did not start: %s", strerror(-r)) : 0;
 }
 
 static struct opener *opener_new(struct sys *sys, struct opener_permissions *permissions)
@@ -578,7 +577,7 @@ bool opener_reap(struct opener *opener)
     return child_reap(&opener->child, &opener->status);
 }
 
-/* Only SIGKILL ends a stopped process. At worst, the files of sockets are left behind. */
+/* Only SIGKILL terminates a stopped process. At worst, socket files are left behind. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
@@ -625,7 +624,7 @@ struct opener *opener_free(struct opener *opener)
 
 /* --- BPF programs --- */
 
-/* Sets the message of an error for which the opener sent no message, because it failed before it made the call. */
+/* Sets the message for an error that came without one, because the opener failed before it made the call. */
 static int start_fail(int code, const char *message, struct error *error)
 {
     static const struct {
@@ -659,7 +658,7 @@ static int client_ask_bpf(struct opener_client *client, const struct opener_bpf_
     return r < 0 ? r : opener_client_ask(client, given, starts ? 2 : 0, patience_ms, reply, opened);
 }
 
-/* Sends the opener a BPF call whose reply contains only an error code. */
+/* Sends the opener a BPF call whose reply is only an error code. */
 static int client_order_bpf(struct opener_client *client, const struct opener_bpf_packet *packet,
                             const struct fd_list *given)
 {
@@ -669,7 +668,7 @@ static int client_order_bpf(struct opener_client *client, const struct opener_bp
     return client_ask_bpf(client, packet, given, &reply, &opened);
 }
 
-/* Returns whether the opener has ended, even if the daemon has not yet handled the end. */
+/* Returns whether the opener has exited, even if the daemon has not handled this yet. */
 static bool client_is_lost(void *owner)
 {
     const struct opener_client *client = owner;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's side of the opener: a process that keeps its privileges, and opens counters and files for the
+ * The daemon's side of the opener, a process that keeps its privileges and opens counters and files for the
  * unprivileged daemon.
  *
- * A `struct sys` that is attached to the opener sends the calls that need privileges to the opener, and makes all other
- * calls itself. The calls for BPF programs (bpf/calls.h) and for state files (cgroups/state-files.h) are also sent to
- * the opener.
+ * A `struct sys` that is attached to the opener sends it the calls that need privileges, and makes all other calls
+ * itself. The calls for BPF programs (bpf/calls.h) and for state files (cgroups/state-files.h) also go to the opener.
  *
- * If the opener ends or violates the protocol, each later request fails with -EPIPE; open descriptors stay open. If the
- * opener does not reply in time, the request fails with -ETIMEDOUT, and so does each later request immediately, until
- * the late reply has arrived and been dropped.
+ * If the opener exits or violates the protocol, each later request fails with -EPIPE; open descriptors stay open. If
+ * the opener does not reply in time, the request fails with -ETIMEDOUT. Later requests then fail immediately, until the
+ * late reply has arrived and been dropped.
  *
- * A refused request fails with an error of opener_request_check(), or with -EXDEV if its directory is not a cgroup of
- * the hierarchy in which perf counts; perf/reason.c explains these errors to users.
+ * A refused request fails with an error of opener_request_check(), or with -EXDEV if its directory is not in the cgroup
+ * hierarchy that perf_event uses; perf/reason.c explains these errors to users.
  */
 #ifndef OPENER_CLIENT_H
 #define OPENER_CLIENT_H
@@ -40,19 +39,16 @@ struct privileged_calls {
 };
 
 /*
- * Redirects `calls` to the opener; the calls for state files are redirected only if the opener may open such files. The
- * client must stay valid until the last of these calls.
+ * Redirects `calls` to the opener, those for state files only if the opener may open such files. The client must
+ * outlive these calls.
  */
 void opener_client_attach(struct opener_client *client, const struct privileged_calls *calls);
 /*
  * Receives and drops a late reply; called when the socket is readable. Returns 1 after a late reply, 0 if there is
- * nothing to read, and -EPIPE if the opener has ended or has sent an unsolicited packet.
+ * nothing to read, and -EPIPE if the opener has exited or has sent an unsolicited packet.
  */
 int opener_client_take_late_reply(struct opener_client *client);
-/*
- * Tests whether the opener answers. Returns 0 if it does, -ETIMEDOUT if the opener is late, or -EPIPE if the opener has
- * ended.
- */
+/* Returns 0 if the opener answers, -ETIMEDOUT if it is late, or -EPIPE if it has exited. */
 int opener_client_check(struct opener_client *client);
 void opener_client_done(struct opener_client *client);
 
@@ -66,40 +62,40 @@ struct opener {
     bool killed;           /* opener_kill() had to kill the opener */
     uint64_t capabilities; /* mask of the opener's capabilities */
     bool filtered;         /* a seccomp filter limits the opener's system calls */
-    /* The root directory of the cgroup hierarchy in which perf counts, or "" if there is no such hierarchy. */
+    /* The root directory of the cgroup hierarchy that perf_event uses, or "" if there is none. */
     char *cgroups;
     bool removes_sockets;
-    struct bound_sockets sockets; /* sockets whose files the opener removes; the caller marks those that it bound */
+    struct bound_sockets sockets; /* the opener removes their files; the caller marks those that it bound */
 };
 
 /*
- * Forks the opener, which uses `calls->sys` to open what `permissions` allow, and redirects all `calls` to the opener
- * from now on. Takes ownership of the permissions even on failure. The calling process must be single-threaded. The
- * opener sends state files to the socket `reader` (-1: none), which the caller still owns and should close afterwards.
- * `user` is the user to which this process switches later; that user is allowed to end the opener.
+ * Forks the opener, which opens what `permissions` allow through `calls->sys`, and redirects all `calls` to it from now
+ * on. Takes ownership of the permissions even on failure. The calling process must be single-threaded. The opener sends
+ * state files to the socket `reader` (-1: none), which the caller still owns and should close afterwards. `user` is the
+ * user to which this process switches later, and who may terminate the opener.
  *
- * This process keeps its privileges: the caller must enter SANDBOX_DAEMON with `user` before it listens to a
- * network. Returns -errno with a message.
+ * This process keeps its privileges: the caller must enter SANDBOX_DAEMON with `user` before it listens on a network.
+ * Returns -errno with a message.
  */
 int opener_start(const struct privileged_calls *calls, struct opener_permissions *permissions, const struct user *user,
                  int reader, struct opener **ret, struct error *error);
-/* Ends the opener if it is still running, and reaps it. Waits at most about two seconds. Always returns NULL. */
+/* Stops the opener if it is still running, and reaps it, within about two seconds. Always returns NULL. */
 struct opener *opener_free(struct opener *opener);
 
 /*
- * Returns a descriptor that becomes readable when the opener has ended or sends a late reply. When the descriptor is
- * readable, the caller must call opener_take_late_reply().
+ * Returns a descriptor that becomes readable when the opener has exited or sends a late reply; the caller must then
+ * call opener_take_late_reply().
  */
 int opener_poll_fd(const struct opener *opener);
 int opener_take_late_reply(struct opener *opener);
 /*
- * Waits a tenth of a second for the opener to end, and then kills it. Later requests to the opener fail with -EPIPE.
+ * Waits a tenth of a second for the opener to exit, and then kills it. Later requests to the opener fail with -EPIPE.
  * Returns whether the opener has already been reaped; if not, the caller must call opener_reap() later.
  */
 bool opener_kill(struct opener *opener);
-/* Reaps the opener if it has ended, without waiting. Returns false if the opener still has to be reaped. */
+/* Reaps the opener if it has exited, without waiting. Returns false if the opener still has to be reaped. */
 bool opener_reap(struct opener *opener);
-/* Describes how a lost opener ended, as in "process 123 was ended by signal 9 (Killed)". */
+/* Describes how a lost opener terminated, as in "process 123 was killed by signal 9 (Killed)". */
 void opener_describe_end(const struct opener *opener, char *text, size_t size);
 
 #endif

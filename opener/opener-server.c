@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Except for the calls of server->bpf, serving a request allocates no memory. */
+/* Serving a request allocates no memory, except in the calls of server->bpf. */
 #include "opener/opener-server.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ struct event_opening {
 
 /*
  * Converts an error from sending to the reader of state files: -EAGAIN if the reader's socket is full or too many
- * descriptors are in flight (unix(7)), -ENOSYS if the reader has ended.
+ * descriptors are in flight (unix(7)), -ENOSYS if the reader has exited.
  */
 static int error_of_reader(int r)
 {
@@ -61,7 +61,7 @@ static int open_and_send(struct sys *sys, const struct state_request *request, c
 
 /*
  * Runs in the child: opens a state file and sends it to the reader. The exit status is 0 or an errno. Closes the
- * daemon's socket, because a child that hangs must not keep that socket open.
+ * daemon's socket, which a hanging child would keep open.
  */
 static _Noreturn void state_child_run(struct sys *sys, const struct state_request *request, const char *path,
                                       int reader)
@@ -115,8 +115,7 @@ void own_state_files_bind(struct own_state_files *own, struct state_files *ret)
 /* --- Events --- */
 
 /*
- * Maximum time to wait for a child; shorter than the time that the daemon waits for the opener (OPENER_PATIENCE_MS in
- * opener/client.c).
+ * Maximum time to wait for a child, less than the daemon waits for the opener (OPENER_PATIENCE_MS in opener/client.c).
  */
 #define PATIENCE_NS NSEC_PER_SEC
 
@@ -126,8 +125,8 @@ static bool is_program(const char *text)
 }
 
 /*
- * A process that holds the descriptor of a tracepoint or probe may set the event's filter without any capability, and a
- * filter can make the kernel follow pointers in the record. Since the filter of an event can be set only once
+ * A process that holds a tracepoint's or probe's descriptor needs no capability to set its filter, and a filter can
+ * make the kernel follow pointers in the record. Since an event's filter can be set only once
  * (kernel/trace/trace_events_filter.c, ftrace_profile_set_filter()), the opener sets a filter that accepts every
  * record.
  */
@@ -146,8 +145,8 @@ static int event_seal(const struct event_opening *opening, uint32_t type, int fd
 }
 
 /*
- * The program files in which a request sets uprobes. The files are kept open, and the kernel gets their descriptors, so
- * that nobody can replace a file while its uprobe is set.
+ * The program files in which a request sets uprobes. They are kept open, and the kernel gets their descriptors, so that
+ * nobody can replace a file while its uprobe is set.
  */
 struct programs {
     /* The program of each event: a descriptor, the error from opening it, or -ENODATA for an event without a program.
@@ -163,9 +162,9 @@ static void programs_done(struct programs *programs, size_t n)
 }
 
 /*
- * Returns the text to pass to the kernel for the n-th event. For a uprobe, this text is a path in /proc/self/fd, which
- * leads to the open program. If the kernel got the program's own path, the owner of the program could replace the file,
- * and the uprobe could then overwrite the middle of an instruction in the new file.
+ * Returns the text to pass to the kernel for the n-th event. For a uprobe, this is the path of the open program in
+ * /proc/self/fd. With the program's own path, the owner could replace the file in between, and the uprobe could then
+ * overwrite the middle of an instruction in the new file.
  */
 static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
 {
@@ -232,7 +231,7 @@ static uint32_t programs_key(const struct opener_request *request)
 
 /*
  * Runs in the child: opens the events and sends their descriptors to the opener. Closes the opener's other descriptors,
- * which a child that hangs would keep open.
+ * which a hanging child would keep open.
  */
 static _Noreturn void events_child_run(const struct event_opening *opening, const struct opener_request *request,
                                        const struct fd_list *given, int socket)
@@ -251,7 +250,7 @@ static _Noreturn void events_child_run(const struct event_opening *opening, cons
     _exit(-fd_socket_send(socket, &reply, opener_reply_size(&reply), &opened));
 }
 
-/* Receives the reply of a child that has ended. Returns 0 with the results in `ret`, or -errno. */
+/* Receives the reply of a child that has exited. Returns 0 with the results in `ret`, or -errno. */
 static int child_take_results(int socket, size_t n, int *ret)
 {
     struct opener_reply reply;
@@ -281,7 +280,7 @@ static int open_by_child(const struct event_opening *opening, const struct opene
         return r;
     if (r == 0)
         events_child_run(opening, request, given, its_socket);
-    close(steal_fd(&its_socket)); /* if the child ends without a reply, the opener must see end-of-file */
+    close(steal_fd(&its_socket)); /* if the child exits without a reply, the opener must see end-of-file */
     r = straggler_await(&child, opening->programs, MIN(patience, PATIENCE_NS));
     if (r != 0)
         return r == -EINPROGRESS ? -EHOSTDOWN : r;
@@ -305,10 +304,7 @@ static void opener_open_events(const struct event_opening *opening, const struct
 
 /* --- Finders --- */
 
-/*
- * Runs in the child, as a finder, which has the privileges and the system-call filter of the opener, but only its own
- * sockets.
- */
+/* Runs in the child, as a finder with the opener's privileges and system-call filter, but only its own sockets. */
 static _Noreturn void finder_run(pid_t opener, int in, int out)
 {
     child_settle(opener, "perfcountd-finder", (const int[]){in, out}, 2);
@@ -316,7 +312,7 @@ static _Noreturn void finder_run(pid_t opener, int in, int out)
 }
 
 /*
- * Reaps finders that have ended, and returns how many are still running. *ret_place is set to a free element of
+ * Reaps finders that have exited, and returns how many are still running. *ret_place is set to a free element of
  * finders->pids, or to NULL if none is free.
  */
 static int finders_reap(struct finders *finders, pid_t **ret_place)
@@ -444,9 +440,9 @@ static int serve_set_cpu(const struct bpf_calls *bpf, const struct opener_bpf_pa
 }
 
 /*
- * Makes the BPF call that a checked request asks for, through server->bpf and with the received descriptors. Returns 0,
- * or the error of the call with a message in the reply; -ENOSYS if this process cannot load BPF programs; -EBUSY if
- * there are too many programs.
+ * Makes the BPF call of a checked request, through server->bpf and with the received descriptors. Returns 0, or the
+ * call's error with a message in the reply; -ENOSYS if this process cannot load BPF programs; -EBUSY if there are too
+ * many programs.
  */
 static int opener_bpf_serve(const struct opener_server *server, const struct opener_bpf_packet *packet,
                             const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
@@ -496,8 +492,8 @@ static bool fd_is_on(int fd, long magic)
 }
 
 /*
- * Returns whether the file is `directory` or below it. The kernel reports the file's path through the mount by which
- * the file was opened, and appends " (deleted)" to the path of a removed file.
+ * Returns whether the file is `directory` or below it. The kernel reports the file's path through the mount by which it
+ * was opened, and appends " (deleted)" if it was removed.
  */
 static bool fd_is_below(int fd, const char *directory)
 {
@@ -512,7 +508,7 @@ static bool fd_is_below(int fd, const char *directory)
     return str_starts(path, directory) && (path[length] == '/' || path[length] == '\0');
 }
 
-/* Returns -EXDEV if `fd` is not a directory of the hierarchy in which perf counts. */
+/* Returns -EXDEV if `fd` is not a directory in the cgroup hierarchy that perf_event uses. */
 static int server_check_cgroup(const struct opener_server *server, int fd)
 {
     struct stat status;
@@ -545,8 +541,8 @@ static int server_open_group(const struct opener_server *server, const struct op
 }
 
 /*
- * Opens a file of a pseudo file system, and checks the type of the file system, because the path names some other file
- * if the pseudo file system is not mounted or is hidden by another mount.
+ * Opens a file in a pseudo file system, and checks the file system's type, because the path leads to some other file if
+ * the pseudo file system is not mounted or is hidden by another mount.
  */
 static int server_open_on(const struct opener_server *server, const char *path, long magic)
 {
@@ -578,7 +574,7 @@ static int server_open_file(const struct opener_server *server, const struct ope
 }
 
 /*
- * The BPF program identifies cgroups by their ids in the cgroup v2 hierarchy, so directories of other file systems are
+ * The BPF program identifies cgroups by their ids in the cgroup v2 hierarchy, so directories in other file systems are
  * refused.
  */
 static int server_bpf(const struct opener_server *server, const struct opener_bpf_packet *packet,
@@ -591,8 +587,8 @@ static int server_bpf(const struct opener_server *server, const struct opener_bp
     if (r == 0)
         r = opener_bpf_serve(server, packet, given, reply, opened);
     /*
-     * The daemon assigns cgroups only after it has tested the BPF program successfully. Before this test, the daemon
-     * may still fall back to perf events for each cgroup, and needs the higher limit.
+     * The daemon assigns slots to cgroups only after it has tested the BPF program successfully. Until then, it may
+     * still fall back to perf events for each cgroup, and needs the higher limit.
      */
     if (r == 0 && packet->call == OPENER_BPF_ASSIGN)
         event_quota_use_bpf(server->events);
@@ -666,8 +662,8 @@ static int server_run_once(const struct opener_server *server)
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &opened);
     /*
-     * Sending descriptors can fail, because it needs memory (ENOMEM) and the number of descriptors in flight is limited
-     * (ETOOMANYREFS). If descriptors cannot be sent, the reply consists of the error alone.
+     * Sending descriptors can fail for lack of memory (ENOMEM) or because too many descriptors are in flight
+     * (ETOOMANYREFS). The reply then consists of the error alone.
      */
     if (r == -ENOMEM || r == -ENOBUFS || (r < 0 && opened.n > 0))
         r = server_refuse(server, r);

@@ -8,11 +8,11 @@
 #include "perf/event-parse.h"
 #include "perf/perf-event.h"
 
-/* --- Calls of the engine bpf --- */
+/* --- Calls of the bpf engine --- */
 
 /*
- * Flags for the packet fields that a BPF call uses, and for the descriptors that come with the call: the directory of a
- * cgroup, or two events.
+ * Flags for the packet fields that a BPF call uses, and for the descriptors that come with it: a cgroup directory, or
+ * two events.
  */
 enum { NUMBER = 1, ID = 2, SHAPE = 4, EVENTS = 8, DIRECTORY = 16, TWO_EVENTS = 32 };
 
@@ -50,10 +50,7 @@ static size_t count_fds(const struct opener_bpf_packet *packet)
     return n;
 }
 
-/*
- * Returns -EBADMSG unless the packet is a valid BPF call that needs `n_fds` descriptors and sets only the fields that
- * it uses.
- */
+/* Returns -EBADMSG unless the packet is a valid BPF call that needs `n_fds` descriptors and sets no unused fields. */
 static int opener_bpf_parse(const struct opener_bpf_packet *packet, size_t size, size_t n_fds)
 {
     if (size != sizeof(*packet) || packet->call < OPENER_BPF_START || packet->call >= N_OPENER_BPF_CALLS ||
@@ -95,7 +92,7 @@ static bool call_is_allowed(const struct opener_bpf_packet *packet, const struct
     return true;
 }
 
-/* Returns -EBADRQC if the rules do not permit this kind of BPF program, or not of this size. */
+/* Returns -EBADRQC if the rules do not permit this kind of BPF program, or not in this size. */
 static int opener_bpf_check(const struct opener_bpf_packet *packet, const struct opener_rules *rules)
 {
     bool has_program =
@@ -120,10 +117,7 @@ int opener_bpf_write(const struct opener_bpf_packet *packet, struct buffer *ret_
 #define KNOWN_FORMATS                                                                                                  \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/*
- * The values of PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h). Installed headers may lack the newest
- * of these constants.
- */
+/* PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h), of which installed headers may lack the newest. */
 static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136, sizeof(struct perf_event_attr)};
 
 /* Parsing */
@@ -246,8 +240,8 @@ static void copy_sampling(const struct perf_event_attr *from, struct perf_event_
 }
 
 /*
- * Copies the fields that only the events for off-CPU time use (sampler/off-cpu.h): the flag for raw data, which the
- * opener's own BPF program writes, and the wakeup and overwriting options of the ring buffer.
+ * Copies the fields that only off-CPU events use (sampler/off-cpu.h): the flag for raw data, which the opener's own BPF
+ * program writes, and the ring buffer's wakeup and overwrite options.
  */
 static void copy_off_cpu(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
@@ -262,7 +256,7 @@ static bool is_bpf_output(const struct perf_event_attr *attr)
     return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT;
 }
 
-/* Copies the fields that all events of a sampled group may set. */
+/* Copies the fields that any event in a sampled group may set. */
 static void copy_sampled(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
     to->inherit = from->inherit;
@@ -274,8 +268,8 @@ static void copy_sampled(const struct perf_event_attr *from, struct perf_event_a
 }
 
 /*
- * Compares the attributes with a copy of their permitted fields. The attributes differ from the copy if any other field
- * is set, such as a field for signals or, if the opener was not started for sampling, for samples. The opener accepts
+ * Returns whether only permitted fields are set, by comparing the attributes with a copy of these fields. Fields for
+ * signals are never permitted, and fields for samples only if the opener was started for sampling. The opener accepts
  * enable_on_exec (see perf/group.c) only on a CPU or a cgroup, where exec(2) does not enable events.
  */
 static bool attr_is_known(const struct perf_event_attr *attr, bool of_task,
@@ -317,7 +311,7 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool of_task,
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
-/* Checks that an event whose descriptor would allow more than counting is one of the permitted events. */
+/* Checks that an event whose descriptor allows more than counting is one of those permitted. */
 static int check_permitted_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
@@ -344,7 +338,7 @@ static int request_check_event(const struct opener_request *request, const struc
 
 /*
  * Returns whether the request is for a group that samples. Events that join an existing leader need no check, because
- * they have the leader's target, which was checked when the leader was opened.
+ * they share its target, which was checked when the leader was opened.
  */
 static bool group_samples(const struct opener_request *request)
 {

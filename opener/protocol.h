@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packets between the daemon and its opener, and the check of requests against the opener's rules. The functions of
- * this module are pure: they parse bytes into a request and check whether the request is allowed.
+ * The packets between the daemon and its opener, and the check of requests against the opener's rules. All functions
+ * are pure: they parse bytes into a request and check whether it is allowed.
  *
  * Each request is one packet on a SOCK_SEQPACKET socket pair and gets one reply. The daemon and the opener run the same
  * binary, so numbers in packets are in native byte order. Descriptors are attached to a packet (process/fdpass.h): for
- * a group of events, first the directory of the cgroup, then the leader; for the engine bpf, the counters or the
- * directory of the cgroup. The daemon can choose only the shape of the BPF program, not the program itself.
+ * an event group, first the cgroup directory, then the leader; for the bpf engine, the counters or the cgroup
+ * directory. The daemon can choose only the shape of the BPF program, not the program itself.
  */
 #ifndef OPENER_PROTOCOL_H
 #define OPENER_PROTOCOL_H
@@ -59,14 +59,15 @@ enum opener_bpf_call {
 struct opener_bpf_packet {
     struct opener_packet_header header;
     uint32_t call;
-    uint32_t number; /* for set_cpu the CPU, for attach 0 or 1, for assign the slot */
-    /* For withdraw the cgroup, for off_cpu_start() the threshold in ns, for other off-CPU calls the program's number.
+    uint32_t number; /* the CPU for set_cpu, 0 or 1 for attach, the slot for assign */
+    /*
+     * The cgroup for withdraw, the threshold in ns for off_cpu_start(), the program's number for other off-CPU calls.
      */
     uint64_t id;
     struct bpf_shape shape; /* for start */
     /*
-     * The events for set_cpu, followed by zeroed elements. The packet has a descriptor for each event with SOURCE_READ,
-     * in the order of this array.
+     * The events for set_cpu, and then zeroed elements. The packet has a descriptor for each event with SOURCE_READ, in
+     * the order of this array.
      */
     struct bpf_event events[BPF_EVENTS_MAX];
 };
@@ -74,7 +75,7 @@ struct opener_bpf_packet {
 int opener_bpf_write(const struct opener_bpf_packet *packet, struct buffer *ret_packet);
 
 #define OPENER_EVENTS_MAX FD_LIST_MAX
-/* Maximum total size of the texts in a request, which are the functions and program paths of probes. */
+/* Maximum total size of the strings in a request: the probes' functions and program paths. */
 #define OPENER_TEXT_MAX (16 * 1024)
 #define OPENER_MESSAGE_MAX 512
 
@@ -102,9 +103,8 @@ struct opener_file_packet {
 };
 
 /*
- * A packet of the kind OPENER_REQUEST_FINDER consists of a header only. The reply to a request for a finder has two
- * sockets (see struct sys_calls). Finders that hang cannot be killed, so their number is limited; above the limit,
- * requests for finders fail with -EBUSY.
+ * A packet of the kind OPENER_REQUEST_FINDER consists of a header only. The reply has two sockets (see struct
+ * sys_calls). Finders that hang cannot be killed, so their number is limited, and further requests fail with -EBUSY.
  */
 #define OPENER_FINDERS_MAX 8
 
@@ -134,18 +134,17 @@ struct opener_request {
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
  * Returns 0 if the request is allowed, or else the reason for refusing it: -EUNATCH if the opener was started without
- * sampling or for a BPF program with fewer slots, so that a restart would help; -ENOPKG for a tracepoint, probe or
- * breakpoint that was not in the configuration, or a PMU that did not exist, when the opener was started; -ENOKEY for a
- * breakpoint of the configuration if opener.breakpoints is not set; -EBADRQC for any other request, which no intact
- * daemon sends.
+ * sampling or for a BPF program with fewer slots, so that a restart would help; -ENOPKG if, when the opener was
+ * started, the tracepoint, probe or breakpoint was not in the configuration or the PMU did not exist; -ENOKEY for a
+ * configured breakpoint if opener.breakpoints is not set; -EBADRQC for any other request, which no intact daemon sends.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
 /* Returns the text of the n-th event, borrowed from the packet, or NULL if the event has no text. */
 const char *opener_request_text(const struct opener_request *request, size_t n);
 
 /*
- * Writes a request for as many of the group's events, from `first` on, as fit, to the empty buffer `packet`, and sets
- * *ret_n to the number of these events. Returns -EINVAL if not even one event fits, and -ENOMEM when out of memory.
+ * Fills the empty buffer `packet` with a request for as many of the group's events as fit, starting at `first`; *ret_n
+ * is their number. Returns -EINVAL if not even one event fits, and -ENOMEM when out of memory.
  */
 int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
                          struct buffer *packet, size_t *ret_n);
@@ -154,7 +153,7 @@ int opener_request_write_file(const char *path, struct buffer *packet);
 int opener_request_write_finder(struct buffer *packet);
 int opener_request_write_state(const struct state_request *request, struct buffer *packet);
 
-/* The reply to a request. A descriptor is attached for each result that is 0, in the order of the results. */
+/* The reply to a request. A descriptor is attached for each zero result, in order. */
 struct opener_reply {
     int32_t error; /* error of the request as a whole; if nonzero, there are no results */
     uint32_t n;
@@ -166,7 +165,7 @@ struct opener_reply {
         char message[OPENER_MESSAGE_MAX]; /* the error message with its NUL, or "" */
     };
 };
-/* Returns how many bytes of the reply have to be sent. */
+/* Returns how many bytes of the reply to send. */
 size_t opener_reply_size(const struct opener_reply *reply);
 /* Adds a result to the reply: -errno, or a descriptor, which is also added to `opened`. */
 void opener_reply_add(struct opener_reply *reply, struct fd_list *opened, int result);

@@ -13,14 +13,14 @@
 /* --- Events --- */
 
 /*
- * Number of accounts per CPU for threads, if other processes are sampled. A capture usually has one event per thread
- * and CPU. The limit on an account is high enough for many threads that share the account (daemon/session.c).
+ * Number of thread accounts per CPU, if other processes are sampled. A capture usually has one event per thread and
+ * CPU. An account's limit is high enough for many threads that share it (daemon/session.c).
  */
 #define THREAD_ACCOUNTS 512
 
 /*
- * The accounts of one CPU, or the accounts for thread events that are not bound to a CPU. The first account of a row is
- * for per-CPU and cgroup events; the other accounts are for threads.
+ * The accounts of one CPU, or those for thread events that are not bound to a CPU. The first account of a row is for
+ * per-CPU and cgroup events, the others are for threads.
  */
 struct row {
     struct quota *quota;
@@ -117,7 +117,7 @@ void quota_close(struct quota *quota)
 
 /*
  * Counts one registered file, which the kernel lists in a line such as "tfd: 5 events: 18 data: 3 pos:0 ino:71 sdev:f"
- * (fs/eventpoll.c, ep_show_fdinfo()). The field "data" of the line is the file's account in hexadecimal.
+ * (fs/eventpoll.c, ep_show_fdinfo()). The "data" field is the file's account in hexadecimal.
  */
 static void quota_count_line(struct quota *quota, const char *line)
 {
@@ -128,7 +128,7 @@ static void quota_count_line(struct quota *quota, const char *line)
         quota->fresh[account]++;
 }
 
-/* Counts the files in the complete lines of the text, and returns the total size of these lines in bytes. */
+/* Counts the files in the text's complete lines, and returns the total size of these lines in bytes. */
 static size_t quota_count_lines(struct quota *quota, char *text)
 {
     char *line = text, *end;
@@ -195,9 +195,8 @@ int quota_add(struct quota *quota, size_t account, int fd)
 }
 
 /*
- * Opens the fdinfo file of the epoll instance. Before Linux 5.14, the fdinfo files of a process that is not dumpable
- * belong to root, and nobody else may open them. A process is not dumpable if its program file has capabilities
- * (setcap(8)).
+ * Opens the epoll instance's fdinfo file. Before Linux 5.14, the fdinfo files of a process that is not dumpable, for
+ * example because its program file has capabilities (setcap(8)), belong to root, and nobody else may open them.
  */
 static int open_list(int epoll)
 {
@@ -214,8 +213,8 @@ static int open_list(int epoll)
 }
 
 /*
- * Uses an eventfd to check that the kernel lists registered files, and no longer lists files that were closed. Without
- * this list, the limits would have no effect.
+ * Checks with an eventfd that the kernel lists registered files, and no longer lists them once closed. Otherwise, the
+ * limits would have no effect.
  */
 static int quota_test(struct quota *quota)
 {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits on the number of events and BPF maps that the daemon may have open, which the opener enforces.
+ * Limits, enforced by the opener, on the number of events and BPF maps that the daemon may have open.
  *
  * The daemon, and every process to which the daemon passes a descriptor, closes files without telling the opener. To
  * count open files nevertheless, the opener registers each file with an epoll instance that nobody ever waits for. A
- * registration does not keep the file open, and ends when the last descriptor of the file is closed, whether that
- * descriptor is in a process or in flight between two processes (epoll(7); the kernel's eventpoll_release() in
- * __fput()). /proc/self/fdinfo lists the registered files.
+ * registration does not keep the file open, and ends when the file's last descriptor is closed, in a process or in
+ * flight between two processes (epoll(7); the kernel's eventpoll_release() in __fput()). /proc/self/fdinfo lists the
+ * registered files.
  *
  * Every file is charged to an account. For each account, the opener keeps an upper bound on the number of open files:
- * the last count plus the files added since. Files are recounted only if a request would exceed the limit according to
- * this bound.
+ * the last count plus the files added since. Files are recounted only if a request would exceed the limit by this
+ * bound.
  *
- * The number of events is limited for each CPU. At every context switch on a CPU, the kernel iterates over the per-CPU
- * and cgroup events of the CPU, so thousands of these events slow down every program there. Events of a thread slow
- * down only that thread, so thread events have separate limits; threads are assigned to accounts by a few bits of their
- * thread ids.
+ * The number of events is limited for each CPU. At every context switch, the kernel iterates over the CPU's per-CPU and
+ * cgroup events, so thousands of them slow down every program there. Thread events slow down only their own thread, so
+ * they have separate limits; threads are assigned to accounts by a few bits of their thread ids.
  */
 #ifndef OPENER_QUOTA_H
 #define OPENER_QUOTA_H
@@ -45,14 +44,14 @@ void quota_close(struct quota *quota);
  */
 int quota_check(struct quota *quota, size_t first, size_t n_accounts, uint64_t n, uint64_t most);
 /*
- * Charges the file to the account. On failure returns -EUSERS, because fs.epoll.max_user_watches is reached, or another
- * error from epoll_ctl(2).
+ * Charges the file to the account. On failure returns -EUSERS if fs.epoll.max_user_watches is reached, or another error
+ * from epoll_ctl(2).
  */
 int quota_add(struct quota *quota, size_t account, int fd);
 
 /*
  * Number of quotas, each of which serves several CPUs. Fewer quotas need fewer descriptors (two each), but a recount
- * iterates over all files of a quota.
+ * visits all files of a quota.
  */
 #define EVENT_QUOTAS 4
 
@@ -70,8 +69,8 @@ int event_quota_open(struct event_quota *quota, const struct opener_rules *rules
 void event_quota_close(struct event_quota *quota);
 
 /*
- * Checks whether all events of the group may be opened. Returns 0; -EDQUOT; -ENXIO for a CPU that is not a possible
- * CPU; or an error from pread(2).
+ * Checks whether all events of the group may be opened. Returns 0; -EDQUOT; -ENXIO for an impossible CPU; or an error
+ * from pread(2).
  */
 int event_quota_check(struct event_quota *quota, const struct opener_group_packet *group);
 /*
@@ -79,10 +78,7 @@ int event_quota_check(struct event_quota *quota, const struct opener_group_packe
  * quota_add(); after an error, the caller must close all descriptors in `fds`.
  */
 int event_quota_add(struct event_quota *quota, const struct opener_group_packet *group, const int *fds);
-/*
- * Lowers the limit of each CPU when a BPF program counts cgroups, because perf events of cgroups are then no longer
- * needed.
- */
+/* Lowers each CPU's limit when a BPF program counts cgroups, because cgroup perf events are then no longer needed. */
 void event_quota_use_bpf(struct event_quota *quota);
 
 #endif

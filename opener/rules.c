@@ -21,13 +21,12 @@ static const struct {
 };
 
 /*
- * The files that may be opened: the list of tracepoints and their ids; the kernel's symbols and modules; the lists of
- * threads and the names of processes and threads. Files that processes have mapped are opened by finders
- * (process/finder.h).
+ * The files that may be opened: the list of tracepoints and their ids; the kernel's symbols and modules; thread lists,
+ * and the names of processes and threads. Finders open the files that processes have mapped (process/finder.h).
  *
  * procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the process that reads it. The
- * table has no directory of tracefs, because the descriptor of such a directory would give access to all files below
- * it, and bypass the mode of the root of tracefs, which excludes other users.
+ * table has no tracefs directory, because its descriptor would give access to all files below it, and bypass the mode
+ * of the tracefs root, which excludes other users.
  */
 static const struct shape {
     const char *pattern;
@@ -99,7 +98,7 @@ bool opener_path_asks_opener_first(const char *path, bool sampling)
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-/* Event types that every kernel has, whether or not sysfs lists them (include/uapi/linux/perf_event.h). */
+/* Event types that exist in every kernel, whether or not sysfs lists them (include/uapi/linux/perf_event.h). */
 static const uint32_t always_counting[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
 
 static void permitted_event_done(struct opener_permitted_event *event)
@@ -132,8 +131,8 @@ int opener_permissions_add_event(struct opener_permissions *permissions, const s
     };
 
     /*
-     * The kernel interprets config1 of a probe as a pointer. The event parser refuses numbers for config1 of a probe
-     * (perf/event-term.c), and the opener must never pass such a number to the kernel.
+     * The kernel interprets config1 of a probe as a pointer. The event parser refuses numbers there
+     * (perf/event-term.c), and the opener must never pass one to the kernel.
      */
     if (kind == PMU_COUNTING || kind == PMU_TRACING || (kind == PMU_PROBE && event.config1)) {
         permitted_event_done(&event);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules for what the opener may open. These rules are fixed before the opener is forked, and can only be extended
- * by a restart, not by a request.
+ * The rules for what the opener may open. They are fixed before the opener is forked: a restart can extend them, but a
+ * request cannot.
  *
- * A table of path patterns determines which files are permitted and of which kind they are. No pattern permits a dot,
- * so no path can contain "..".
+ * A table of path patterns lists the permitted files and their kinds. No pattern permits a dot, so no path can contain
+ * "..".
  */
 #ifndef OPENER_RULES_H
 #define OPENER_RULES_H
@@ -21,16 +21,16 @@ enum opener_file_kind {
     OPENER_FILE_PROC,
 };
 
-/* Returns the kind of the file that the path names. Pure. */
+/* Returns the kind of the file at this path. Pure. */
 enum opener_file_kind opener_path_kind(const char *path, bool sampling);
 /*
- * Returns whether the daemon requests this file from the opener before trying to open it itself, because any process
- * may open the file, but sees less of its content without privileges.
+ * Returns whether the daemon asks the opener for this file before trying to open it itself, because any process may
+ * open it, but sees less in it without privileges.
  */
 bool opener_path_asks_opener_first(const char *path, bool sampling);
 
 /*
- * A permitted event whose descriptor allows more than counting. Of these events, the opener opens exactly those in the
+ * A permitted event whose descriptor allows more than counting. Of these, the opener opens exactly those in the
  * configuration: tracepoints are identified by id, probes by function or file and offset, breakpoints by address,
  * length and access.
  */
@@ -41,7 +41,7 @@ struct opener_permitted_event {
     bool samples; /* the sampler may open this event, too */
 };
 
-/* Limits on the number of events that are open at the same time; the limits are never raised later. */
+/* Limits on the number of events open at the same time, which are never raised later. */
 struct opener_event_limits {
     uint64_t cpu;        /* per-CPU and cgroup events on each CPU */
     uint64_t cpu_of_bpf; /* replaces `cpu` once a BPF program counts cgroups */
@@ -49,25 +49,25 @@ struct opener_event_limits {
     uint64_t threads;    /* events of all threads together */
 };
 
-/* The permissions that follow from the configuration; the caller fills in this struct. */
+/* The permissions that follow from the configuration, filled in by the caller. */
 struct opener_permissions {
     struct opener_event_limits limits;
     bool sampling;      /* all tasks may be sampled */
-    bool hindsight;     /* whole CPUs may be sampled into overwritten ring buffers, with the task's cgroup */
+    bool hindsight;     /* whole CPUs may be sampled into overwritable ring buffers, with the task's cgroup */
     bool uprobes;       /* `events` includes uprobes */
-    bool state_files;   /* container runtimes' state files may be opened for their reader */
+    bool state_files;   /* container runtimes' state files may be opened for the state file reader */
     bool breakpoints;   /* opener.breakpoints: breakpoints among `events` may be opened */
     uint32_t bpf_slots; /* maximum number of slots of a BPF program; 0 if no BPF program is allowed */
     struct opener_permitted_event *events;
     size_t n_events;
     char **files; /* paths of the configuration's own files, as written in the configuration */
     size_t n_files;
-    char **sockets; /* paths of unix sockets that the opener may remove when it ends (opener/bound-sockets.h) */
+    char **sockets; /* paths of unix sockets that the opener may remove when it exits (opener/bound-sockets.h) */
     size_t n_sockets;
 };
 /*
- * Adds a copy of the event. Events that only count are ignored, because they need no permission, and so are events that
- * are never permitted. Returns -ENOMEM on failure.
+ * Adds a copy of the event. Events that only count, which need no permission, and events that are never permitted are
+ * ignored. Returns -ENOMEM on failure.
  */
 int opener_permissions_add_event(struct opener_permissions *permissions, const struct attr *attr, bool samples);
 /* Adds a copy of the path; NULL and "" are ignored. Returns -ENOMEM on failure. */
@@ -81,18 +81,17 @@ struct opener_types {
 };
 
 struct opener_rules {
-    pid_t daemon; /* the only task that may be counted; others can only be sampled */
+    pid_t daemon; /* the only task that may be counted; others may only be sampled */
     struct opener_permissions permissions;
     unsigned n_cpus; /* 1 + the highest number of a possible CPU */
     /*
-     * CAP_PERFMON does not suffice, either because kernel.perf_event_paranoid is 3 or more, which are levels of
-     * Debian's and Ubuntu's kernels, or because of a uprobe, for which Linux requires CAP_SYS_ADMIN since 6.16
-     * (perf_uprobe_event_init()).
+     * CAP_PERFMON does not suffice, because kernel.perf_event_paranoid is 3 or more (in Debian's and Ubuntu's kernels),
+     * or because of a uprobe, which requires CAP_SYS_ADMIN since Linux 6.16 (perf_uprobe_event_init()).
      */
     bool needs_admin;
     /*
-     * The types of the PMUs that existed at the start, grouped by what descriptors of their events allow. Events of
-     * later PMUs must be permitted one by one.
+     * The types of the PMUs that existed at the start, grouped by what their events' descriptors allow. Events on later
+     * PMUs must be permitted one by one.
      */
     struct opener_types counting, tracing, probing;
 };

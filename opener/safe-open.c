@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The path is walked one name at a time with O_PATH descriptors, and symbolic links are resolved by hand. Each
- * directory, link and file is checked through the descriptor with which the walk continues, so nobody can replace it
- * after the check.
+ * Walks the path one name at a time with O_PATH descriptors, and resolves symbolic links by hand. Each directory, link
+ * and file is checked through the descriptor from which the walk continues, so nobody can replace it after the check.
  */
 #include "opener/safe-open.h"
 
@@ -24,11 +23,11 @@ struct walk {
     uid_t owner;       /* the user besides root who owns components of the path; 0 if none so far */
     const uid_t *user; /* the required owner of the file, or NULL if any single user may own it */
     unsigned links;
-    /* The part of the path that has not been walked yet. */
+    /* The rest of the path. */
     char rest[PATH_MAX];
 };
 
-/* Checks the owner of the current component: only one user besides root may own components of the path. */
+/* Checks the owner of the current component: only one user other than root may own any. */
 static int walk_check_owner(struct walk *walk)
 {
     uid_t uid = walk->status.st_uid;
@@ -39,7 +38,7 @@ static int walk_check_owner(struct walk *walk)
     return 0;
 }
 
-/* Continues the walk at `fd`, and takes ownership of this descriptor. */
+/* Continues the walk at `fd`, and takes ownership of it. */
 static int walk_enter(struct walk *walk, int fd)
 {
     if (fd < 0)
@@ -90,7 +89,7 @@ static int walk_follow(struct walk *walk, int link)
 
 /*
  * Returns -EBADRQC if other users can write to the directory. Returns -EACCES if the user may not enter the directory:
- * the user's files cannot be there, and a request in the user's name must not reveal what the directory contains.
+ * the user's files cannot be in there, and a request in the user's name must not reveal what is in there.
  */
 static int directory_check(const struct walk *walk)
 {

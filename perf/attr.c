@@ -20,8 +20,8 @@
 struct attr_words {
     uint64_t words[ATTR_WORDS]; /* config, config1, config2, config3 */
     const char *text;           /* the function or file of a probe, borrowed from the event; NULL: none */
-    double scale;               /* scale of an event that sysfs names; 1 for other events */
-    const char *unit;           /* unit of an event that sysfs names, borrowed from the PMU, or "" for other events */
+    double scale;               /* scale of a sysfs event; 1 for other events */
+    const char *unit;           /* unit of a sysfs event, borrowed from the PMU; "" for other events */
 };
 
 /* --- Terms --- */
@@ -92,7 +92,7 @@ static int check_threshold(const struct pmu *pmu, const char *name, uint64_t val
         return error_set_at(error, -EINVAL, offset,
                             "the CPUs of PMU \"%s\" have no thresholds (caps/threshold_max is 0)", pmu->name);
     return error_set_at(error, -EINVAL, offset,
-                        "the threshold %" PRIu64 " is too large: PMU \"%s\" has at most %" PRIu64
+                        "the threshold %" PRIu64 " is too large: PMU \"%s\" supports at most %" PRIu64
                         " (caps/threshold_max)",
                         value, pmu->name, pmu->threshold_max);
 }
@@ -134,7 +134,7 @@ static bool has_value(const struct event *event, const char *name)
     return false;
 }
 
-/* Sets the terms of an event that sysfs names. The value "?" means that the user of the event must give one. */
+/* Sets the terms of a sysfs event. The value "?" means that the user of the event must give a value. */
 static int lay_named(const struct event *event, const struct pmu *pmu, const struct pmu_event *named, size_t offset,
                      struct attr_words *words, struct error *error)
 {
@@ -167,8 +167,8 @@ static const struct pmu_event *event_of_term(const struct pmu *pmu, const struct
 }
 
 /*
- * Named events are set first, then whole words, then single terms, in whatever order they are written: the more
- * specific term wins.
+ * Named events are set first, then whole words, then single terms, whatever their written order: the more specific term
+ * wins.
  */
 static int lay_terms(const struct event *event, const struct pmu *pmu, struct attr_words *words, struct error *error)
 {
@@ -207,8 +207,8 @@ static int lay_event_name(const struct event *event, const struct pmu *pmu, stru
     if (named)
         return lay_named(event, pmu, named, event->offset, words, error);
     /*
-     * If sysfs lists the name but its file is garbled, libpfm4 is not consulted: it may encode another event by that
-     * name.
+     * If sysfs lists the name but its file is garbled, libpfm4 is not consulted: it might encode another event under
+     * that name.
      */
     if (defects_find(&pmu->defects, event->name) || pfm_encode(pmu, event->name, &found) < 0)
         return unknown_term(pmu, event->name, event->offset, error);
@@ -248,7 +248,7 @@ static bool pmu_covers(const struct pmu *pmu, unsigned cpu)
     return pmu->scope == PMU_ANY || (pmu->scope == PMU_CORE && cpuset_has(&pmu->cpus, cpu));
 }
 
-/* Only a name that no PMU has in sysfs is looked up in libpfm4, which is not loaded before it is needed. */
+/* A name is looked up in libpfm4, which is loaded on demand, only if sysfs does not list it for any PMU. */
 static bool is_in_sysfs(const struct machine *machine, const char *name)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -271,7 +271,7 @@ bool attr_names_pmu(const struct machine *machine, const struct event *event, co
 
 #define ANY_CPU UINT_MAX
 
-/* Returns the first PMU, in order of name, that the event names and that covers the CPU. */
+/* Returns the first PMU, in name order, that the event names and that covers the CPU. */
 static const struct pmu *attr_find_named(const struct machine *machine, const struct event *event, unsigned cpu)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -482,7 +482,7 @@ static int attr_put_words(const struct event *event, const struct attr_words *wo
     if (words->words[3] && sizeof(attr->kernel) < PERF_ATTR_SIZE_VER8)
         return error_set_at(
             error, -EINVAL, event->offset,
-            "\"%s\" needs config3, which this perfcountd lacks: build it with headers of Linux 6.3 or newer",
+            "\"%s\" needs config3, which this perfcountd lacks: build it with headers from Linux 6.3 or newer",
             event->text);
     if (words->words[3])
         memcpy((char *)&attr->kernel + PERF_ATTR_SIZE_VER7, &words->words[3], sizeof(uint64_t));
@@ -589,7 +589,7 @@ static int check_breakpoint(const struct event *event, const struct attr *attr, 
     if (pmu_kind(attr->pmu->name) != PMU_BREAKPOINT || breakpoint_is_in_user_memory(&attr->kernel))
         return 0;
     return error_set_at(error, -EINVAL, event->offset,
-                        "\"%s\" would watch kernel memory, which is not supported; give an address of a program%s",
+                        "\"%s\" would watch kernel memory, which is not supported; give an address in a program%s",
                         event->text, sizeof(void *) == 8 ? "" : ", and the modifier u");
 }
 

@@ -4,7 +4,7 @@
  *
  * An event (perf/event.h) is parsed text that does not depend on the machine. This module binds an event to a PMU: the
  * event's name or terms become bits of config, config1, config2 and config3, as the PMU's formats in sysfs say. libpfm4
- * supplies names that sysfs does not have, tracefs supplies the ids of tracepoints.
+ * supplies names that sysfs lacks, and tracefs supplies tracepoint ids.
  */
 #ifndef PERF_ATTR_H
 #define PERF_ATTR_H
@@ -32,10 +32,10 @@ struct attr {
 
 /*
  * Returns the PMU that counts `event` on `cpu`: the core PMU for hardware, raw and cache events; "software",
- * "tracepoint" or "breakpoint" for theirs; otherwise the PMU that the event names, if it covers the CPU. Returns NULL
- * if the event is not counted per CPU there, which is not an error: events of a PMU with a cpumask count for several
- * CPUs, so NULL is returned for each CPU. NULL is also returned for every CPU if the PMU does not exist; attr_check()
- * reports that.
+ * "tracepoint" or "breakpoint" for events of these kinds; otherwise the PMU that the event names, if it covers the CPU.
+ * Returns NULL if the event is not counted per CPU there, which is not an error: the events of a PMU with a cpumask
+ * cover several CPUs, so NULL is returned for each CPU. NULL is also returned for every CPU if the PMU does not exist;
+ * attr_check() reports that.
  */
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu);
 
@@ -47,8 +47,9 @@ bool attr_names_pmu(const struct machine *machine, const struct event *event, co
 
 /*
  * Checks that the machine has the event. Returns -ENODEV if the machine does not have the PMU, -ENOENT if the name is
- * unknown (the error suggests the nearest names), -EINVAL for a term or value that the PMU's format refuses, and errors
- * of reading a tracepoint's id. Generic and raw events always pass, since only the kernel knows whether a PMU has them.
+ * unknown (the error suggests the nearest names), -EINVAL for a term or value that the PMU's format refuses, or an
+ * error of reading a tracepoint's id. Generic and raw events always pass, since only the kernel knows whether a PMU has
+ * them.
  */
 int attr_check(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error);
 

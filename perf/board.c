@@ -25,7 +25,7 @@ static bool is_lasting(int error)
     return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -EFBIG;
 }
 
-/* Leaves *ret_text as it is, and returns 0, if the board does not have the file. */
+/* If the board does not have the file, returns 0 and leaves *ret_text unchanged. */
 static int read_file(struct sys *sys, const char *directory, const char *name, char **ret_text, size_t *ret_size)
 {
     char path[256];
@@ -49,8 +49,8 @@ static void copy_name(char *to, size_t room, const char *text, size_t size)
 }
 
 /*
- * Copies one string of a device tree property, in which each string ends with a NUL. `which` is its number; if there
- * are fewer strings, the last one is copied.
+ * Copies one string of a device tree property, in which each string ends with a NUL. `which` is the string's index; if
+ * there are fewer strings, the last one is copied.
  */
 static void copy_string(char *to, size_t room, const char *text, size_t size, size_t which)
 {

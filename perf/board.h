@@ -10,7 +10,7 @@
 
 #include "perf/sys.h"
 
-/* Room for a name in bytes, including a NUL. Longer names are truncated. */
+/* Maximum size of a name in bytes, including the NUL. Longer names are truncated. */
 #define BOARD_NAME_SIZE 128
 
 /* Printable UTF-8 (base/text.h); "" if unknown. */

@@ -6,7 +6,8 @@
 #include "base/cleanup.h"
 
 /*
- * If idle time falls by more than the rounding error, the kernel restarted it from 0: the CPU was offline for a moment.
+ * If idle time falls by more than the rounding error, the kernel has restarted it at 0: the CPU was offline for a
+ * moment.
  */
 #define FALL_MAX_SECONDS 0.1
 

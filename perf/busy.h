@@ -2,7 +2,7 @@
 /*
  * Measures how long each CPU was busy: neither idle, nor waiting for I/O, nor taken by the hypervisor.
  *
- * Busy time is the elapsed time minus the idle and stolen time in /proc/stat. The sum of its other columns would be
+ * Busy time is the elapsed time minus the idle and stolen time in /proc/stat. The sum of the other columns would be
  * less exact, since many kernels charge a whole tick to whatever runs at the tick, and measure only idle time. Idle
  * time has the resolution of proc(5), 1/100 s.
  */

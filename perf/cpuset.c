@@ -87,7 +87,7 @@ int cpuset_parse(const char *text, struct cpuset *ret, struct error *error)
         if (!text[at])
             break;
         if (text[at] != ',')
-            return error_set_at(error, -EINVAL, at, "a list of CPUs is like \"0-3,6\"");
+            return error_set_at(error, -EINVAL, at, "expected a list of CPUs such as \"0-3,6\"");
         at++;
     }
     *ret = set;

@@ -11,8 +11,8 @@
 #include "base/error.h"
 
 /*
- * A number or a range of numbers in the kernel's list format: "6" or "0-3". The formats of PMUs use the same syntax for
- * bit numbers.
+ * A number or a range of numbers in the kernel's list format: "6" or "0-3". PMU formats use the same syntax for bit
+ * numbers.
  */
 struct range {
     unsigned first, last; /* first <= last */
@@ -20,7 +20,7 @@ struct range {
 
 /*
  * Parses the range at text[*at] and moves *at past it. `noun` names a number in error messages: "a CPU number". Returns
- * -EINVAL if no number is there or the range runs backwards, -ERANGE for a number above `max`; the error points at the
+ * -EINVAL if there is no number or the range runs backwards, -ERANGE for a number above `max`; the error points at the
  * offending character.
  */
 int range_parse(const char *text, size_t *at, unsigned max, const char *noun, struct range *ret, struct error *error);

@@ -52,8 +52,8 @@ DEFINE_CLEANUP(struct offered_events *, offered_events_free);
 /* --- Gathering --- */
 
 /*
- * Whether the kernel opens the event on the PMU. Also true if this process may not open the event or if the reason of
- * the refusal is temporary, because the list is cached for a long time.
+ * Whether the kernel accepts the event on the PMU. Also true if this process may not open the event or if the refusal
+ * is temporary, because the list is cached for a long time.
  */
 static bool is_offered(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu)
 {
@@ -280,7 +280,7 @@ static void show_tracepoints(struct visit *visit)
         if (str_equal(offered->machine->pmus[visit->pmu]->name, "tracepoint"))
             break;
     for (size_t i = 0; i < offered->n_tracepoints; i++)
-        show(visit, "tracepoint", offered->tracepoints[i], "Tracepoint of the kernel.");
+        show(visit, "tracepoint", offered->tracepoints[i], "Kernel tracepoint.");
 }
 
 void offered_events_each(const struct offered_events *offered, offered_events_visit visit, void *userdata)

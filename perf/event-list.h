@@ -3,7 +3,7 @@
  * Lists every event that this machine offers: generic events that its PMUs accept (each is tried), events that sysfs
  * and libpfm4 name, and tracepoints.
  *
- * The list is made and freed in the event loop's thread, because both need struct sys and the machine's reference
+ * The list is created and freed in the event loop's thread, because both need struct sys and the machine's reference
  * count. Visiting and writing the list, which is most of the work, may happen in another thread.
  */
 #ifndef PERF_EVENT_LIST_H
@@ -19,18 +19,18 @@ struct offered_event {
 };
 
 /*
- * Makes the list, for which it asks the kernel which events it accepts. The list holds a reference to the machine.
- * Returns -ENOMEM, or a temporary error of reading the tracepoints (see reason_span()).
+ * Creates the list by asking the kernel which events it accepts. The list holds a reference to the machine. Returns
+ * -ENOMEM, or a temporary error of reading the tracepoints (see reason_span()).
  */
 int offered_events_new(struct sys *sys, struct machine *machine, struct offered_events **ret);
-/* To be called in the event loop's thread only. `offered` may be NULL. */
+/* May be called only in the event loop's thread. `offered` may be NULL. */
 struct offered_events *offered_events_free(struct offered_events *offered);
 
 /* Calls `visit` for each event in the list. May run in any thread. The event is valid only during the call. */
 typedef void (*offered_events_visit)(void *userdata, const struct offered_event *event);
 void offered_events_each(const struct offered_events *offered, offered_events_visit visit, void *userdata);
 
-/* A sentence about tracepoints that may exist but could not be listed, or "" if the list is complete. */
+/* Says why tracepoints could not be listed; "" if the list is complete. */
 const char *offered_events_note(const struct offered_events *offered);
 
 /*

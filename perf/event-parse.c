@@ -35,7 +35,8 @@ static int parse_operand(struct event_cursor *cursor, const char *what, uint64_t
     if (size == 0)
         return cursor_set_error(cursor, what, error);
     if (number_parse_u64_n(cursor->text + cursor->at, size, ret) < 0)
-        return error_set_at(error, -EINVAL, cursor->at, "%s is a number like 4096 or 0x1000, of at most 64 bits", what);
+        return error_set_at(error, -EINVAL, cursor->at, "%s must be a number like 4096 or 0x1000, with at most 64 bits",
+                            what);
     cursor->at += size;
     return 0;
 }
@@ -93,7 +94,7 @@ static int parse_length(struct event_cursor *cursor, uint64_t *ret, struct error
     if (r < 0)
         return r;
     if (length < 1 || length > LENGTH_MAX)
-        return error_set_at(error, -EINVAL, at, "the length is 1 to %d bytes, the sizes that a CPU can watch",
+        return error_set_at(error, -EINVAL, at, "the length must be 1 to %d bytes, the sizes that a CPU can watch",
                             LENGTH_MAX);
     *ret = length;
     return 0;
@@ -101,7 +102,8 @@ static int parse_length(struct event_cursor *cursor, uint64_t *ret, struct error
 
 /*
  * Parses "mem:0x1000/8:w" up to the modifiers or the end. The default access is "rw"; the default length is 4 bytes, or
- * the size of a pointer if the access includes execution. Returns -EINVAL at the offending character, or -ENOMEM.
+ * the size of a pointer if the access includes execution. Returns -EINVAL, with the error at the offending character,
+ * or -ENOMEM.
  */
 static int breakpoint_parse(struct event_cursor *cursor, struct event *event, struct error *error)
 {
@@ -140,7 +142,7 @@ static bool is_digit(char c)
 }
 
 /*
- * Whether two numbers with a colon between them begin at the cursor. Of the second number, only the first digit is
+ * Whether two numbers with a colon between them begin at the cursor. Only the first digit of the second number is
  * checked.
  */
 static bool numeric_starts_here(const struct event_cursor *cursor)
@@ -168,8 +170,8 @@ static int refuse_type(uint64_t type, size_t offset, struct error *error)
 {
     if (type == PERF_TYPE_TRACEPOINT)
         return error_set_at(error, -EINVAL, offset,
-                            "the number of a tracepoint may change at the next boot: write its name, as in "
-                            "sched:sched_switch");
+                            "the number of a tracepoint may change at the next boot: write the tracepoint's name, as "
+                            "in sched:sched_switch");
     if (type == PERF_TYPE_BREAKPOINT)
         return error_set_at(error, -EINVAL, offset, "a breakpoint needs an address: write it as in mem:0x1000/8:w");
     return error_set_at(error, -EINVAL, offset,
@@ -218,8 +220,8 @@ static int make_generic(uint64_t config, size_t offset, struct event *event, str
 /*
  * Parses TYPE:CONFIG into the same event as the event's name: "1:1" is task-clock, "4:0x11" is r11. Types 0, 1, 3 and 4
  * mean the same on every kernel (include/uapi/linux/perf_event.h). Other types are refused: the numbers of PMUs and
- * tracepoints may change at each boot, and two numbers do not describe a breakpoint. Returns -EINVAL at the refused
- * number, or -ENOMEM.
+ * tracepoints may change at each boot, and two numbers do not describe a breakpoint. Returns -EINVAL, with the error at
+ * the refused number, or -ENOMEM.
  */
 static int numeric_parse(struct event_cursor *cursor, struct event *event, struct error *error)
 {
@@ -252,7 +254,7 @@ static int numeric_parse(struct event_cursor *cursor, struct event *event, struc
 #define EVENTS_MAX 64
 #define GROUPS_MAX 256
 
-/* Stores the name of the metric, converted to a valid one if necessary. */
+/* Stores the metric name, converted to a valid one if necessary. */
 static int take_metric_name(struct event *event, const struct event_term *term, struct error *error)
 {
     if (!term->text)
@@ -272,7 +274,7 @@ static int take_metric_name(struct event *event, const struct event_term *term, 
 static int take_rate(struct event *event, const struct event_term *term, struct error *error)
 {
     if (!term->text || !term->numeric || term->value == 0 || term->value > INT64_MAX)
-        return error_set_at(error, -EINVAL, term->offset, "the value of \"%s\" is a number from 1 to 2^63 - 1",
+        return error_set_at(error, -EINVAL, term->offset, "the value of \"%s\" must be a number from 1 to 2^63 - 1",
                             term->name);
     if (event->period || event->frequency)
         return error_set_at(error, -EINVAL, term->offset,
@@ -282,8 +284,8 @@ static int take_rate(struct event *event, const struct event_term *term, struct 
 }
 
 /*
- * Returns 1 if the term belongs to the event itself and was stored there, 0 if it belongs to the PMU, or the error of a
- * term that the event cannot have.
+ * Returns 1 if the term belongs to the event itself and was stored there, 0 if it belongs to the PMU, or -errno if the
+ * event cannot have the term.
  */
 static int take_term(struct event *event, const struct event_term *term, bool samples, struct error *error)
 {
@@ -327,8 +329,8 @@ static int parse_terms(struct event_cursor *cursor, struct event *event, struct 
 }
 
 /*
- * Length of the name of a tracepoint or of its system at `text`: [a-z0-9_]+ with at least one character that is not a
- * digit. Names of systems may begin with a digit ("9p"). 0 if there is no name.
+ * Length of the tracepoint or system name at `text`: [a-z0-9_]+ with at least one character that is not a digit. System
+ * names may begin with a digit ("9p"). The result is 0 if there is no name.
  */
 static size_t tracepoint_name_size(const char *text)
 {
@@ -368,7 +370,7 @@ static bool find_generic(const char *word, size_t size, struct event *event)
     return true;
 }
 
-/* Whether the name before a slash is the name of a PMU. As in perf, the kernel's names of events take precedence. */
+/* Whether the name before a slash is the name of a PMU. As in perf, the kernel's event names take precedence. */
 static bool is_pmu(const char *word, size_t size)
 {
     uint64_t config;
@@ -420,7 +422,7 @@ static int parse_word(struct event_cursor *cursor, size_t size, struct event *ev
  * A clock counts time whatever the CPU does: the kernel accepts all modifiers and ignores them. On a clock that counts,
  * u, k and I are refused, because the count would be mistaken for the time in that mode; h, G and H are accepted, as in
  * perf, and the metric name leaves them out (event_has_ignored_modifiers()). On a clock that samples, h, G and H are
- * refused: with h alone it would never sample.
+ * refused: a clock with h alone would never sample.
  */
 static int check_clock(const struct event *event, unsigned modifiers, bool samples, size_t offset, struct error *error)
 {
@@ -429,9 +431,10 @@ static int check_clock(const struct event *event, unsigned modifiers, bool sampl
     if (!(modifiers & refused))
         return 0;
     if (samples)
-        return error_set_at(error, -EINVAL, offset, "the modifiers h, G and H do nothing on %s", event->generic->name);
+        return error_set_at(error, -EINVAL, offset, "the modifiers h, G and H have no effect on %s",
+                            event->generic->name);
     return error_set_at(error, -EINVAL, offset,
-                        "%s counts time whatever the CPU does: the modifiers u, k and I do nothing on it",
+                        "%s counts time whatever the CPU does: the modifiers u, k and I have no effect on it",
                         event->generic->name);
 }
 
@@ -447,7 +450,7 @@ static int check_modifiers(const struct event *event, unsigned modifiers, bool s
     if (event->generic && event->generic->clock)
         return check_clock(event, modifiers, samples, offset, error);
     if ((modifiers & EVENT_NO_IDLE) && (software || event->kind == EVENT_TRACEPOINT || event->kind == EVENT_BREAKPOINT))
-        return error_set_at(error, -EINVAL, offset, "the modifier I does nothing on \"%s\": it is for hardware events",
+        return error_set_at(error, -EINVAL, offset, "the modifier I has no effect on \"%s\": it is for hardware events",
                             event->name);
     return 0;
 }
@@ -464,7 +467,7 @@ static int parse_modifiers(struct event_cursor *cursor, struct event *event, str
     return r < 0 ? r : check_modifiers(event, event->modifiers, cursor->samples, offset, error);
 }
 
-/* Refuses patterns such as "sched:*". perf would open every tracepoint that matches. */
+/* Refuses patterns such as "sched:*", for which perf would open every matching tracepoint. */
 static int check_no_pattern(const struct event_cursor *cursor, struct error *error)
 {
     size_t size = strcspn(cursor->text + cursor->at, "*?,/{} \t\r\n");
@@ -474,7 +477,7 @@ static int check_no_pattern(const struct event_cursor *cursor, struct error *err
         return 0;
     return error_set_at(
         error, -EINVAL, cursor->at + size,
-        "patterns such as \"%c\" are not supported in an event: \"perfcountd list-events\" lists the whole names",
+        "patterns such as \"%c\" are not supported in an event: \"perfcountd list-events\" lists the full names",
         text[size]);
 }
 
@@ -614,7 +617,7 @@ static int parse_braces(struct event_cursor *cursor, struct event_list *list, si
 static int check_text_size(const char *text, struct error *error)
 {
     if (strnlen(text, TEXT_MAX + 1) > TEXT_MAX)
-        return error_set_at(error, -EINVAL, TEXT_MAX, "the text of a group has at most %d characters", TEXT_MAX);
+        return error_set_at(error, -EINVAL, TEXT_MAX, "at most %d characters are allowed", TEXT_MAX);
     return 0;
 }
 
@@ -649,7 +652,7 @@ static int parse_groups(const char *text, bool samples, struct event_groups *ret
     do {
         cursor_skip_space(&cursor);
         if (groups.n == GROUPS_MAX)
-            return error_set_at(error, -EINVAL, cursor.at, "a text has at most %d groups", GROUPS_MAX);
+            return error_set_at(error, -EINVAL, cursor.at, "at most %d groups are allowed", GROUPS_MAX);
         if (array_grow(&groups.groups, groups.n) < 0)
             return error_oom(error);
         groups.groups[groups.n] = (struct event_list){0};
@@ -683,7 +686,8 @@ static int parse_list(const char *text, bool samples, struct event_list *ret, st
                             "others in a separate stream");
     if (groups.groups[0].name)
         return error_set_at(error, -EINVAL, groups.groups[0].offset,
-                            "a group has no name here: leave out \"%.64s\" before the brace", groups.groups[0].name);
+                            "a group cannot have a name here: leave out \"%.64s\" before the brace",
+                            groups.groups[0].name);
     *ret = groups.groups[0];
     groups.groups[0] = (struct event_list){0};
     return 0;

@@ -7,7 +7,8 @@
  *     sched:sched_switch   mem:0x1000/8:w   uprobe/path=/bin/bash,offset=0x1234/   name-known-to-sysfs
  *     {a,b}:k   name{a,b},{c,d}
  *
- * "TYPE:CONFIG" is an event by the kernel's numbers, "4:0x11". "mem:ADDRESS[/LENGTH][:ACCESS]" is an access to memory.
+ * "TYPE:CONFIG", as in "4:0x11", gives an event by the kernel's numbers. "mem:ADDRESS[/LENGTH][:ACCESS]" is a memory
+ * access.
  */
 #ifndef PERF_EVENT_PARSE_H
 #define PERF_EVENT_PARSE_H

@@ -178,7 +178,7 @@ static bool is_value(char c)
     return c > ' ' && c <= '~' && !strchr(",/{}=", c);
 }
 
-/* Parses the path of a file. A path contains slashes, so only a comma ends it, and another term must follow. */
+/* Parses a file path. A path contains slashes, so only a comma ends it, and another term must follow. */
 static int parse_path(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
@@ -292,8 +292,8 @@ int event_terms_parse_text(const char *text, struct event_terms *ret, struct err
 }
 
 /*
- * Terms of perf that perfcountd does not support, and why. Terms for sampling get a different error if the event is
- * only counted.
+ * perf terms that perfcountd does not support, and why. Terms for sampling get a different error if the event is only
+ * counted.
  */
 static const struct {
     const char *name;
@@ -303,10 +303,10 @@ static const struct {
     {"period", true, NULL},
     {"freq", true, NULL},
     {"call-graph", true, "is not supported: the key sampler.callchain turns call chains on and off"},
-    {"stack-size", true, "is not supported: call chains are those that the kernel follows"},
+    {"stack-size", true, "is not supported: the kernel walks the call chains"},
     {"max-stack", true, "is not supported: kernel.perf_event_max_stack is the limit"},
     {"branch_type", true, "is not supported"},
-    {"time", true, "is not supported: every sample has its time"},
+    {"time", true, "is not supported: every sample has a timestamp"},
     {"nr", true, "is not supported"},
     {"overwrite", true, "is not supported"},
     {"no-overwrite", true, "is not supported"},
@@ -365,7 +365,7 @@ static int check_number(const struct event_term *term, struct error *error)
 {
     if (term->text && !term->numeric)
         return error_set_at(error, -EINVAL, term->offset + strlen(term->name) + 1,
-                            "the value of \"%s\" is a number like 17 or 0x11, not \"%s\"", term->name, term->text);
+                            "the value of \"%s\" must be a number like 17 or 0x11, not \"%s\"", term->name, term->text);
     return 0;
 }
 
@@ -380,7 +380,7 @@ static int check_of_pmu(const char *pmu, const struct event_term *term, struct e
     return check_number(term, error);
 }
 
-/* For software events and tracepoints config1 to config3 have no meaning; for breakpoints they are an address. */
+/* For software events and tracepoints, config1 to config3 have no meaning; for breakpoints, they are an address. */
 static bool takes_words(const struct event *event)
 {
     return event->kind == EVENT_RAW || (event->kind == EVENT_GENERIC && event->type != PERF_TYPE_SOFTWARE);

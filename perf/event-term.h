@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "perf/event.h"
 
-/* A position in the text of events. */
+/* A position in the text that is parsed. */
 struct event_cursor {
     const char *text;
     size_t at;
@@ -33,7 +33,9 @@ static inline bool cursor_take(struct event_cursor *cursor, char c)
 }
 
 void cursor_skip_space(struct event_cursor *cursor);
-/* Length of the name at the cursor, which does not move: letters, digits, "_", "-" and "."; 0 if there is no name. */
+/*
+ * Length of the name at the cursor: letters, digits, "_", "-" and "."; 0 if there is no name. The cursor does not move.
+ */
 size_t cursor_name(const struct event_cursor *cursor);
 /* Sets the error "`expected` is missing at the cursor", for example for "a comma", and returns -EINVAL. */
 int cursor_set_error(const struct event_cursor *cursor, const char *expected, struct error *error);
@@ -46,7 +48,7 @@ int cursor_parse_modifiers(struct event_cursor *cursor, unsigned *modifiers, uns
 /* Whether `text` consists of modifier letters only. */
 bool cursor_is_modifiers(const char *text, size_t size);
 /*
- * Length of the name of libpfm4, "PMU::EVENT:UMASK:c=1" or "EVENT:UMASK", that begins with a word of `size` characters;
+ * Length of the libpfm4 name, "PMU::EVENT:UMASK:c=1" or "EVENT:UMASK", that begins with a word of `size` characters;
  * `size` itself for any other word. Modifiers at the end are not part of the name.
  */
 size_t cursor_pfm_name_size(const char *word, size_t size);
@@ -59,15 +61,15 @@ struct event_terms {
 void event_terms_done(struct event_terms *terms);
 /*
  * Parses terms up to a slash or the end, whichever comes first. A value that is not a number is kept as text. Returns
- * -EINVAL at the offending character, with offsets from the beginning of the cursor's text; -ENOMEM.
+ * -EINVAL, with the error at the offending character of the cursor's text, or -ENOMEM.
  */
 int event_terms_parse(struct event_cursor *cursor, struct event_terms *ret, struct error *error);
-/* Parses the terms in a whole text, such as a file of sysfs. Returns -EINVAL if anything follows the terms. */
+/* Parses a text that consists only of terms, such as a sysfs file. Returns -EINVAL if anything follows the terms. */
 int event_terms_parse_text(const char *text, struct event_terms *ret, struct error *error);
 
 /*
  * Checks that the event, whose kind and PMU are set, may have the term. `samples`: the event is sampled, not only
- * counted. Returns -EINVAL at the offending character.
+ * counted. Returns -EINVAL, with the error at the offending character.
  */
 int event_term_check(const struct event *event, const struct event_term *term, bool samples, struct error *error);
 

@@ -118,7 +118,7 @@ static const struct {
     {EVENT_HOST, "host", "the host"},
 };
 
-/* On a clock the kernel ignores the modifiers of hypervisor, guest and host. */
+/* On a clock, the kernel ignores the hypervisor, guest and host modifiers. */
 static unsigned effective_modifiers(const struct event *event)
 {
     bool clock = event->generic && event->generic->clock;
@@ -231,7 +231,7 @@ int event_set_metric(struct event *event, const char *name, struct error *error)
 
 /*
  * Does not end with a full stop. A metric has one HELP text, so the same event must get the same text whatever PMU
- * counts it; a cache event therefore appears by its canonical name.
+ * counts it; a cache event therefore appears under its canonical name.
  */
 static void append_description(struct buffer *help, const struct event *event)
 {

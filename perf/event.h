@@ -2,8 +2,8 @@
 /*
  * A parsed event in the syntax of perf-list(1), independent of the machine, with its metric name and HELP text.
  *
- * perf/event-parse.h makes events. The rules of metric names are in doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u"
- * is "cycles_user".
+ * perf/event-parse.h creates events. The rules for metric names are in doc/perfcountd.yaml.5, "METRIC NAMES":
+ * "cycles:u" is "cycles_user".
  */
 #ifndef PERF_EVENT_H
 #define PERF_EVENT_H
@@ -12,8 +12,8 @@
 #include "base/util.h"
 
 /*
- * What the descriptor of a PMU's event can do besides counting. The kernel exports this nowhere; the PMUs that can do
- * more are known by name.
+ * What a descriptor of one of the PMU's events can do besides counting. The kernel does not export this; the PMUs that
+ * can do more are known by name.
  */
 enum pmu_kind {
     PMU_COUNTING,   /* nothing but counting */
@@ -64,7 +64,7 @@ struct event_term {
 
 void event_term_done(struct event_term *term);
 
-/* An access to memory: bp_addr, bp_len and bp_type of perf_event_open(2). */
+/* A memory access: bp_addr, bp_len and bp_type of perf_event_open(2). */
 struct event_breakpoint {
     uint64_t address, length;
     unsigned access; /* bits HW_BREAKPOINT_R, _W, _X */
@@ -113,8 +113,8 @@ void event_groups_done(struct event_groups *groups);
 
 /*
  * Turns any text into a valid metric name: lower case; characters outside [a-z0-9_] become "_"; runs of "_" become one,
- * and are removed at both ends. "event_" is put before a digit, and an empty result is "event". The caller frees the
- * name. Returns NULL when out of memory.
+ * and are removed at both ends. A leading digit gets the prefix "event_", and an empty result becomes "event". The
+ * caller frees the name. Returns NULL when out of memory.
  */
 char *event_metric_name(const char *text);
 /*
@@ -122,7 +122,7 @@ char *event_metric_name(const char *text);
  * failure.
  */
 int event_build_metric(struct event *event);
-/* Whether the kernel ignores one of the event's modifiers. Then the metric name omits that modifier. */
+/* Whether the kernel ignores one of the event's modifiers, which the metric name then omits. */
 bool event_has_ignored_modifiers(const struct event *event);
 /* The unit to append to the metric name, or "" if the name already ends with it ("read_bytes"). */
 const char *event_unit_suffix(const struct event *event, const char *unit);
@@ -133,8 +133,8 @@ const char *event_unit_suffix(const struct event *event, const char *unit);
 int event_set_metric(struct event *event, const char *name, struct error *error);
 
 /*
- * The HELP text of the event's metric, from the table of generic events or made from the event's name. The caller frees
- * it. Returns NULL when out of memory.
+ * The HELP text of the event's metric, from the table of generic events or generated from the event's name. The caller
+ * frees it. Returns NULL when out of memory.
  */
 char *event_help(const struct event *event);
 

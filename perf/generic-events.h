@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The events that the kernel itself defines (include/uapi/linux/perf_event.h), under the names and aliases of
- * perf-list(1), and the syntax of raw and cache events. A new generic event is one row of the table.
+ * perf-list(1), and the syntax of raw and cache events. To add a generic event, add a row to the table.
  */
 #ifndef PERF_GENERIC_EVENTS_H
 #define PERF_GENERIC_EVENTS_H
@@ -40,7 +40,7 @@ const struct generic_event *generic_find_config(uint32_t type, uint64_t config);
 bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config);
 /* Writes perf's spelling of the cache event `config`, at most 63 characters: "L1-dcache-load-misses". */
 void generic_format_cache(uint64_t config, char *text, size_t size);
-/* Config and name of the n-th cache event that can exist, for lists and suggestions; false past the last. */
+/* Config and name of the n-th possible cache event, for lists and suggestions; false past the last. */
 bool generic_find_cache(size_t n, char *text, size_t size, uint64_t *ret_config);
 
 #endif

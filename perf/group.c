@@ -38,8 +38,8 @@ static int open_rest(const struct partition_opening *opening, bool whole, int *e
 
 /*
  * Opens the first event that can be a leader, and all events that can join its group. An event that cannot join is left
- * for the next group, which it leads. If the event opens there, it only did not fit into this group; if it fails there
- * too, the error says why it cannot be counted.
+ * for the next group, which it leads. If the event opens there, it merely did not fit into this group; if it fails
+ * there too, the error says why it cannot be counted.
  */
 static int open_next_group(struct partition_opening *opening, int *errors, struct partition_group *group)
 {
@@ -341,8 +341,8 @@ int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool wh
 
 /*
  * All members but the leader are opened enabled (perf/sys.h), so the leader's state decides for the whole group.
- * PERF_IOC_FLAG_GROUP would disable each member, and a member of another PMU than the leader's may not count any more
- * when it is enabled again (Linux 6.18).
+ * PERF_IOC_FLAG_GROUP would disable each member, and a member on a PMU other than the leader's may no longer count when
+ * it is enabled again (Linux 6.18).
  */
 static int group_control(const struct group *group, unsigned long request)
 {

@@ -7,8 +7,8 @@
  * group shares the descriptors of the whole.
  *
  * A partition describes how the events of a configured group fit on a PMU: in one perf group, in several, or with some
- * events left out. A weak group leaves out events that the PMU does not have, and opens those that do not fit beside
- * the others in a further perf group. A strict group opens whole or not at all.
+ * events left out. A weak group leaves out events that the PMU does not have, and opens those that do not fit with the
+ * others in another perf group. A strict group opens as a whole or not at all.
  *
  * Subsets of a configured group's events are masks: bit i is the group's i-th event.
  */
@@ -41,7 +41,7 @@ struct group_target {
     pid_t pid; /* -1 for a whole CPU, 0 for the calling thread, or a cgroup's directory with PERF_FLAG_PID_CGROUP */
     int cpu;
     unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
-    bool paused;         /* the group stays disabled until somebody enables it */
+    bool paused;         /* the group stays disabled until it is enabled */
     /*
      * The group also counts the processes and threads that `pid` starts from now on. Counting begins when `pid`
      * executes a program (enable_on_exec), so the caller opens the group paused. Only the leader's times are read.
@@ -89,8 +89,8 @@ int group_disable(struct group *group);
 
 /*
  * Reads all members, with one read(2) unless they are inherited. Returns -ENODATA if the kernel returned nothing, as
- * for a pinned group in the error state; -EBADMSG if the reading is short or has other members than were opened, which
- * happens when their CPU went away; errors of read(2).
+ * for a pinned group in the error state; -EBADMSG if the reading is truncated or does not have the members that were
+ * opened, for example after their CPU went offline; errors of read(2).
  */
 int group_read(const struct group *group, struct group_reading *ret);
 
@@ -98,21 +98,21 @@ int group_read(const struct group *group, struct group_reading *ret);
 size_t group_size(const struct group *group);
 /* The number of descriptors that the group opened itself, or 0 for a part. */
 size_t group_descriptors(const struct group *group);
-/* The descriptor of the n-th member, for mmap(2); the group owns it. -1 for a clock of a part. */
+/* The descriptor of the n-th member, for mmap(2); the group owns it. -1 for the clock of a part. */
 int group_fd(const struct group *group, size_t n);
-/* The kernel's id of the n-th member, which is never reused, or 0 for a clock of a part. */
+/* The kernel's id of the n-th member, which is never reused, or 0 for the clock of a part. */
 uint64_t group_id(const struct group *group, size_t n);
 /*
- * Whether the group runs whenever it is enabled, because no member needs a counter of a PMU. For a part, the result is
- * that of the whole group.
+ * Whether the group runs whenever it is enabled, because no member needs a PMU counter. For a part, the result is that
+ * of the whole group.
  */
 bool group_always_runs(const struct group *group);
 
 /*
- * How many events `pmu` counts at once if cycles are one of them. No file gives this number, so a group is opened on
- * the PMU's first CPU, member by member, and closed again: the kernel refuses the first member that the PMU could not
- * count together with the others. The result includes counters that others hold (the NMI watchdog, another profiler).
- * Returns -ENODATA if the PMU has no event to try this with; errors of perf_event_open(2).
+ * Number of events, including cycles, that `pmu` counts at once. No file gives this number, so a group is opened on the
+ * PMU's first CPU, member by member, and closed again: the kernel refuses the first member that the PMU could not count
+ * together with the others. The result includes counters that others hold (the NMI watchdog, another profiler). Returns
+ * -ENODATA if the PMU has no event for this test; errors of perf_event_open(2).
  */
 int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
 

@@ -136,9 +136,7 @@ int idle_times_load(struct sys *sys, struct idle_times *ret)
 /* --- Machine --- */
 
 #define DEVICES "/sys/bus/event_source/devices"
-/*
- * Maximum size of the list of tracepoints, in bytes. It has 62 KB on Linux 6.18, and more if more modules are loaded.
- */
+/* Maximum size of the tracepoint list, in bytes. It takes 62 KB on Linux 6.18, more with more modules. */
 #define TRACEPOINTS_MAX ((size_t)4 << 20)
 
 DEFINE_CLEANUP(struct machine *, machine_free);
@@ -228,9 +226,9 @@ static int compare_pmus(const void *a, const void *b)
 }
 
 /*
- * Whether a generic event can name this PMU by its type in config. To find out, an event is opened on the calling
- * process, which needs the least privilege. The event counts nothing. Kernels that do not support the PMU's type in
- * config return ENOENT or EINVAL.
+ * Whether a generic event can name this PMU by its type in config. To find out, a disabled event is opened on the
+ * calling process, which needs the least privilege. Kernels that do not support the PMU's type in config return ENOENT
+ * or EINVAL.
  */
 static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
 {

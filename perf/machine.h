@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine that is measured: its CPUs, its PMUs and the settings of its kernel that matter to perf.
+ * The measured machine: its CPUs, its PMUs and the kernel settings that matter to perf.
  *
- * A struct machine never changes once it is loaded; a new one is loaded when CPUs came or went. Each possible CPU has a
+ * A struct machine never changes once it is loaded; a new one is loaded when CPUs come or go. Each possible CPU has a
  * core PMU. CPUs for which sysfs has none (virtual machines, boards without a PMU in the device tree) get an `absent`
  * one, "cpu", so that no other code needs to handle a CPU without a PMU.
  *
@@ -16,7 +16,7 @@
 #include "perf/sys.h"
 
 /*
- * The kernel reports CPUs that come and go by messages over NETLINK_KOBJECT_UEVENT (lib/kobject_uevent.c). The socket
+ * Over NETLINK_KOBJECT_UEVENT, the kernel sends messages about CPUs that come and go (lib/kobject_uevent.c). The socket
  * listens to multicast group 1, to which the kernel itself sends, so it works without udevd.
  */
 enum uevent_change { UEVENT_ONLINE, UEVENT_OFFLINE };
@@ -31,9 +31,9 @@ int uevent_parse(const char *message, size_t size, enum uevent_change *ret_chang
 int uevent_open(void);
 
 /*
- * Gets the next message about a CPU that waits in the socket. Skips messages about other things, and messages that the
- * kernel did not send. Returns -EAGAIN if there is none; -ENOBUFS if messages were lost, so that any CPU may have come
- * or gone; errors of recvmsg(2).
+ * Gets the next pending message about a CPU. Skips messages about other things, and messages that the kernel did not
+ * send. Returns -EAGAIN if there is none; -ENOBUFS if messages were lost, so that any CPU may have come or gone; errors
+ * of recvmsg(2).
  */
 int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu);
 
@@ -71,10 +71,10 @@ struct machine {
 };
 
 /*
- * Reads /sys and /proc. If there are several core PMUs, finds out by a try whether generic events can name them. Mounts
- * tracefs if it is not mounted and mounting is allowed, and leaves it mounted, as perf does. Fails only if memory is
- * short, or if the lists of online and possible CPUs in /sys/devices/system/cpu or the list of PMUs cannot be read. If
- * sysfs has no such list, the machine has no PMUs, which is not an error.
+ * Reads /sys and /proc. If there are several core PMUs, tests whether generic events can name them. Mounts tracefs if
+ * it is not mounted and mounting is allowed, and leaves it mounted, as perf does. Fails only if out of memory, or if
+ * the lists of online and possible CPUs in /sys/devices/system/cpu or the list of PMUs cannot be read. If sysfs has no
+ * such list, the machine has no PMUs, which is not an error.
  */
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
 /*
@@ -87,8 +87,8 @@ struct machine *machine_ref(struct machine *machine);
 struct machine *machine_free(struct machine *machine);
 
 /*
- * Returns the directory of tracefs, a static text, after mounting tracefs if that is necessary and allowed, or NULL if
- * tracefs is not available.
+ * Mounts tracefs if that is necessary and allowed. Returns its directory, a static string, or NULL if tracefs is not
+ * available.
  */
 const char *machine_find_tracefs(struct sys *sys);
 
@@ -99,8 +99,8 @@ const char *machine_find_tracefs(struct sys *sys);
 int machine_list_tracepoints(struct sys *sys, const struct machine *machine, char **ret_text);
 
 /*
- * Returns 1 if other CPUs are online than when the machine was loaded, 0 if not, or an error of sys_read_file() or
- * cpuset_parse().
+ * Returns 1 if the set of online CPUs has changed since the machine was loaded, 0 if not, or an error of
+ * sys_read_file() or cpuset_parse().
  */
 int machine_is_outdated(struct sys *sys, const struct machine *machine);
 

@@ -124,8 +124,8 @@ static enum group_activity activity_of(const struct scale *scale, bool idle)
 /*
  * For a group that needs no counter, the enabled time is taken as its running time, whatever the kernel reports. Before
  * Linux 6.2 the software events of a cgroup are switched separately from its hardware events, and the time between the
- * two is missing from their running time: 28 % of it where tasks switch all the time (6.1, tests/vm/cgroup.sh). The
- * counts are complete nevertheless.
+ * two is missing from their running time: 28 % of it on a CPU that switches tasks all the time (6.1,
+ * tests/vm/cgroup.sh). The counts are complete nevertheless.
  */
 static int take_reading(struct open_group *open_group, const struct group_reading *reading)
 {
@@ -229,7 +229,7 @@ void open_group_replace(struct open_group *open_group, struct group *group)
     open_group->backoff_s = 0;
 }
 
-/* Why a group is starved, by the error of the last reading. */
+/* Why a group is starved, depending on the error of the last reading. */
 static const struct {
     int error;
     const char *cause;
@@ -237,8 +237,8 @@ static const struct {
     {0, "it has not run since the last reading: other groups or programs hold the counters that it needs"},
     {-ENODATA, "it is pinned and found no counter, because something else holds it; perfcountd enables it again from "
                "time to time"},
-    {-EBADMSG, "its CPU went offline; perfcountd opens it again"},
-    {-ESTALE, "its CPU went offline; perfcountd opens it again"},
+    {-EBADMSG, "its CPU went offline; perfcountd will reopen it"},
+    {-ESTALE, "its CPU went offline; perfcountd will reopen it"},
 };
 
 const char *open_group_explain(int error)

@@ -2,8 +2,8 @@
 /*
  * A perf group that can be closed and opened again while its totals are kept.
  *
- * An open_group is on one CPU. While that CPU is offline, or the cgroup cannot be counted, the group is closed; its
- * totals continue when it is opened again.
+ * An open_group belongs to one CPU. While that CPU is offline, or the cgroup cannot be counted, the group is closed;
+ * its totals continue when it is opened again.
  *
  * A struct scale computes the totals from the readings; it makes no system calls. The kernel may multiplex a group, so
  * the count between two readings is extrapolated: total += dvalue * denabled / drunning, in 64.64 fixed point. Thus a
@@ -55,7 +55,7 @@ struct scale *scale_new(size_t n);
  */
 int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values);
 
-/* To be called when the group was opened again and its counters start at zero. The totals continue. */
+/* Must be called when the group was reopened and its counters start at zero. The totals continue. */
 void scale_reopen(struct scale *scale);
 
 /* Times over all openings; `running` is never above `enabled`. */
@@ -67,7 +67,7 @@ enum group_activity {
     GROUP_COUNTED,
     GROUP_MULTIPLEXED,
     GROUP_STARVED, /* enabled but did not run, or cannot be read or opened: nothing is known */
-    GROUP_STALE,   /* not the group that was opened any more: its CPU went away, maybe in a suspend */
+    GROUP_STALE,   /* no longer the group that was opened: its CPU went offline, maybe during a suspend */
     GROUP_OFFLINE, /* the group's CPU is offline, so no event can occur there */
 };
 
@@ -102,8 +102,8 @@ int open_group_pause(struct open_group *open_group, bool paused);
 void open_group_close(struct open_group *open_group);
 /*
  * Closes the group because its CPU went offline; `offline` says whether the CPU is still offline. If it is online
- * again, it may never have been offline, since messages may have been lost. Then the group has counted until now, and
- * is read a last time. Afterwards the activity is GROUP_OFFLINE.
+ * again, it may never have been offline, since messages may have been lost. In that case the group has counted until
+ * now, and is read one last time. Afterwards the activity is GROUP_OFFLINE.
  */
 void open_group_leave(struct open_group *open_group, struct sys *sys, bool offline);
 /*
@@ -115,11 +115,11 @@ int open_group_reopen(struct open_group *open_group, struct sys *sys, const stru
 
 /*
  * Closes the descriptors, if any, and takes ownership of `group` in their place. If `group` has counted before, the
- * totals mean nothing from then on.
+ * totals are meaningless from then on.
  */
 void open_group_replace(struct open_group *open_group, struct group *group);
 
-/* Why a group is starved, by the error of its last reading (0 if it was read). Static text. */
+/* Why a group is starved, depending on the error of its last reading (0 if it was read). Static text. */
 const char *open_group_explain(int error);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of include/uapi/linux/perf_event.h that are newer than the oldest header with which perfcountd is built (Linux
- * 5.10). A kernel that does not know one of these names returns an error when the event is opened.
+ * Names from include/uapi/linux/perf_event.h that are newer than the oldest headers with which perfcountd can be built
+ * (Linux 5.10). A kernel that does not know one of these names returns an error when the event is opened.
  */
 #ifndef PERF_PERF_EVENT_H
 #define PERF_PERF_EVENT_H
@@ -14,9 +14,7 @@
  */
 #ifndef PERF_PMU_TYPE_SHIFT
 #define PERF_PMU_TYPE_SHIFT 32
-/*
- * Linux 5.13 too. It is a member of an enum, so the preprocessor cannot test for it. Older kernels return ENOENT.
- */
+/* Also Linux 5.13. It is an enum member, so the preprocessor cannot test for it. Older kernels return ENOENT. */
 #define PERF_COUNT_SW_CGROUP_SWITCHES 11
 #endif
 

@@ -21,7 +21,7 @@ struct pfm_pmu {
     const char *name;     /* libpfm4's name */
     const char *alias;    /* name in libpfm4's constants and documents, "arm_cortex_a76"; or NULL */
     const char *sysfs;    /* name in sysfs */
-    bool any_model;       /* several models share the name in sysfs; libpfm4 detects which of them counts there */
+    bool any_model;       /* several models share the sysfs name; libpfm4 detects which of them this machine has */
     const char *stand_in; /* the PMU whose common events are used if libpfm4 lacks this one; or NULL */
 };
 
@@ -82,7 +82,7 @@ bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool 
     return !has_row && detected && str_equal(sysfs, "cpu");
 }
 
-/* Whether an event's name looks like libpfm4's: it has "::", or is in capitals. */
+/* Whether a name looks like a libpfm4 name: it contains "::" or is in capitals. */
 static bool pfm_pmu_is_name(const char *name)
 {
     return strstr(name, "::") ||
@@ -93,8 +93,8 @@ static bool pfm_pmu_is_name(const char *name)
 
 #define PFM_NAME_SIZE 256
 /*
- * A number above that of any PMU of libpfm4. The actual limit is only known at run time, because the library may have
- * another version than its header.
+ * Above the number of any libpfm4 PMU. The actual limit is only known at run time, because the installed library may be
+ * a different version from the header.
  */
 #define PFM_PMUS_MAX 8192
 
@@ -115,7 +115,7 @@ struct pfm_table {
     bool stand_in; /* `info` describes another PMU, whose common events are used */
 };
 
-/* The parts of a name: "skl", "INST_RETIRED", ":ANY_P". The parts point into the name and end without a NUL. */
+/* The parts of a name: "skl", "INST_RETIRED", ":ANY_P". The parts point into the name and are not NUL-terminated. */
 struct pfm_name {
     const char *prefix, *event, *rest;
     size_t prefix_size, event_size;
@@ -135,7 +135,7 @@ static const struct pfm_pmu *pfm_pmu_find(const char *name, size_t size)
 
 /*
  * Whether an event of a stand-in means the same on the other core. Event numbers 0xc0 to 0x3fff are specific to each
- * kind of core, all others are common (Arm Architecture Reference Manual, "The PMU event number space and common
+ * kind of core; all others are common (Arm Architecture Reference Manual, "The PMU event number space and common
  * events").
  */
 static bool pfm_pmu_is_common(uint64_t config)
@@ -164,7 +164,7 @@ static const struct library libpfm4 = {
 };
 
 /*
- * Loads and initializes the library, which is never unloaded; further calls do nothing. Returns -ENODEV with a sentence
+ * Loads and initializes the library, which is never unloaded; further calls do nothing. Returns -ENODEV with a message
  * if it cannot be used. Sets LIBPFM_ENCODE_INACTIVE in the environment: by default libpfm4 encodes only for the one
  * model that it detects, which on a big.LITTLE machine is that of CPU 0.
  */
@@ -227,7 +227,7 @@ static bool find_info(const struct pfm_library *library, const char *name, size_
     return false;
 }
 
-/* Finds the table of a PMU by a name that a person or pfm_pmus[] gives it; false if libpfm4 has none. */
+/* Finds the table of a PMU by the name that a user or pfm_pmus[] gives the PMU; false if libpfm4 has none. */
 static bool pfm_table_find(const struct pfm_library *library, const char *name, size_t size, struct pfm_table *ret)
 {
     const struct pfm_pmu *row = pfm_pmu_find(name, size);
@@ -500,7 +500,7 @@ static int bad_mask(const struct pfm_library *library, const struct pfm_table *t
 
     if (pfm_name_has_level(sought->parsed))
         return error_set_at(error, -ENOENT, offset,
-                            "\"%s\" is not supported in an event of libpfm4: the modifiers u, k, h, G and H at the end "
+                            "\"%s\" is not supported in a libpfm4 event: the modifiers u, k, h, G and H at the end "
                             "choose whose work is counted",
                             sought->parsed->rest);
     for (int i = 0; i < sought->event.nattrs; i++) {

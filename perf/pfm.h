@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The event names that libpfm4 has for each model of CPU: "SKL::UNHALTED_CORE_CYCLES", "INST_RETIRED:ANY_P".
+ * The event names that libpfm4 has for each CPU model: "SKL::UNHALTED_CORE_CYCLES", "INST_RETIRED:ANY_P".
  *
  * libpfm4 names a kind of core ("arm_ac76", "skl"); sysfs names the kernel's PMU for that kind ("armv8_cortex_a76",
  * "cpu"). On Arm, the name in sysfs identifies the kind of core. On x86 that name does not identify the kind, so
@@ -46,11 +46,11 @@ int pfm_encode(const struct pmu *pmu, const char *name, struct pfm_words *ret);
 /*
  * Explains why this machine does not have `name`, which neither sysfs nor pfm_encode() knows. Returns -ENODEV if
  * libpfm4 is not available, or if libpfm4 or the machine does not have the PMU; -ENOENT if the PMU does not have the
- * event or unit mask. Returns 0 without a sentence if libpfm4 has nothing to say about the name.
+ * event or unit mask. Returns 0 without a message if libpfm4 has nothing to say about the name.
  */
 int pfm_explain(const struct machine *machine, const char *name, size_t offset, struct error *error);
 
-/* Suggests the names of the events of this machine's PMUs, without prefix. The strings last as long as the process. */
+/* Suggests the event names of this machine's PMUs, without prefix. The strings stay valid until the process exits. */
 void pfm_suggest(const struct machine *machine, struct suggest *suggest);
 
 /* Loads the library, if it is available, so that pfm_list() can be called in another thread. */

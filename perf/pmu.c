@@ -11,15 +11,15 @@
 /* --- Units --- */
 
 /*
- * One `name` is `scale` times `base`: one "MB" is 1e6 "bytes". Some drivers mean 2^20 bytes by "MB", so units of bytes
- * with a power of 1000 have the power of 1024 in `binary`; it is 0 in all others.
+ * One `name` is `scale` times `base`: one "MB" is 1e6 "bytes". Some drivers mean 2^20 bytes by "MB", so `binary` gives
+ * the power of 1024 for each byte unit that is a power of 1000; it is 0 for all other units.
  */
 struct known_unit {
     const char *name, *base;
     double scale, binary;
 };
 
-/* tests/unit/test-pmu.c lists the drivers of Linux that write a unit. The unit "M" is written by i915, for cycles. */
+/* tests/unit/test-pmu.c lists the Linux drivers that export a unit. i915 exports the unit "M", for cycles. */
 static const struct known_unit units[] = {
     {"Joules", "joules", 1, 0},    {"J", "joules", 1, 0},
     {"Bytes", "bytes", 1, 0},      {"B", "bytes", 1, 0},
@@ -53,9 +53,9 @@ bool unit_is_base(const char *text)
     return false;
 }
 
-/* Maximum relative error of a scale, of which drivers write ten digits or more. */
+/* Maximum relative error of a scale. Drivers write scales with ten digits or more. */
 #define ROUNDING 1e-9
-/* Every whole number up to this one can be represented by a double. */
+/* A double represents every whole number up to this one exactly. */
 #define WHOLE_MAX 0x1p53
 
 /* Returns the whole number that equals `amount` within the rounding error, or 0 if there is none. */
@@ -110,7 +110,7 @@ int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *err
             at = strlen(words[i].name);
         }
     if (at == 0)
-        return error_set_at(error, -EINVAL, 0, "a format begins with \"config:\", \"config1:\" or the like");
+        return error_set_at(error, -EINVAL, 0, "a format must begin with \"config:\", \"config1:\" or the like");
     for (;;) {
         struct range range;
         if (range_parse(text, &at, BIT_MAX, "the number of a bit", &range, error) < 0)
@@ -119,7 +119,7 @@ int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *err
         if (!text[at])
             break;
         if (text[at] != ',')
-            return error_set_at(error, -EINVAL, at, "the bits of a format are like \"0-7,32\"");
+            return error_set_at(error, -EINVAL, at, "expected the bits of a format, such as \"0-7,32\"");
         at++;
     }
     *ret = format;
@@ -220,7 +220,7 @@ static int load_terms(struct sys *sys, const char *pmu, struct pmu_event *event,
     return r;
 }
 
-/* An event is loaded whole or not at all: without its scale or unit its values would be wrong. */
+/* An event is loaded completely or not at all: without its scale or unit, its values would be wrong. */
 static int load_event(struct sys *sys, const char *pmu, const char *name, struct pmu_event *ret, struct error *error)
 {
     _cleanup_(event_clear) struct pmu_event event = {.name = strdup(name)};
@@ -290,7 +290,7 @@ static int pmu_add_format(struct sys *sys, struct pmu *pmu, const char *name)
     return 0;
 }
 
-/* Calls `add` for each name in the directory. A directory that does not exist or may not be read is empty. */
+/* Calls `add` for each name in the directory. A directory that does not exist or may not be read counts as empty. */
 static int load_directory(struct sys *sys, struct pmu *pmu, const char *directory,
                           int (*add)(struct sys *sys, struct pmu *pmu, const char *name))
 {

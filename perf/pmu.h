@@ -17,13 +17,13 @@
  * is 64 "bytes". An unknown unit becomes a part of a metric name and keeps its scale; a unit without a letter becomes
  * "". The caller frees *ret_base. Returns -ENOMEM on failure. Pure.
  *
- * Bytes are rounded to a whole number if only the digits that the driver left out are missing: 9.536743164e-07 MiB is 1
- * byte. If powers of 1000 give no whole number of bytes but powers of 1024 do, the driver means the latter: "MB" at
- * 1.52587890625e-05 is 16 bytes, and "MB" at 0.000001 is 1 byte.
+ * Bytes are rounded to a whole number if they differ from it only by digits that the driver left out: 9.536743164e-07
+ * MiB is 1 byte. If powers of 1000 give no whole number of bytes but powers of 1024 do, the driver means the latter:
+ * "MB" at 1.52587890625e-05 is 16 bytes, and "MB" at 0.000001 is 1 byte.
  */
 int unit_resolve(const char *text, double scale, char **ret_base, double *ret_scale);
 
-/* Whether the text is a base unit of Prometheus that unit_resolve() uses: "bytes", "seconds", ... */
+/* Whether the text is a Prometheus base unit that unit_resolve() uses: "bytes", "seconds", ... */
 bool unit_is_base(const char *text);
 
 /*
@@ -50,7 +50,7 @@ enum pmu_scope {
     PMU_ANY,    /* has neither file (software, tracepoint, msr...): counts on every CPU */
 };
 
-/* Files of sysfs that perfcountd cannot use, and why, so that an error does not claim that they do not exist. */
+/* sysfs files that perfcountd cannot use, and why, so that an error does not claim that they do not exist. */
 struct defect {
     char *name, *reason; /* "umask"; "its file cannot be read: Permission denied" */
 };
@@ -84,7 +84,7 @@ struct pmu {
     struct pmu_event *events;
     size_t n_events;
     struct defects defects; /* formats and events that cannot be used, and why */
-    unsigned slots; /* caps/slots, of arm64 cores with top-down events: operations begun per cycle; 0: unknown */
+    unsigned slots; /* caps/slots, of arm64 cores with top-down events: operations started per cycle; 0: unknown */
     uint64_t threshold_max; /* caps/threshold_max; UINT64_MAX if there is no such file, 0 if there are no thresholds */
 };
 
@@ -103,8 +103,8 @@ int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, str
 struct pmu *pmu_free(struct pmu *pmu);
 
 /*
- * Whether a name that a user has written, such as "uncore_imc", means the PMU `name`: it is the same name, or lacks the
- * "_NUMBER" at its end. perf does the same for machines with several PMUs of a kind.
+ * Whether a name that a user has written, such as "uncore_imc", means the PMU `name`: it is the same name, or that name
+ * without "_NUMBER" at its end. perf does the same on machines with several PMUs of a kind.
  */
 bool pmu_name_matches(const char *written, const char *name);
 /*
@@ -116,7 +116,7 @@ bool pmu_is_per_cpu(const struct pmu *pmu);
 /*
  * Whether the CPUs of the PMU implement the event with this number. Armv8 cores say which of the common events they
  * implement (PMCEID0_EL0 and PMCEID1_EL0), and sysfs lists those (drivers/perf/arm_pmuv3.c); other events can be opened
- * but count nothing. True for any other number or PMU.
+ * but count nothing. Returns true for all other numbers and PMUs.
  */
 bool pmu_has_number(const struct pmu *pmu, uint64_t number);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The number of counters limits the size of the groups. arm64's PMUv3 has a cycle counter and, on Cortex-A55 and A76,
- * six others. Intel has 4 to 8 beside the fixed ones for cycles, instructions and slots. AMD's CPUs have six in all.
+ * six others. Intel has 4 to 8 besides the fixed ones for cycles, instructions and slots. AMD's CPUs have six in all.
  * The NMI watchdog may hold a counter (on Intel the one for cycles): then the kernel opens a group that needs all
  * counters, but never schedules it.
  */
@@ -34,7 +34,7 @@ const struct preset presets[] = {
     },
     {
         .name = "cache",
-        .help = "misses of each level of cache",
+        .help = "cache misses at each level",
         .n_variants = 2,
         .variants = {{ARM_PMUV3, .events = "instructions,l1d_cache,l1d_cache_refill,l1i_cache_refill,l2d_cache_refill,"
                                            "ll_cache_miss_rd"},
@@ -43,14 +43,14 @@ const struct preset presets[] = {
     },
     {
         .name = "branch",
-        .help = "branches, and those that were mispredicted",
+        .help = "branches and branch mispredictions",
         .n_variants = 2,
         .variants = {{ARM_PMUV3, .events = "cycles,instructions,br_retired,br_mis_pred_retired,br_pred,br_mis_pred"},
                      {.events = "cycles,instructions,branches,branch-misses"}},
     },
     {
         .name = "tlb",
-        .help = "misses of the TLBs, and walks of the page tables",
+        .help = "TLB misses and page table walks",
         .n_variants = 2,
         .variants = {{ARM_PMUV3,
                       .events = "instructions,dtlb_walk,itlb_walk,l1d_tlb_refill,l1i_tlb_refill,l2d_tlb_refill"},
@@ -58,11 +58,11 @@ const struct preset presets[] = {
     },
     {
         /*
-         * Intel's events of the metrics register are correct only in one group that slots leads
-         * (tools/perf/Documentation/ topdown.txt); its small cores have the same events without slots.
-         * topdown-total-slots of older Intel CPUs counts for a core, not for a CPU, and is left out. Arm: telemetry
-         * specification of the Neoverse N2. AMD: tools/perf/pmu-events/arch/x86/amdzen4/pipeline.json; the slots are
-         * the sum of the first four events.
+         * Intel's topdown metric events are correct only in a group whose leader is slots
+         * (tools/perf/Documentation/topdown.txt); Intel's small cores have the same events without slots. On older
+         * Intel CPUs, topdown-total-slots counts per core, not per CPU, and is left out. Arm: telemetry specification
+         * of the Neoverse N2. AMD: tools/perf/pmu-events/arch/x86/amdzen4/pipeline.json; the slots are the sum of the
+         * first four events.
          */
         .name = "topdown",
         .help = "the first level of top-down analysis: slots that retired, and why the others were lost",
@@ -109,7 +109,7 @@ const struct preset presets[] = {
     {
         /* The names are those of arch/x86/events/rapl.c. */
         .name = "energy",
-        .help = "the energy that the machine's parts use",
+        .help = "the energy used by the machine's parts",
         .of_system = true,
         .n_variants = 1,
         .variants = {{.events = "power/energy-pkg/,power/energy-cores/,power/energy-ram/,power/energy-gpu/,"

@@ -37,8 +37,8 @@ const struct preset *preset_find(const char *name, struct error *error);
 /* Returns the index of the variant for a core PMU. An absent PMU gets the last variant. */
 size_t preset_choose(const struct preset *preset, const struct pmu *pmu);
 /*
- * Whether the PMU has the event of a preset, as far as sysfs tells: it must list an event that is given by name. On
- * arm64 an event that the CPU does not implement can be opened, but its count stays 0.
+ * Whether the PMU has the event of a preset, as far as sysfs shows: an event that is given by name must be listed
+ * there. On arm64 an event that the CPU does not implement can be opened, but its count stays 0.
  */
 bool preset_event_is_listed(const struct event *event, const struct pmu *pmu);
 

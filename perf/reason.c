@@ -53,7 +53,7 @@ static bool is_kernel_before_perfmon(const struct circumstances *c)
 
 /*
  * In remedies, %d is kernel.perf_event_paranoid and %s is the path of the program. Whoever may run a file with
- * CAP_PERFMON can sample everybody, so the file is given to a group first. chgrp must precede setcap, because chgrp
+ * CAP_PERFMON can sample every process, so the file is given to a group first. chgrp must precede setcap, because chgrp
  * removes capabilities.
  */
 #define BY_GROUP                                                                                                       \
@@ -70,12 +70,12 @@ static const struct {
     {ENOENT, is_pmu_absent, REASON_NO_PMU, REASON_NO_PMU_REMEDY},
     {EOPNOTSUPP, is_pmu_absent, REASON_NO_PMU, REASON_NO_PMU_REMEDY},
     {ENOENT, is_probe, "there is no such function or file to set a probe on",
-     "functions of the kernel are in /proc/kallsyms; give the whole path of a file"},
+     "kernel functions are listed in /proc/kallsyms; give the full path of a file"},
     {EINVAL, is_probe, "no probe can be set there",
      "give the offset of an instruction in the file (as objdump -F -d shows it), or a function that can be traced"},
     {EINVAL, is_breakpoint, "the CPU cannot watch this memory",
-     "the address must be a multiple of the length, 1, 2, 4 or 8; x86 has no :r alone, give :rw; an address of the "
-     "kernel cannot be watched with :u"},
+     "the address must be a multiple of the length, 1, 2, 4 or 8; x86 does not support :r alone, so give :rw; a "
+     "kernel address cannot be watched with :u"},
     {ENOENT, NULL, "no such event on this PMU", "see \"perfcountd list-events\""},
     {EACCES, is_uprobe, "permission denied",
      "run perfcountd with sudo; since Linux 6.16 a uprobe needs CAP_SYS_ADMIN, and CAP_PERFMON does not suffice"},
@@ -95,7 +95,7 @@ static const struct {
     {ENODEV, NULL, "the PMU cannot count here",
      "its CPU is offline or the PMU is gone; see /sys/bus/event_source/devices"},
     {EOPNOTSUPP, NULL, "the PMU does not support this",
-     "leave out modifiers that it does not have (precise, guest, hypervisor) or choose another event"},
+     "leave out modifiers that it does not support (precise, guest, hypervisor) or choose another event"},
     {EINVAL, NULL, "the kernel refuses these attributes",
      "a term or modifier is not valid for this PMU, or a strict group has more events than the PMU has counters"},
     {EMFILE, NULL, "too many open files in this process", "raise LimitNOFILE= (ulimit -n), or count fewer events"},
@@ -117,28 +117,29 @@ static const struct {
      "perfcountd will retry when the opener answers; if it never does, restart perfcountd"},
     {EPIPE, NULL, REASON_OPENER_GONE, REASON_OPENER_GONE_REMEDY},
     {EDQUOT, NULL, "the opener's limit of open events is reached",
-     "it opens as many on each CPU as the configuration could need when perfcountd started; restart perfcountd"},
+     "on each CPU it allows as many as the configuration could need when perfcountd started; restart perfcountd"},
     {EUSERS, NULL, "the opener cannot register more events with epoll", "raise fs.epoll.max_user_watches"},
     {EXDEV, NULL, "the opener does not recognize this directory as a cgroup",
      "it knows only cgroups of the hierarchy that was mounted when perfcountd started; restart perfcountd"},
     {EBADRQC, is_probe, "another user could replace this program",
      "root, or one user, must own the program and all directories on its path, and nobody else may write to them"},
-    {EHOSTDOWN, is_probe, "the program's file system does not answer, or a process that runs the program does not",
-     "perfcountd will retry; if it never answers, unmount that file system, or end the process"},
+    {EHOSTDOWN, is_probe, "the program's file system, or a process that runs the program, does not answer",
+     "perfcountd will retry; if there is never an answer, unmount that file system or kill the process"},
     {EBADRQC, NULL, "the opener refuses this",
-     "it opens only events that count, no tracing PMUs and no breakpoints in the kernel"},
+     "it opens only counting events, and neither tracing PMUs nor kernel breakpoints"},
     {ENOPKG, is_frozen, "the configuration did not have this event when perfcountd started",
-     "the opener opens only the tracepoints and probes of the configuration at the start; restart perfcountd"},
-    {ENOPKG, NULL, "the opener does not know this PMU", "it was not there when perfcountd started; restart perfcountd"},
+     "the opener opens only tracepoints and probes that were configured when perfcountd started; restart perfcountd"},
+    {ENOPKG, NULL, "the opener does not know this PMU",
+     "the PMU did not exist when perfcountd started; restart perfcountd"},
     {ENOKEY, NULL, "the opener opens no breakpoints",
-     "an attacker who takes over perfcountd could move one to any address of any program; to allow those of the "
-     "configuration, set opener.breakpoints: true and restart perfcountd"},
+     "an attacker who takes over perfcountd could move one to any address of any program; to allow the "
+     "configured ones, set opener.breakpoints: true and restart perfcountd"},
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
 };
 
 /*
- * Errors that go away by themselves. ENOSPC is none of them: the configuration asks for more breakpoints than the CPU
- * has slots.
+ * Errors that go away by themselves. ENOSPC is not one of them: the configuration asks for more breakpoints than the
+ * CPU has slots.
  */
 static const struct {
     int error;

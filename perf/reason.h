@@ -10,9 +10,10 @@
 
 /* Cause and remedy for a CPU without a hardware PMU (pmu->absent). */
 #define REASON_NO_PMU "this machine offers no hardware PMU"
-#define REASON_NO_PMU_REMEDY "a virtual machine needs its host to pass one on, a board a pmu node in its device tree"
+#define REASON_NO_PMU_REMEDY                                                                                           \
+    "a virtual machine needs its host to pass one through, a board needs a pmu node in its device tree"
 
-/* Cause and remedy after the opener has ended. */
+/* Cause and remedy after the opener has exited. */
 #define REASON_OPENER_GONE "the opener is gone"
 #define REASON_OPENER_GONE_REMEDY "restart perfcountd"
 
@@ -27,7 +28,7 @@ void reason_format(const struct machine *machine, const struct pmu *pmu, int err
 
 /*
  * How long an error lasts if nobody fixes its cause, and so whether another try is worthwhile. The values are ordered
- * by how often to try again; of several errors, the highest value counts.
+ * by how often to try again; if there are several errors, the highest value applies.
  */
 enum reason_span {
     REASON_LASTS,  /* permanent: no retry helps */

@@ -10,7 +10,7 @@ static inline uint64_t take_word(struct record_cursor *cursor)
     return *cursor->at++;
 }
 
-/* Takes a word that consists of two fields of 32 bits. */
+/* Takes a word that consists of two 32-bit fields. */
 static inline void take_pair(struct record_cursor *cursor, uint32_t *ret_first, uint32_t *ret_second)
 {
     uint64_t word = take_word(cursor);
@@ -30,7 +30,7 @@ static inline uint32_t take_half(struct record_cursor *cursor)
     return first;
 }
 
-/* Takes `n` elements of `width` words each. If they are not all there, returns NULL and sets *ret_n to 0. */
+/* Takes `n` elements of `width` words each. If fewer are left, returns NULL and sets *ret_n to 0. */
 static inline const uint64_t *take_array(struct record_cursor *cursor, uint64_t n, size_t width, size_t *ret_n)
 {
     const uint64_t *words = take_words(cursor, n > UINT16_MAX ? UINT64_MAX : n * width);
@@ -49,7 +49,7 @@ static inline const void *take_bytes(struct record_cursor *cursor, uint64_t size
 
 /* --- Samples --- */
 
-/* Constants that the headers of Linux 5.10 may not have. The numbers are the kernel's ABI. */
+/* Constants that Linux 5.10 headers may lack. The numbers are the kernel's ABI. */
 #define SAMPLE_DATA_PAGE_SIZE (UINT64_C(1) << 22)
 #define SAMPLE_CODE_PAGE_SIZE (UINT64_C(1) << 23)
 #define SAMPLE_WEIGHTS (PERF_SAMPLE_WEIGHT | UINT64_C(1) << 24) /* a weight: one number, or three in one word */
@@ -215,7 +215,7 @@ static void take_fields(struct record_cursor *cursor, const struct record_layout
     take_locations(cursor, type, sample);
 }
 
-/* Decodes the fields of a sample. Sets cursor->bad if not all fields are there. */
+/* Decodes the fields of a sample. Sets cursor->bad if a field is missing. */
 static void record_take_sample(struct record_cursor *cursor, const struct record_layout *layout, struct record_id *id,
                                struct record_sample *sample)
 {
@@ -268,7 +268,7 @@ struct record_layout record_layout_of(const struct perf_event_attr *attr)
 
 /* --- Records --- */
 
-/* Constants that the headers of Linux 5.10 may not have. The numbers are the kernel's ABI. */
+/* Constants that Linux 5.10 headers may lack. The numbers are the kernel's ABI. */
 enum {
     RECORD_AUX_OUTPUT_HW_ID = 21,
     RECORD_CALLCHAIN_DEFERRED = 22,
@@ -379,7 +379,7 @@ static void decode_cgroup(struct record_cursor *cursor, struct record *record)
     record->cgroup.path = take_text(cursor);
 }
 
-/* The fields of this and the next two types of record are not used: only the size of the record is checked. */
+/* The fields of this and the next two record types are not used: only the size of the record is checked. */
 static void decode_namespaces(struct record_cursor *cursor, struct record *record)
 {
     size_t n;
@@ -480,7 +480,7 @@ static bool claims_too_much(uint32_t type)
     return type == PERF_RECORD_KSYMBOL || type == PERF_RECORD_BPF_EVENT;
 }
 
-/* Cuts such a record to its body and one trailer of `n_trailer` words. */
+/* Truncates such a record to its body and one trailer of `n_trailer` words. */
 static void cut_to_trailer(struct record_cursor *cursor, size_t n_trailer, struct record *record)
 {
     struct record_cursor body = *cursor;

@@ -39,7 +39,7 @@ static inline const void *take_words(struct record_cursor *cursor, uint64_t n)
     return words;
 }
 
-/* The rest of the record as text. If the text does not end, returns "" and sets `bad`. */
+/* The rest of the record as text. If the text is not NUL-terminated, returns "" and sets `bad`. */
 static inline const char *take_text(struct record_cursor *cursor)
 {
     const char *text = (const char *)cursor->at;
@@ -64,7 +64,7 @@ struct record_layout {
 struct record_layout record_layout_of(const struct perf_event_attr *attr);
 
 /*
- * The fields that every record can have: in a sample among its other fields, otherwise in the trailer that
+ * The fields that every record can have: a sample has them among its other fields, any other record in the trailer that
  * sample_id_all adds.
  */
 struct record_id {
@@ -106,7 +106,7 @@ struct record_sample {
     size_t stack_size; /* size of the copy, at most what the attr asks for */
     const void *aux;
     size_t aux_size;
-    const struct off_cpu_wait *wait; /* set for samples of the event off-cpu, by sampler/off-cpu.c; else NULL */
+    const struct off_cpu_wait *wait; /* set by sampler/off-cpu.c for samples of the off-cpu event; else NULL */
 };
 
 /*
@@ -171,15 +171,15 @@ struct record {
 
 /*
  * Decodes the record whose header is at `bytes`, aligned to 8, with `size` bytes available. Returns -EBADMSG if the
- * record is shorter than its type needs, is larger than `size`, is not a multiple of 8 (the kernel pads), or has a text
- * that does not end. A record of an unknown type is decoded up to its header and trailer. Further fields at the end are
- * accepted, since newer kernels add some.
+ * record is shorter than its type needs, is larger than `size`, is not a multiple of 8 (the kernel pads), or has an
+ * unterminated string. A record of an unknown type is decoded up to its header and trailer. Further fields at the end
+ * are accepted, since newer kernels add some.
  */
 int record_decode(const void *bytes, size_t size, const struct record_layout *layout, struct record *ret);
 /* Appends a copy of the record, whose header has the record's true size. Sets out->failed if memory runs out. */
 void record_append(const struct record *record, struct buffer *out);
 
-/* "SAMPLE", "MMAP2"..., or NULL for an unknown type. The types of Linux 6.19 are known. */
+/* "SAMPLE", "MMAP2"..., or NULL for an unknown type. Knows the types of Linux 6.19. */
 const char *record_type_name(uint32_t type);
 
 /*

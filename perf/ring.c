@@ -4,7 +4,7 @@
  * data_head and data_tail only grow; modulo the size of the data, they are offsets in the data.
  *
  * With attr.write_backward, data_head begins at 0 and only falls: the newest record begins there. The data is zeroed at
- * first, so a header of size 0 ends the records of a ring that was never full (kernel/events/ring_buffer.c;
+ * first, so a header of size 0 follows the last record of a ring that was never full (kernel/events/ring_buffer.c;
  * tools/perf/util/mmap.c, overwrite_rb_find_range()).
  */
 #include "perf/ring.h"
@@ -23,10 +23,10 @@ struct ring {
     struct perf_event_mmap_page *page; /* NULL for records in memory, which fill `mapping` and never wrap */
     const char *data;
     uint64_t size;     /* size of the data, a power of two */
-    uint64_t head;     /* value of data_head that was seen last: everything below it can be read */
+    uint64_t head;     /* last seen value of data_head: everything below it can be read */
     uint64_t tail;     /* position of the first record that was not taken */
-    uint64_t released; /* value of data_tail that was written last */
-    size_t current;    /* size of the record that ring_next() returned and that was not taken yet */
+    uint64_t released; /* last written value of data_tail */
+    size_t current;    /* size of the record that ring_next() returned and that is not taken yet */
     void *bounce;      /* copy of a record that wraps, in one piece */
     size_t bounce_size;
 };
@@ -38,7 +38,9 @@ static bool power_of_two(uint64_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* Before Linux 4.1 the page does not say where the data is: it follows the page, up to the end of the mapping. */
+/*
+ * Before Linux 4.1, the page does not say where the data is: the data follows the page, up to the end of the mapping.
+ */
 static int find_data(struct ring *ring, size_t page_size)
 {
     uint64_t offset = ring->page->data_offset, size = ring->page->data_size;
@@ -123,7 +125,7 @@ static int grow_bounce(struct ring *ring, size_t size)
     return 0;
 }
 
-/* Copies `size` bytes that begin at the position `at`, which may wrap. */
+/* Copies the `size` bytes at position `at`, which may wrap. */
 static void copy_out(const struct ring *ring, uint64_t at, size_t size, char *to)
 {
     uint64_t start = at & (ring->size - 1);

@@ -16,7 +16,7 @@ struct ring;
 
 /*
  * Maps the ring of `fd`, which the caller keeps, with `pages` pages of data, a power of two. Returns -EINVAL if `pages`
- * is not a power of two; -EPERM if the limit of locked memory is reached (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK);
+ * is not a power of two; -EPERM if the locked-memory limit is reached (kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK);
  * -EBADMSG if the kernel's page places the data outside of the mapping; errors of mmap(2); -ENOMEM.
  */
 int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret);
@@ -26,9 +26,9 @@ int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret);
  */
 int ring_open_overwritten(struct sys *sys, int fd, size_t pages, struct ring **ret);
 /*
- * Makes a ring of the records in `ring`, which the kernel must not change meanwhile (PERF_EVENT_IOC_PAUSE_OUTPUT).
- * *ret_full says whether the ring is full, so that older ones were overwritten. The copy stops at a corrupt record:
- * older records are left out. Returns -ENOMEM.
+ * Makes a ring of the records in `ring`, which the kernel must not change during the copy
+ * (PERF_EVENT_IOC_PAUSE_OUTPUT). *ret_full says whether the ring is full, so that older records were overwritten. The
+ * copy stops at a corrupt record: older records are left out. Returns -ENOMEM.
  */
 int ring_copy(const struct ring *ring, struct ring **ret, bool *ret_full);
 /*

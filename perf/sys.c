@@ -32,8 +32,8 @@ static enum descriptor_use use_of(const struct sys_group *group)
 }
 
 /*
- * How many more descriptors may be opened for `use`, which is counting or sampling. Counting never uses the share that
- * is reserved for sampling; sampling may also use what counting leaves.
+ * How many more descriptors may be opened for `use`, which is counting or sampling. Counting never uses the descriptors
+ * that are reserved for sampling; sampling may also use those that counting leaves.
  */
 static uint64_t room_for(const struct descriptors *descriptors, enum descriptor_use use)
 {
@@ -82,7 +82,7 @@ static int record_use(struct descriptors *descriptors, int fd, enum descriptor_u
     return 0;
 }
 
-/* Closes all but `keep` descriptors, the last first, since a leader is closed after its siblings. */
+/* Closes all but `keep` descriptors in reverse order, since a leader is closed after its siblings. */
 static void close_excess(struct sys *sys, int *fds, size_t n, uint64_t keep)
 {
     uint64_t opened = 0;
@@ -100,7 +100,7 @@ static void close_excess(struct sys *sys, int *fds, size_t n, uint64_t keep)
 
 /*
  * The limit is checked after the kernel has opened the events, so that an event that the machine does not have fails
- * with its own error and not for lack of descriptors. This thread opens no other descriptors in between.
+ * with its own error instead of -EMFILE. This thread opens no other descriptors in between.
  */
 void sys_open_group(struct sys *sys, const struct sys_group *group, int *ret)
 {
@@ -234,7 +234,7 @@ static uint64_t own_now(struct sys *sys, clockid_t clock)
 }
 
 /*
- * Writes `path` with the root before it. Returns -ENAMETOOLONG if the result does not fit, since a shortened path would
+ * Writes `path` with the root prepended. Returns -ENAMETOOLONG if the result does not fit, since a shortened path would
  * name another file.
  */
 static int sys_rooted_path(const struct sys *sys, const char *path, char *text, size_t size)
@@ -249,8 +249,8 @@ static int sys_rooted_path(const struct sys *sys, const char *path, char *text, 
  *
  * Linux 5.6 to 5.16 add a sibling of a disabled leader on the CPU of the caller. If the event counts the caller's
  * cgroup and the kernel does not yet know which cgroup runs on the event's CPU, perf_cgroup_event_enable() wrongly
- * assumes that it is the caller's. Until that CPU switches to another cgroup, all its work is counted for the caller's
- * cgroup and none for other cgroups.
+ * assumes that it is the caller's. Until that CPU switches to another cgroup, all its work is attributed to the
+ * caller's cgroup, and none to other cgroups.
  */
 static bool kernel_misplaces_siblings(void)
 {

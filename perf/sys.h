@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interface to the kernel: every system call of counting and sampling, and every access to a file of /sys and
+ * The interface to the kernel: every system call for counting and sampling, and every access to a file in /sys or
  * /proc, goes through struct sys, so that a unit test can simulate any machine.
  *
  * All functions return the result of the system call, or -errno. A test embeds `struct sys` as the first member of its
@@ -37,7 +37,7 @@ struct sys_group {
     pid_t pid;
     int cpu, leader;
     unsigned long flags;
-    bool whole; /* all or none: the events after one that fails are not tried */
+    bool whole; /* all or none: events after the first one that fails are not tried */
 };
 
 struct sys;
@@ -78,7 +78,7 @@ struct sys_calls {
 struct sys {
     struct sys_calls calls;
     void *owner; /* owner of `calls`: the opener's client, or NULL if this process makes the calls itself */
-    /* The directory that has /sys and /proc: "" on the real machine, a directory of test data in a test. */
+    /* The directory that contains /sys and /proc: "" on the real machine, a directory of test data in a test. */
     const char *root;
     struct descriptors *descriptors;   /* limits sys_open_group(); NULL if only the kernel's limits apply */
     const struct memory_limit *memory; /* process/memory-limit.h; NULL if nothing limits the memory */
@@ -90,8 +90,8 @@ struct sys {
 /* Initializes the interface to the machine on which the process runs. */
 void sys_init(struct sys *sys);
 /*
- * The time that a record gets if the kernel writes it now and attr.clockid is CLOCK_MONOTONIC. In every time namespace
- * that is the host's clock, so times of records must not be compared with sys_now().
+ * The timestamp that the kernel would give a record now if attr.clockid is CLOCK_MONOTONIC. In every time namespace,
+ * this is the host's clock, so record times must not be compared with sys_now().
  */
 uint64_t sys_record_now(struct sys *sys);
 /*
@@ -172,16 +172,16 @@ int sys_read_file(struct sys *sys, const char *path, char **ret_text);
 int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /*
- * A file of /proc or /sys that is read again and again. The file stays open in between, since opening and closing it
- * costs several times what reading it costs. All zero before the first reading.
+ * A file in /proc or /sys that is read repeatedly. The file stays open in between, since opening and closing it costs
+ * several times as much as reading it. All zero before the first reading.
  */
 struct kept_file {
     int fd; /* descriptor of the file; 0 if it is not open */
 };
 /*
  * Reads the file from its start. Replaces the content of `text`, and adds a NUL that its size does not include. The
- * descriptor counts as one of those for counting (below); if there is no room for it, or if the file cannot be read, it
- * is closed and the next call opens the file again. Returns errors of sys_open_file() and file_reread().
+ * descriptor is one of those for counting (below); if there is no room for it, or if the file cannot be read, it is
+ * closed and the next call opens the file again. Returns errors of sys_open_file() and file_reread().
  */
 int kept_file_read(struct sys *sys, struct kept_file *file, const char *path, size_t max, struct buffer *text);
 void kept_file_close(struct sys *sys, struct kept_file *file);
@@ -200,9 +200,9 @@ void strings_free(char **strings, size_t n);
  * process itself.
  *
  * sys_open_group() applies the limit, so nothing that counts or samples can bypass it: a collector, a retry, a new
- * cgroup, a reload, a CPU that is back, a capture. An event that exceeds the limit fails with -EMFILE, as if the kernel
- * had refused it. A descriptor that sys_close() closes is free again. Single events, opened by sys_perf_event_open(),
- * are closed at once and are not counted.
+ * cgroup, a reload, a CPU that is back online, a capture. An event that exceeds the limit fails with -EMFILE, as if the
+ * kernel had refused it. A descriptor that sys_close() closes is free again. Single events, opened by
+ * sys_perf_event_open(), are closed at once and are not counted.
  */
 struct descriptor_limits {
     uint64_t counting; /* counting may hold at most this many descriptors */

@@ -27,7 +27,7 @@
  */
 #define barrier() __asm__ volatile("" ::: "memory")
 
-/* The result of one pass over the page, which is valid if the page did not change meanwhile. */
+/* The result of one pass over the page, which is valid if the page did not change during the pass. */
 struct pass {
     struct userpage_reading reading;
     uint64_t cycles, offset, base_cycles, mask;
@@ -162,8 +162,8 @@ __attribute__((section("userpage_counter"), noinline)) static struct outcome rea
 }
 
 /*
- * When kernel.perf_user_access becomes 0, the page still offers the counter until the next switch of tasks, but mrs is
- * undefined. The handler steps over the instruction and records the refusal. Any other fault ends the process, as it
+ * When kernel.perf_user_access becomes 0, the page still offers the counter until the next task switch, but mrs is
+ * undefined. The handler steps over the instruction and records the refusal. Any other fault kills the process, as it
  * would without the handler.
  */
 static void on_undefined(int number, siginfo_t *info, void *context)
@@ -249,7 +249,7 @@ __attribute__((section("userpage_counter"), noinline)) static struct outcome rdp
 
 /*
  * If an administrator forbids rdpmc (0 in /sys/bus/event_source/devices/cpu/rdpmc), the page still offers the counter,
- * but the instruction faults. The handler steps over it and records the refusal. Any other fault ends the process, as
+ * but the instruction faults. The handler steps over it and records the refusal. Any other fault kills the process, as
  * it would without the handler.
  */
 static void on_fault(int number, siginfo_t *info, void *context)
@@ -486,8 +486,8 @@ int thread_counter_open(struct sys *sys, const struct machine *machine, const st
 }
 
 /*
- * If an event is on no counter, its page has its current value and running time, but an old enabled time. So the
- * enabled time is taken from the events that are on a counter.
+ * If an event has no counter, its page has the current value and running time, but an old enabled time. So the enabled
+ * time is taken from the events that have a counter.
  */
 static int read_user_pages(const struct thread_counter *counter, struct thread_counter_reading *reading)
 {
@@ -526,7 +526,7 @@ static int read_groups(const struct thread_counter *counter, struct thread_count
 
 /*
  * The events of the different kinds of core were opened one after the other, so their enabled times differ a little.
- * The returned enabled time never decreases nevertheless.
+ * Nevertheless, the returned enabled time never decreases.
  */
 int thread_counter_read(struct thread_counter *counter, struct thread_counter_reading *ret)
 {

@@ -18,8 +18,8 @@
 #include "perf/machine.h"
 
 /*
- * The instructions with which a CPU reads its counters in user space. A test embeds this struct as the first member of
- * its simulated CPU.
+ * The instructions that read a CPU's counters in user space. A test embeds this struct as the first member of its
+ * simulated CPU.
  */
 struct userpage_reader {
     /*
@@ -29,7 +29,7 @@ struct userpage_reader {
     int (*prepare)(const struct userpage_reader *reader);
     /* Reads a counter. Returns -EACCES if the CPU refused. NULL if no instruction for this is known. */
     int (*counter)(const struct userpage_reader *reader, unsigned number, uint64_t *ret);
-    /* Reads the CPU's clock, in its own unit; the page's times are extrapolated with it. */
+    /* Reads the CPU's clock, in the clock's own unit. The page's times are extrapolated with it. */
     uint64_t (*clock)(const struct userpage_reader *reader);
     /*
      * For CPUs where an event must ask for reads in user space when it is opened: the file that is "1" if asking is
@@ -40,8 +40,8 @@ struct userpage_reader {
 };
 
 /*
- * The reader of the CPU for which perfcountd is built. The member `counter` is NULL on CPUs other than x86-64 and
- * arm64.
+ * The reader for the CPU architecture for which perfcountd is built. The member `counter` is NULL on CPUs other than
+ * x86-64 and arm64.
  */
 extern const struct userpage_reader userpage_reader;
 
@@ -75,14 +75,14 @@ struct thread_counter_reading {
 
 /*
  * Opens the event and enables it. The event counts the kernel's work as well, if that is permitted. On failure nothing
- * is open, and *ret_refused is the PMU that refused, untouched if none did. Returns errors of perf_event_open(2);
+ * is open, and *ret_refused is the PMU that refused, or unchanged if none did. Returns errors of perf_event_open(2);
  * -ENOENT if a kind of core does not have the event, since the sum would miss the work on those cores; -ENOMEM.
  */
 int thread_counter_open(struct sys *sys, const struct machine *machine, const struct userpage_reader *reader,
                         enum thread_counter_event event, struct thread_counter **ret, const struct pmu **ret_refused);
 struct thread_counter *thread_counter_free(struct thread_counter *counter);
 
-/* How many descriptors one thread counter takes on this machine, at most. */
+/* Maximum number of descriptors that a thread counter takes on this machine. */
 size_t thread_counter_needs(const struct machine *machine);
 
 /* Must be called in the thread that opened the counter. Returns errors of group_read(). */

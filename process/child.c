@@ -94,7 +94,7 @@ int process_stat_read_boot(uint64_t *ret)
 
 /* --- names --- */
 
-/* Characters that need no quotes in a shell command. */
+/* Characters that need no quoting in a shell command. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
 
 void program_path(char *text, size_t size)
@@ -171,7 +171,7 @@ bool child_wait(struct child *child, uint64_t ns, int *ret_status)
 #define END_SOON_NS (100 * NSEC_PER_MSEC)
 #define END_NS NSEC_PER_SEC
 
-/* Only SIGKILL ends a stopped process. */
+/* Only SIGKILL terminates a stopped process. */
 void child_end(struct child *child, int *ret_status)
 {
     if (!child_wait(child, END_SOON_NS, ret_status)) {
@@ -184,10 +184,10 @@ void child_end(struct child *child, int *ret_status)
 void child_describe_end(pid_t pid, int status, char *text, size_t size)
 {
     if (WIFSIGNALED(status))
-        snprintf(text, size, "process %d was ended by signal %d (%s)", (int)pid, WTERMSIG(status),
+        snprintf(text, size, "process %d was killed by signal %d (%s)", (int)pid, WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
-        snprintf(text, size, "process %d ended with exit status %d", (int)pid, WEXITSTATUS(status));
+        snprintf(text, size, "process %d exited with status %d", (int)pid, WEXITSTATUS(status));
 }
 
 int child_read(const struct child *child, struct process_stat *ret)
@@ -231,7 +231,7 @@ static int send_stat(int socket)
     return fd_socket_send_one(socket, "", 1, stat);
 }
 
-/* The child ends with _exit(2), so that the exit(3) handlers of the parent do not run in the child. */
+/* The child exits with _exit(2), so that the exit(3) handlers of the parent do not run in the child. */
 static _Noreturn void child_run(const struct child_plan *plan, int socket, pid_t parent)
 {
     struct fd_list kept = plan->kept;
@@ -330,7 +330,7 @@ int child_start(const struct child_plan *plan, struct child *ret, int *ret_socke
         return start_fail(plan, -errno, 0, 0, error);
     if (pid == 0)
         child_run(plan, theirs, parent);
-    close(steal_fd(&theirs)); /* if the child ends, the parent must see end-of-file */
+    close(steal_fd(&theirs)); /* when the child exits, the parent must see end-of-file */
     int r = receive_hello(plan, ours, &child, ret_hello, &told);
     if (r < 0 || !plan->serve)
         child_end(&child, &status);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts, names, measures (CPU time and memory) and ends the processes of perfcountd.
+ * Starts, names, measures (CPU time and memory) and terminates perfcountd's processes.
  *
  * CPU time and memory are read from /proc/PID/stat. A descriptor of this file that was opened early stays readable even
- * if the process changes its user or becomes undumpable, because the kernel checks the reader's permission only for the
- * addresses in the file (fs/proc/array.c, do_task_stat(), in Linux 5.10 and later).
+ * after the process has changed its user or become undumpable, because the kernel checks the reader's permission only
+ * for the addresses in the file (fs/proc/array.c, do_task_stat(), in Linux 5.10 and later).
  */
 #ifndef PROCESS_CHILD_H
 #define PROCESS_CHILD_H
@@ -30,8 +30,8 @@ int process_stat_parse(const char *text, struct process_stat *ret);
  */
 int process_stat_read(int fd, struct process_stat *ret);
 /*
- * Reads the boot time in nanoseconds since the epoch. The boot time is btime of /proc/stat, which is in whole seconds.
- * Returns -errno.
+ * Reads the boot time in nanoseconds since the epoch. The boot time comes from btime in /proc/stat, which is in whole
+ * seconds. Returns -errno.
  */
 int process_stat_read_boot(uint64_t *ret);
 
@@ -39,12 +39,12 @@ int process_stat_read_boot(uint64_t *ret);
 #define PROGRAM_PATH_MAX 150
 
 /*
- * Writes the text with which a shell command can name this program: the program's path, or "$(command -v perfcountd)"
- * if the path needs quotes or is longer than PROGRAM_PATH_MAX. `size` must be greater than PROGRAM_PATH_MAX.
+ * Writes how a shell command can refer to this program: the program's path, or "$(command -v perfcountd)" if the path
+ * needs quotes or is longer than PROGRAM_PATH_MAX. `size` must be greater than PROGRAM_PATH_MAX.
  */
 void program_path(char *text, size_t size);
 /*
- * Sets the names that ps(1) shows: the thread name, and the command line if the new name fits into the old command
+ * Sets the names that ps(1) shows: the thread name and, if the new name fits into the old command line, the command
  * line. The strings of argv are overwritten.
  */
 void program_set_name(const char *name);
@@ -58,25 +58,25 @@ struct child {
 #define CHILD_NONE ((struct child){.stat_fd = -1})
 
 /*
- * Reaps the child if it has ended; never waits. Returns false while the child is running. Sets *ret_status to the wait
+ * Reaps the child if it has exited; never waits. Returns false while the child is running. Sets *ret_status to the wait
  * status from wait4(2), but only if the child was reaped.
  */
 bool child_reap(struct child *child, int *ret_status);
 /*
- * Waits at most `ns` nanoseconds until the child has ended, and reaps it. Returns the same as child_reap(). A killed
+ * Waits at most `ns` nanoseconds until the child has exited, and reaps it. Returns the same as child_reap(). A killed
  * child may still exist afterwards, because the kernel may block it for any length of time.
  */
 bool child_wait(struct child *child, uint64_t ns, int *ret_status);
 /*
- * Gives the child a moment to end by itself, and then kills it. A child that hangs in the kernel, or that this process
+ * Gives the child a moment to exit by itself, and then kills it. A child that hangs in the kernel, or that this process
  * may no longer kill, is forgotten and left to the process that inherits it. The function waits at most about a second.
  */
 void child_end(struct child *child, int *ret_status);
-/* Describes a wait status from wait4(2), as in "process 123 was ended by signal 9 (Killed)". */
+/* Describes a wait status from wait4(2), as in "process 123 was killed by signal 9 (Killed)". */
 void child_describe_end(pid_t pid, int status, char *text, size_t size);
 /*
  * Closes stat_fd and forgets the child without reaping it. The child's CPU time is not added to ended_cpu_ns, and once
- * it has ended, the child stays a zombie until another process inherits it.
+ * it has exited, the child stays a zombie until another process inherits it.
  */
 void child_forget(struct child *child);
 /*
@@ -94,32 +94,32 @@ struct child_hello {
 
 struct child_plan {
     const char *name;    /* name of the process in ps(1) */
-    const char *failure; /* start of error messages: "the opener of counters does not start" */
+    const char *failure; /* start of error messages: "the opener did not start" */
     const char *remedy;  /* end of error messages: "; --no-opener runs without it", or "" */
     unsigned patience_s; /* how long the child may take to start */
     struct fd_list kept; /* descriptors that stay open in the child, besides the standard streams */
     void *userdata;
     /* begin() and serve() run in the child, on its copy of the parent's memory. begin() fills *ret. */
     int (*begin)(void *userdata, int socket, struct child_hello *ret, struct error *error);
-    int (*serve)(void *userdata, int socket); /* the child's work after begin(), or NULL to end after begin() */
+    int (*serve)(void *userdata, int socket); /* the child's work after begin(), or NULL to exit after begin() */
 };
 
 /*
- * Forks a child, which ends with this process, and waits until begin() has returned in the child. A child with serve()
- * keeps running, and ret->stat_fd is set; a child without serve() has already ended. *ret_socket is set to this
- * process's end of a SOCK_SEQPACKET socket pair, whose other end is passed to begin() and serve(). The caller owns this
- * socket and the descriptors in *ret_hello.
+ * Forks a child, which exits when this process does, and waits until begin() has returned in the child. A child with
+ * serve() keeps running, and ret->stat_fd is set; a child without serve() has already exited. *ret_socket is set to
+ * this process's end of a SOCK_SEQPACKET socket pair, whose other end is passed to begin() and serve(). The caller owns
+ * this socket and the descriptors in *ret_hello.
  *
- * On failure the child is ended. Returns the error of begin() with the message of begin(), or one of these errors with
- * a message that starts with plan->failure: -ETIMEDOUT; -EPIPE if the child ended before begin() returned; -EMFILE if
+ * On failure the child is terminated. Returns the error of begin() with its message, or one of these errors with a
+ * message that starts with plan->failure: -ETIMEDOUT; -EPIPE if the child exited before begin() returned; -EMFILE if
  * this process has no room for the descriptors; an error from socketpair(2) or fork(2).
  */
 int child_start(const struct child_plan *plan, struct child *ret, int *ret_socket, struct child_hello *ret_hello,
                 struct error *error);
 /*
- * Must be called in a process that was just forked. Makes this process end with its parent, sets its name, and closes
- * all descriptors except the standard streams and `kept`. If the process `parent` has already ended, this process ends
- * immediately.
+ * Must be called in a process that was just forked. Makes this process exit when its parent exits, sets its name, and
+ * closes all descriptors except the standard streams and `kept`. If the process `parent` has already exited, this
+ * process exits immediately.
  */
 void child_settle(pid_t parent, const char *name, const int *kept, size_t n);
 

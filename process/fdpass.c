@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TRIES_MAX 1000 /* maximum number of calls of recvmsg(2) while memory is short */
+#define TRIES_MAX 1000 /* maximum number of recvmsg(2) calls while the kernel is out of memory */
 
 union control {
     char bytes[CMSG_SPACE(FD_LIST_MAX * sizeof(int))];
@@ -55,7 +55,10 @@ static void fd_list_take(struct fd_list *list, struct msghdr *message)
     }
 }
 
-/* Returns whether to retry after this error: always on EINTR, and up to TRIES_MAX times while memory is short. */
+/*
+ * Returns whether to retry after this error: always on EINTR, and up to TRIES_MAX times while the kernel is out of
+ * memory.
+ */
 static bool receives_again(int error, unsigned *tries)
 {
     if (error == EINTR)

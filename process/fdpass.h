@@ -24,10 +24,10 @@ void fd_list_close(struct fd_list *list);
 /* Sends a packet with all descriptors of `fds`, which may be empty. Returns 0 or an error from sendmsg(2). */
 int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_list *fds);
 /*
- * Receives a packet. Returns its size, or 0 when the peer has closed its end. Returns -EBADMSG if the packet has more
- * than `size` bytes or the kernel dropped descriptors, or an error from recvmsg(2). The kernel drops descriptors that
- * exceed FD_LIST_MAX or RLIMIT_NOFILE. If `ret_short` is not NULL, dropped descriptors are not an error: *ret_short
- * tells whether descriptors were dropped, and the other descriptors are returned.
+ * Receives a packet. Returns its size, 0 when the peer has closed its end, -EBADMSG if the packet has more than `size`
+ * bytes or the kernel dropped descriptors, or an error from recvmsg(2). The kernel drops descriptors that exceed
+ * FD_LIST_MAX or RLIMIT_NOFILE. If `ret_short` is not NULL, dropped descriptors are not an error: *ret_short tells
+ * whether descriptors were dropped, and the other descriptors are returned.
  */
 ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list *ret_fds, bool *ret_short);
 

@@ -31,8 +31,8 @@
 /* --- processes --- */
 
 /*
- * Opens the /proc directory of a process, relative to which all its files are opened. After the process has been
- * reaped, opening files relative to this descriptor fails with ESRCH or ENOENT, even if the PID is in use again
+ * Opens the /proc directory of a process. All its files are opened relative to this directory. After the process has
+ * been reaped, opening files relative to this descriptor fails with ESRCH or ENOENT, even if the PID is in use again
  * (fs/proc/base.c, get_proc_task()). Returns -EBADRQC if /proc is not a proc file system.
  */
 static int process_open(uint32_t pid)
@@ -159,8 +159,8 @@ static bool is_memory(int fd)
 
 /*
  * This check is the last line of defence if all other checks are bypassed: shared memory (memfd_create(2)) and private
- * files never pass it. The file of a program or library is either on a disk or has a name, and is executable or
- * readable by others.
+ * files never pass it. The file of a program or library is on a disk or has a name, and it is executable or readable by
+ * others.
  */
 static int check_program(int found, const struct stat *status)
 {

@@ -2,13 +2,13 @@
 /*
  * Finders are processes that open files of other processes: mapped files, JIT symbol maps, and /proc/PID/maps.
  *
- * The files of other processes may belong to other users, and be on a file system whose FUSE server never answers. For
- * a file on such a file system, open(2), fstat(2), read(2) and even close(2), which flushes, block forever, and SIGKILL
- * does not end the calling process. Reading /proc/PID/maps takes the mmap_lock of the process, and blocks as long as
- * the process itself holds this lock. Therefore a process that has other work never opens files of other processes, and
- * never receives their descriptors. Instead, a request passes through a chain of processes: from the daemon through one
- * or two finders to the symboliser. The first finder that can open the file passes the file's descriptor on. If a chain
- * hangs, it is abandoned and replaced by a new chain.
+ * These files may belong to other users, and be on a file system whose FUSE server never answers. For a file on such a
+ * file system, open(2), fstat(2), read(2) and even close(2), which flushes, block forever, and SIGKILL does not
+ * terminate the calling process. Reading /proc/PID/maps takes the mmap_lock of the process, and blocks as long as the
+ * process itself holds this lock. Therefore a process that has other work never opens such files, and never receives
+ * their descriptors. Instead, a request passes through a chain of processes: from the daemon through one or two finders
+ * to the symboliser. The first finder that can open the file passes its descriptor on. If a chain hangs, it is
+ * abandoned and replaced by a new chain.
  *
  * The first finder is a child of the opener and has the opener's privileges. Since the daemon that sends the requests
  * may be compromised, the first finder opens only files that the kernel ties to a process. The second finder has the
@@ -64,10 +64,11 @@ int find_request_receive(int socket, union find_buffer *ret, int *ret_fd);
  * the request has inode 0, the reader compares build ids instead. Debug files are opened only if `by_path` is true.
  * Allocates nothing.
  *
- * Returns -EPERM for a JIT map that is not a regular file of the process's user with one link, or that might be a hard
- * link to another user's secret; -EBADRQC for a mapping that is not executable, for unnamed shared memory, and for a
- * file that is neither executable nor readable by others; -ESTALE if the path now names another file; -EINVAL if the
- * file is not a regular file; or an error from open(2), mostly -ENOENT or -ESRCH after the process has ended.
+ * Returns -EPERM for a JIT map that is not a regular file, does not belong to the process's user, has more than one
+ * link, or might be a hard link to another user's secret; -EBADRQC for a mapping that is not executable, for unnamed
+ * shared memory, and for a file that is neither executable nor readable by others; -ESTALE if the path now names
+ * another file; -EINVAL if the file is not a regular file; or an error from open(2), mostly -ENOENT or -ESRCH after the
+ * process has exited.
  */
 int find_open(const struct find_request *request, bool by_path, int *ret_fd);
 

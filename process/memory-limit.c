@@ -115,7 +115,7 @@ static bool read_number(const char *directory, size_t size, const char *name, ui
     return text && number_parse_u64_n(text, strcspn(text, "\n"), ret) == 0;
 }
 
-/* Returns the NUMBER of `name` in a text with lines "NAME NUMBER\n", or 0 if no line has this name. */
+/* Returns the NUMBER of `name` from lines "NAME NUMBER\n", or 0 if no line has this name. */
 static uint64_t stat_field(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -131,10 +131,7 @@ static uint64_t stat_field(const char *text, const char *name)
     return 0;
 }
 
-/*
- * Returns the size in bytes of the page cache that no process has mapped, which the kernel reclaims before it kills a
- * process.
- */
+/* Returns the size in bytes of the unmapped page cache, which the kernel reclaims before it kills a process. */
 static uint64_t read_reclaimable(const struct memory_limit *limit, size_t size)
 {
     _cleanup_(freep) char *text = read_text(limit->path, size, "memory.stat");

@@ -101,12 +101,12 @@ int capabilities_empty_bounding_set(struct error *error)
 
 /* --- users --- */
 
-/* User ID to use if there is no user "nobody": the kernel's default overflowuid. */
+/* The user ID that is used if there is no user "nobody": the kernel's default overflowuid. */
 #define NOBODY 65534
 
 /*
- * Looks up the user in /etc/passwd. /etc/passwd is tried before getpwnam(3), because getpwnam(3) loads the libraries of
- * nsswitch.conf(5) and never unloads them.
+ * Looks up the user in /etc/passwd. This is tried before getpwnam(3), which loads the libraries of nsswitch.conf(5) and
+ * never unloads them.
  */
 static bool user_find_in_file(const char *name, struct user *ret)
 {
@@ -176,10 +176,10 @@ int user_choose(const char *name, struct user *ret, struct error *error)
         (void)user_find_in_file("nobody", &user);
     if (user.uid == 0 || user.gid == 0)
         return error_set(error, -EINVAL,
-                         "user: \"%.64s\" is root, but the process that listens must not be root; name another user",
+                         "user: \"%.64s\" is root, but the listening process must not be root; choose another user",
                          name);
     if (*name && !user_is_mapped(&user))
-        return error_set(error, -EINVAL, "user: \"%.64s\" has no number in this user namespace", name);
+        return error_set(error, -EINVAL, "user: \"%.64s\" is not mapped in this user namespace", name);
     /* If the default user is not mapped, this process is in a user namespace whose root is an ordinary user outside. */
     user.change = user_is_mapped(&user);
     *ret = user;
@@ -189,7 +189,7 @@ int user_choose(const char *name, struct user *ret, struct error *error)
 int user_allow_kill(const struct user *user, struct error *error)
 {
     if (user->change && setresuid(user->uid, (uid_t)-1, (uid_t)-1) < 0)
-        return error_set(error, -errno, "cannot let user %u end the opener: %s; grant CAP_SETUID", user->uid,
+        return error_set(error, -errno, "cannot let user %u kill the opener: %s; grant CAP_SETUID", user->uid,
                          strerror(errno));
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The capabilities of this process (capabilities(7)), and the user to which a process started by root switches.
+ * The capabilities of this process (capabilities(7)), and the user to which a process switches if root started it.
  *
  * A set of capabilities is a mask: bit N is capability N.
  */
@@ -13,10 +13,7 @@
 
 /* Returns the name of capability `i`, such as "sys_admin", or NULL if the number is unknown. */
 const char *capability_name(unsigned i);
-/*
- * Returns the effective set. If this set cannot be read, root is assumed to have all capabilities, and other users
- * none.
- */
+/* Returns the effective set. If it cannot be read, root is assumed to have all capabilities, and other users none. */
 uint64_t capabilities_own(void);
 /* Returns whether this process has CAP_PERFMON or CAP_SYS_ADMIN, which exempt it from kernel.perf_event_paranoid. */
 bool capabilities_are_privileged(void);
@@ -39,11 +36,10 @@ struct user {
 };
 
 /*
- * Chooses the user to which a process of root switches; a process of another user keeps its user. `name` is the
- * configured user name or number; "" stands for the default user, which is "perfcountd" if that user exists, and else
- * "nobody". If the default user is not mapped in this user namespace, root stays root, because this root is then not
- * the root user of the machine. Returns -EINVAL with a message if the named user does not exist, is root, or is not
- * mapped.
+ * Chooses the user to which this process switches if it runs as root; otherwise the process keeps its user. `name` is
+ * the configured user name or number; "" stands for the default user, which is "perfcountd" if that user exists, and
+ * else "nobody". If the default user is not mapped in this user namespace, root stays root, because it is then not the
+ * machine's root user. Returns -EINVAL with a message if the named user does not exist, is root, or is not mapped.
  */
 int user_choose(const char *name, struct user *ret, struct error *error);
 /*

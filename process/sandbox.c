@@ -23,8 +23,8 @@
 /* --- policies --- */
 
 /*
- * Flags that tell which processes may make a system call. The lower bits are those of enum sandbox_work, and stand for
- * an opener that does this kind of work; each of the other bits stands for a kind of process.
+ * Flags for the processes that may make a system call. The lower bits are those of enum sandbox_work, and stand for an
+ * opener that does this kind of work; each of the other bits stands for a kind of process.
  */
 enum {
     OPENER = 1 << 5,
@@ -38,12 +38,14 @@ enum {
 #define BPF SANDBOX_LOADS_BPF
 #define ASAN_PARSERS (HAS_ASAN ? PARSERS : 0) /* calls that AddressSanitizer makes for reports and at exit */
 
-/* The policy for each kind of process, which the tables `limits`, `kept`, `allowed` and `denied` below complete. */
+/*
+ * The policy for each kind of process. The tables `limits`, `kept`, `allowed` and `denied` below belong to it as well.
+ */
 static const struct policy {
     const char *name;
     enum { AS_STARTED, CONFIGURED, NOBODY } user; /* with AS_STARTED some capabilities are kept as well */
     unsigned calls;                               /* flag in the table `allowed`; 0: all calls not in `denied` */
-    bool is_child;                                /* the process keeps few descriptors, and ends with its parent */
+    bool is_child;                                /* keeps few descriptors, and exits when its parent does */
     bool ignores_signals;                         /* ignores signals that are sent to all processes of a service */
 } policies[] = {
     [SANDBOX_OPENER] = {"opener", AS_STARTED, OPENER, true, true},
@@ -62,16 +64,16 @@ static const struct limit {
     rlim_t value;
 } limits[] = {
     {SYMBOLISER, RLIMIT_AS, (rlim_t)1 << 30},
-    {SYMBOLISER, RLIMIT_FSIZE, 0},           /* struct sandbox has the limit */
+    {SYMBOLISER, RLIMIT_FSIZE, 0},           /* the limit is in struct sandbox */
     {READER, RLIMIT_DATA, (rlim_t)64 << 20}, /* parsed JSON takes several times the size of its text */
     {PARSERS, RLIMIT_CORE, 0},
     {PARSERS, RLIMIT_NOFILE, 32},
 };
 
 /*
- * The capabilities that an opener keeps, if it has them, for the kinds of work in `work`; 0 means for any work. If a
- * capability with `replaces_admin` is missing, because the kernel is too old or the capability was not granted, the
- * opener keeps CAP_SYS_ADMIN instead.
+ * The capabilities that an opener keeps, if it has them, and the kinds of work that need them; if `work` is 0, the
+ * capability is always kept. If a capability with `replaces_admin` is missing, because the kernel is too old or the
+ * capability was not granted, the opener keeps CAP_SYS_ADMIN instead.
  */
 static const struct {
     unsigned capability, work;
@@ -130,7 +132,7 @@ static const struct call {
     unsigned n;
     struct scmp_arg_cmp arguments[2];
 } allowed[] = {
-    /* calls for non-executable memory, and for the end of the process */
+    /* calls for non-executable memory, and to exit */
     {ALL, SCMP_SYS(mmap), 1, {WITHOUT(2, PROT_EXEC)}},
     {ALL, SCMP_SYS(mmap2), 1, {WITHOUT(2, PROT_EXEC)}},
     {PARSERS | BPF, SCMP_SYS(mprotect), 1, {WITHOUT(2, PROT_EXEC)}},
@@ -174,7 +176,7 @@ static const struct call {
     {PARSERS, SCMP_SYS(newfstatat), 1, {EXACTLY(3, AT_EMPTY_PATH)}},
     {PARSERS, SCMP_SYS(fstatat64), 1, {EXACTLY(3, AT_EMPTY_PATH)}},
     {PARSERS, SCMP_SYS(statx), 1, {{2, SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH}}},
-    /* calls with which the opener serves requests for events and files (opener/opener-server.c) */
+    /* calls to serve requests for events and files (opener/opener-server.c) */
     {OPENER, SCMP_SYS(recvmsg), 0, {{0}}},
     {OPENER, SCMP_SYS(sendmsg), 0, {{0}}},
     {OPENER, SCMP_SYS(perf_event_open), 0, {{0}}},
@@ -191,7 +193,7 @@ static const struct call {
     {OPENER, SCMP_SYS(readlink), 0, {{0}}},
     {OPENER, SCMP_SYS(readlinkat), 0, {{0}}},
     {SANDBOX_REMOVES, SCMP_SYS(unlinkat), 1, {EXACTLY(2, 0)}}, /* opener/bound-sockets.c */
-    /* forking children for files that may hang (process/stragglers.c) */
+    /* calls to fork children for files that may hang (process/stragglers.c) */
     {FORKING, SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
     {FORKING, SCMP_SYS(set_robust_list), 0, {{0}}},
     {FORKING, SCMP_SYS(wait4), 0, {{0}}},
@@ -219,7 +221,7 @@ static const struct call {
     {SYMBOLISER, SCMP_SYS(ftruncate), 0, {{0}}},
     {SYMBOLISER, SCMP_SYS(ftruncate64), 0, {{0}}},
     {SYMBOLISER | BPF, SCMP_SYS(prlimit64), 2, {EXACTLY(0, 0), EXACTLY(1, RLIMIT_DATA)}},
-    {SYMBOLISER, SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) asks for the amount of memory */
+    {SYMBOLISER, SCMP_SYS(sysinfo), 0, {{0}}}, /* glibc's qsort(3) looks up the amount of memory */
     /* bpf/loader.c. The bpf(2) commands that find, pin or attach objects of other processes are not allowed. */
     {BPF, BPF_COMMAND(BPF_MAP_UPDATE_ELEM)},
     {BPF, BPF_COMMAND(BPF_MAP_LOOKUP_ELEM)},
@@ -289,8 +291,8 @@ static int allow_calls(scmp_filter_ctx filter, const struct sandbox *sandbox, un
 /* --- system calls that the daemon may not make --- */
 
 /*
- * System calls by which a process without capabilities may still reach other processes, or large parts of the kernel.
- * Names that this libseccomp or architecture does not know are skipped.
+ * System calls through which even a process without capabilities could reach other processes, or large parts of the
+ * kernel. Names that this libseccomp or architecture does not know are skipped.
  */
 static const char *const denied[] = {
     /* performance counters and BPF programs */
@@ -393,7 +395,7 @@ static int deny_namespaces(scmp_filter_ctx context)
  */
 #define PERF_REQUESTS ((uint64_t)'$' << 8)
 #define REQUEST_TYPE_AND_NUMBER UINT64_C(0xffff)
-#define NUMBERS 16 /* lower numbers are compared one by one, higher numbers by their upper bits */
+#define NUMBERS 16 /* numbers below this are compared one by one, higher numbers by their upper bits */
 
 static bool perf_request_is_allowed(unsigned number)
 {
@@ -488,9 +490,9 @@ static int filter_calls(const struct sandbox *sandbox, bool *ret_filtered, struc
 }
 
 /*
- * This filter is written by hand, because libseccomp takes a thousand times as long, and allocates memory. The filter
- * need not check the architecture, which the sandbox's filter has already checked. Jump offsets count the instructions
- * to the final return of EPERM.
+ * This filter is written by hand, because libseccomp would take a thousand times as long, and would allocate memory.
+ * The filter need not check the architecture, which the sandbox's filter has already checked. Jump offsets lead to the
+ * final instruction, which returns EPERM.
  */
 int sandbox_forbid_processes(void)
 {
@@ -518,7 +520,7 @@ int sandbox_forbid_processes(void)
 
 /*
  * Raises RLIMIT_MEMLOCK, because kernels before 5.11 count BPF maps and programs as locked memory. Raising the limit
- * requires CAP_SYS_RESOURCE or a sufficient hard limit. A failure is not reported here, but when the program is loaded.
+ * requires CAP_SYS_RESOURCE or a sufficient hard limit. A failure is reported only when the program is loaded.
  */
 static void raise_locked_memory(void)
 {
@@ -604,7 +606,7 @@ static int give_up_privileges(const struct sandbox *sandbox, struct error *error
     return r == 0 ? capabilities_keep_only(0, error) : r;
 }
 
-/* Signal handler for the end of the parent: SIGALRM ends this process a second later. */
+/* Signal handler for the parent's exit: SIGALRM terminates this process a second later. */
 static void on_parent_end(int number)
 {
     (void)number;
@@ -626,8 +628,9 @@ static int protect(const struct sandbox *sandbox, pid_t parent, struct error *er
         signal(SIGRTMIN, on_parent_end);
     }
     if (prctl(PR_SET_PDEATHSIG, removes ? SIGRTMIN : SIGKILL, 0, 0, 0) < 0)
-        return error_set(error, -errno, "cannot make the %s end with the daemon: %s", policy->name, strerror(errno));
-    return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon has ended");
+        return error_set(error, -errno, "cannot arrange for the %s to exit when the daemon exits: %s", policy->name,
+                         strerror(errno));
+    return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon has exited");
 }
 
 static void ignore_signals(bool alarm)
@@ -645,12 +648,12 @@ int sandbox_enter(const struct sandbox *sandbox, struct sandboxed *ret, struct e
     pid_t parent = getppid();
 
     if (policy->user == NOBODY)
-        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* otherwise a growing array would occupy 2 MB at once */
+        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* with huge pages, a growing array would occupy 2 MB at once */
     int r = policy->is_child ? fd_keep_only(sandbox->fds, sandbox->n_fds) : 0;
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
     if (policy->ignores_signals)
-        ignore_signals(sandbox->kind == SANDBOX_OPENER); /* SIGALRM must be able to end the reader's children */
+        ignore_signals(sandbox->kind == SANDBOX_OPENER); /* SIGALRM must be able to terminate the reader's children */
     if (sandbox->work & SANDBOX_LOADS_BPF)
         raise_locked_memory();
     r = limit_resources(sandbox);

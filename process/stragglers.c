@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 
 /*
- * The default limit of a user's waiting time, and the share of the elapsed time by which the waiting time decreases: a
- * twentieth.
+ * The default limit on a user's waiting time, and how fast the waiting time decreases: by a twentieth of the elapsed
+ * time.
  */
 #define WAITED_MAX_NS (250 * NSEC_PER_MSEC)
 #define WAITED_SHARE 20
@@ -83,7 +83,7 @@ int straggler_open(pid_t pid)
 }
 
 /*
- * ECHILD means that the child has ended: the kernel itself reaps the children of a process that inherited an ignored
+ * ECHILD means that the child has exited: the kernel itself reaps the children of a process that inherited an ignored
  * SIGCHLD.
  */
 bool straggler_reap(pid_t pid, int *ret_status)

@@ -41,8 +41,8 @@ struct sampled_events *sampled_events_unref(struct sampled_events *sampled)
 }
 
 /*
- * Returns the attr that the ring uses for the event with the index `event` in the options, and stores the event's index
- * in the group. Returns NULL if the ring lacks the event.
+ * Returns the ring's attr for event number `event` of the options, and stores the event's index in the group. Returns
+ * NULL if the ring lacks the event.
  */
 static const struct perf_event_attr *cpu_ring_attr(const struct cpu_ring *cpu_ring, size_t event, size_t *ret_member)
 {
@@ -76,9 +76,8 @@ static size_t cpu_ring_copy_ids(const struct cpu_ring *cpu_ring, bool has, size_
 }
 
 /*
- * Adds an event of the options, with its attr and with its id in each open group (0 if a group does not have the
- * event). The dummy events of tracking rings are listed with the first event, because perf finds the event of each
- * record by id.
+ * Adds an event of the options, with its attr and its id in each open group (0 if a group lacks the event). The dummy
+ * events of tracking rings are listed with the first event, because perf finds the event of each record by id.
  */
 static int sampled_events_add(struct sampled_events *sampled, size_t event, const char *name,
                               struct cpu_ring *const *cpu_rings, size_t n_cpu_rings,
@@ -108,9 +107,9 @@ static int sampled_events_add(struct sampled_events *sampled, size_t event, cons
 }
 
 /*
- * Lists the `events` that are open in the rings. Also lists, without ids, the events in `before` (may be NULL) that are
- * not open any more, because clients already have samples of these events, and because the first event, which a profile
- * shows, must not change. Returns NULL when out of memory.
+ * Lists the `events` that are open in the rings. Events in `before` (may be NULL) that are no longer open are also
+ * listed, without ids: clients already have samples of these events, and the first event, which a profile shows, must
+ * not change. Returns NULL when out of memory.
  */
 static struct sampled_events *sampled_events_new(const struct event_list *events, struct cpu_ring *const *cpu_rings,
                                                  size_t n_cpu_rings, const struct sampled_events *before)
@@ -149,10 +148,10 @@ static void sampled_events_describe(const struct sampled_events *sampled, struct
 /* Limits of one turn of the event loop. The limits are low, because output is sent to clients only between turns. */
 #define TURN_RECORDS 200
 #define TURN_NS (5 * NSEC_PER_MSEC)
-#define RECORDS_PER_CLOCK 128 /* number of records between two readings of the clock */
+#define RECORDS_PER_CLOCK 128 /* the clock is read once per this many records */
 /*
- * Within a round, the next turn has a lower priority than other event sources, such as client connections, but starts
- * after this time at the latest.
+ * Within a round, other event sources, such as client connections, have priority over the next turn, but the turn
+ * starts after this time at the latest.
  */
 #define TURN_USEC 2000
 /* Interval at which all rings are read, even nearly empty ones. */
@@ -247,9 +246,7 @@ static bool is_in_family(const struct capture *capture, uint32_t pid)
     return false;
 }
 
-/*
- * Adds a process that a member of the family has forked, unless memory is short, and removes a process that has exited.
- */
+/* Adds a process forked by a member of the family, unless memory runs out, and removes a process that has exited. */
 static void update_family(struct capture *capture, const struct record *record)
 {
     if (record->type == PERF_RECORD_FORK && is_in_family(capture, record->task.parent_pid) &&
@@ -399,8 +396,8 @@ static int capture_on_timer(sd_event_source *source, uint64_t usec, void *userda
 }
 
 /*
- * The descriptor of an exited thread is always ready (EPOLLHUP), so the descriptor is no longer watched; the timer
- * still reads the ring.
+ * The descriptor of an exited thread is always ready (EPOLLHUP), so it is no longer watched; the timer still reads the
+ * ring.
  */
 static int capture_on_ring(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {

@@ -22,8 +22,8 @@
 #include "sampler/writer.h"
 
 /*
- * The open events of a capture, with their attrs and ids, as needed by writers. The events are reference-counted,
- * because a stream needs its events until it ends, when the capture may already have other events or have been freed.
+ * The open events of a capture, with their attrs and ids, as needed by writers. The events are reference-counted: a
+ * stream needs them until it ends, but by then the capture may have opened other events or been freed.
  */
 struct sampled_events;
 struct sampled_events *sampled_events_unref(struct sampled_events *sampled);
@@ -43,7 +43,7 @@ struct subscriber {
     /* Called when the capture has opened or closed events, so that capture_describe() must be called again. */
     void (*events)(void *userdata);
     /*
-     * Called when a pause has begun or ended. Records of processes are missed during a pause, too. `time_ns`
+     * Called when a pause has begun or ended. Process records are missed during a pause, too. `time_ns`
      * (CLOCK_MONOTONIC) is later than all records before the pause, or earlier than all records after the pause.
      */
     void (*pause)(void *userdata, bool paused, uint64_t time_ns);
@@ -54,7 +54,7 @@ struct subscriber {
 
 struct capture;
 
-/* Sets "sampling cannot start: Too many open files" for -EMFILE. Returns `code`. */
+/* Sets an error message such as "sampling cannot start: Too many open files". Returns `code`. */
 int capture_refuse(int code, struct error *error);
 
 /*
@@ -83,7 +83,7 @@ const struct past_span *capture_past(const struct capture *capture);
 void capture_rewind(struct capture *capture);
 /* Holds or releases a capture of past samples. It passes on no records while it is held. */
 void capture_hold(struct capture *capture, bool hold);
-/* Frees the capture, from which all subscribers must have unsubscribed. */
+/* Frees the capture; all subscribers must have unsubscribed. */
 struct capture *capture_free(struct capture *capture);
 /*
  * Closes the rings that only track processes, to free locked memory and descriptors. Returns whether any tracking ring
@@ -93,8 +93,8 @@ bool capture_close_tracking(struct capture *capture);
 
 const struct record_options *capture_options(const struct capture *capture);
 /*
- * Returns whether any CPU is still sampled, and the process to sample, if there is one, is still running. Always
- * returns false for a capture of the past.
+ * Returns whether any CPU is still sampled and the process to sample, if any, is still running. Always returns false
+ * for a capture of the past.
  */
 bool capture_is_alive(const struct capture *capture);
 /*
@@ -104,8 +104,8 @@ bool capture_is_alive(const struct capture *capture);
  */
 void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *went_offline);
 /*
- * Pauses the capture, which disables its events and drains its rings, or resumes the capture. Returns -errno of the
- * first ring that cannot be enabled.
+ * Pauses the capture by disabling its events and draining its rings, or resumes it. Returns -errno of the first ring
+ * that cannot be enabled.
  */
 int capture_pause(struct capture *capture, bool paused);
 bool capture_is_paused(const struct capture *capture);
@@ -119,15 +119,15 @@ bool capture_is_idle(const struct capture *capture);
 void capture_begin_round(struct capture *capture);
 
 /*
- * Sets the events, ids, layout, flags, symbols and sys of `source`. The result is a new reference to the owner of the
- * events and ids.
+ * Sets the events, ids, layout, flags, symbols and sys of `source`. Returns a new reference to the owner of
+ * the events and ids.
  */
 struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source);
 /* Returns the number of records that the kernel has dropped since the capture was opened. */
 uint64_t capture_lost(const struct capture *capture);
 /* Returns how many waits off-CPU sampling has left out since the capture was opened; zeros for other events. */
 struct off_cpu_totals capture_off_cpu_totals(const struct capture *capture);
-/* Returns the number of records that could not be decoded; the whole content of a corrupt ring counts as one. */
+/* Returns the number of records that could not be decoded; the whole content of a corrupt ring counts as one record. */
 uint64_t capture_malformed(const struct capture *capture);
 
 #endif

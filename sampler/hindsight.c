@@ -10,19 +10,16 @@
 #include "base/timer.h"
 #include "cgroups/cgroupfs.h"
 
-/*
- * The assumed size of a sample in bytes, from which the sizes of the rings are computed: with 20 callers, and without
- * callers.
- */
+/* Assumed sizes of a sample with 20 callers and without callers, in bytes. Ring sizes are computed from these. */
 #define SAMPLE_BYTES 256
 #define SAMPLE_BYTES_FLAT 80
 /* Maximum number of data pages in a ring for process records. */
 #define TRACKING_PAGES_MAX 64
-/* Delay between the first wakeup by a ring and the reading of all rings. */
+/* All rings are read this long after the first wakeup by a ring. */
 #define DRAIN_USEC 100000
 /*
- * How many eighths of the memory are used for sample rings, for rings of process records, and for the process records
- * that the daemon keeps.
+ * Eighths of the memory for the sample rings, for the process record rings, and for the process records that the daemon
+ * keeps.
  */
 #define SAMPLES_PART 5
 #define TRACKING_PART 1
@@ -62,7 +59,7 @@ struct hindsight *hindsight_free(struct hindsight *hindsight)
     return NULL;
 }
 
-/* --- records of processes --- */
+/* --- process records --- */
 
 /* Drops the older half of the kept process records. */
 static void forget_older_half(struct buffer *kept)
@@ -250,9 +247,9 @@ static int begin(struct hindsight *hindsight, const struct machine *machine, con
         r = timer_init(hindsight->event, CLOCK_MONOTONIC, DRAIN_USEC / 10, on_timer, hindsight, &hindsight->timer);
     if (r == 0)
         r = enable(hindsight, true);
-    if (r == 0) /* adds the processes that are running now, to resolve their names even after they have exited */
+    if (r == 0) /* adds the running processes, so that their names can be resolved even after they have exited */
         r = symbols_scan(hindsight->symbols, 0, on_scanned, hindsight);
-    if (r == 0) /* adds the cgroups that exist now, to find their names even after they have been removed */
+    if (r == 0) /* adds the existing cgroups, so that their names can be found even after they have been removed */
         cgroup_lookup_scan(hindsight->cgroups);
     return r < 0 && !error->message[0] ? capture_refuse(r, error) : r;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hindsight takes samples all the time, so that a client can ask for a profile of the past.
+ * Hindsight samples continuously, so that a client can ask for a profile of the past.
  *
- * Each CPU has a ring of samples, in which the kernel overwrites the oldest samples; the daemon does not wake up to
- * read these rings. Process records, which are needed to resolve names, go to a second, small ring on each CPU. The
- * daemon reads these rings when a quarter of any of them is full, at most ten times a second, and keeps the process
- * records in separate memory.
+ * Each CPU has a sample ring, in which the kernel overwrites the oldest samples; the daemon does not wake up to read
+ * these rings. Process records, which are needed to resolve names, go to a second, small ring on each CPU. The daemon
+ * reads these rings when a quarter of any of them is full, at most ten times a second, and keeps the process records in
+ * separate memory.
  *
  * Hindsight may be used only in the thread of the event loop.
  */
@@ -19,7 +19,8 @@
 #define HINDSIGHT_EVENTS 2
 
 /*
- * Returns the number of data pages of each CPU's ring of samples. The actual number is lower if locked memory is short.
+ * Returns the number of data pages in each CPU's sample ring. The actual number is lower if not enough memory can be
+ * locked.
  */
 size_t hindsight_ring_pages(const struct config_sampler *config, unsigned n_cpus);
 /*

@@ -41,8 +41,8 @@ DEFINE_CLEANUP(struct off_cpu *, off_cpu_free);
 #define SCHEDULE " __schedule"
 
 /*
- * Sets `start` and `end` if the lines of /proc/kallsyms contain both __schedule() and the function after __schedule().
- * Returns whether both were found.
+ * Sets `start` and `end` if the lines of /proc/kallsyms contain both __schedule() and the function after it. Returns
+ * whether both were found.
  */
 static bool find_in_lines(const char *lines, struct off_cpu_kernel *kernel)
 {
@@ -237,7 +237,9 @@ uint64_t off_cpu_shown_type(uint64_t sample_type)
     return sample_type & ~(uint64_t)PERF_SAMPLE_RAW;
 }
 
-/* Removes the time in states that the options do not ask for from the wait. Returns whether any of the wait is left. */
+/*
+ * Subtracts from the wait the time in states that the options do not ask for. Returns whether any of the wait is left.
+ */
 static bool choose_states(unsigned states, struct off_cpu_wait *wait)
 {
     if (!states)
@@ -276,7 +278,7 @@ static size_t skip_interrupt(const struct off_cpu_kernel *kernel, const struct r
             return n;
         n++;
     }
-    return n > 0; /* if the address of __schedule() is unknown, only the marker is left out */
+    return n > 0; /* if the address of __schedule() is unknown, only the marker is skipped */
 }
 
 static void put_word(struct buffer *bytes, uint64_t word)

@@ -146,11 +146,11 @@ void record_options_bind_tracking(const struct record_options *options, struct r
     attr_make_leader(options, pages, &attr);
     attr_track_processes(options, &attr);
     attr.freq = 0;
-    attr.sample_period = 1; /* this period is never reached, because a dummy event never occurs */
+    attr.sample_period = 1; /* never reached, because a dummy event never occurs */
     *ret = (struct record_group){.n = 1, .attrs = {attr}, .ring_pages = pages};
 }
 
-/* Returns whether the cgroup of the options is gone. A cgroup is gone if its directory no longer has any files. */
+/* Returns whether the options' cgroup is gone. A cgroup is gone if its directory no longer has any files. */
 static bool cgroup_is_gone(const struct record_options *options)
 {
     return options->cgroup && faccessat(options->cgroup_fd, "cgroup.procs", F_OK, 0) < 0 && errno == ENOENT;
@@ -176,15 +176,15 @@ int record_options_refused(const struct record_options *options, const struct ma
      */
     if (code == -ENOENT && options->cgroup && !(pmu && pmu->absent))
         return error_set(error, -EINVAL,
-                         "cpu %u %s: %sperf does not know this cgroup (ENOENT): enable a controller in the "
-                         "cgroup.subtree_control of its parent, such as +pids",
+                         "cpu %u %s: %sperf does not know this cgroup (ENOENT): enable a controller, such as "
+                         "+pids, in the cgroup.subtree_control of its parent",
                          cpu, options->events.events[0].text,
                          pmu && pmu->type == PERF_TYPE_SOFTWARE ? "" : "this PMU has no such event, or ");
     if (code == -EUNATCH) /* error from an opener that was started with the sampler disabled (opener/protocol.h) */
         return error_set(error, -EOPNOTSUPP, REASON_SAMPLER_LATE);
     if ((code == -EOPNOTSUPP || code == -EINVAL) && pmu && !pmu->absent && options->events.events[0].precise) {
-        return error_set(error, -EINVAL, "cpu %u %s: the PMU has no samples as precise as that (%s); ask for fewer p",
-                         cpu, options->events.events[0].text, reason_name(code));
+        return error_set(error, -EINVAL, "cpu %u %s: the PMU cannot sample that precisely (%s); ask for fewer p", cpu,
+                         options->events.events[0].text, reason_name(code));
     }
     reason_format(machine, pmu, code, reason, sizeof(reason));
     error_set(error, code, "cpu %u %s: %s", cpu, options->events.events[0].text, reason);
@@ -241,13 +241,13 @@ int client_event_check(const struct config_sampler *config, const struct machine
         return 0;
     return error_set(
         error, -EACCES,
-        "event: \"%s\" is not allowed: only the configuration may name probes, breakpoints and PMUs that trace",
+        "event: \"%s\" is not allowed: only the configuration may name probes, breakpoints and tracing PMUs",
         event->text);
 }
 
 /* --- request --- */
 
-/* The limit of process IDs, PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h). */
+/* Upper limit for process IDs: PID_MAX_LIMIT on 64-bit kernels (include/linux/threads.h). */
 #define CGROUPS_MAX 65536
 #define PID_LIMIT (4 * 1024 * 1024)
 #define TEXT_MAX 8192
@@ -358,7 +358,7 @@ static int parse_text(const struct parameter *parameter, const char *value, void
 
     (void)parameter;
     if (size == 0 || size > TEXT_MAX)
-        return error_set(error, -EINVAL, "the text is %s", size ? "too long" : "empty");
+        return error_set(error, -EINVAL, "the value is %s", size ? "too long" : "empty");
     char *copy = strdup(value);
     if (!copy)
         return error_oom(error);
@@ -454,9 +454,9 @@ bool record_request_wishes(const struct record_request *request, struct cgroup_w
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 
 /*
- * Sets the sampling rate: a rate among the terms of the client's event takes precedence over the client's parameters,
- * and these over the configured rate. The configured rate already includes a rate among the terms of the configured
- * event (config/config.c).
+ * Sets the sampling rate: a rate in the terms of the client's event takes precedence over the client's parameters,
+ * which take precedence over the configured rate. The configured rate already takes the terms of the configured event
+ * into account (config/config.c).
  */
 static int record_options_set_rate(struct record_options *options, struct sys *sys, const struct config_sampler *config,
                                    const struct record_request *request, struct error *error)
@@ -509,7 +509,7 @@ static int record_options_set_cpus(struct record_options *options, const struct 
         return error_oom(error);
     cpuset_subtract(&rest, &machine->possible);
     if (cpuset_count(&options->cpus) == 0)
-        return error_set(error, -EINVAL, "parameter \"cpu\": the list names no CPU");
+        return error_set(error, -EINVAL, "parameter \"cpu\": the list contains no CPU");
     if (cpuset_count(&rest) > 0) {
         _cleanup_(freep) char *unknown = cpuset_format(&rest);
         cpuset_refuse(&machine->possible, unknown ? unknown : "", error);
@@ -557,7 +557,8 @@ static int record_options_set_cgroup(struct record_options *options, struct sys 
     if (request->pid)
         return error_set(error, -EINVAL, "pid and cgroup exclude each other");
     if (!path_is_plain(request->cgroup))
-        return error_set(error, -EINVAL, "\"%.256s\" is not a path from the root of the cgroups, such as /system.slice",
+        return error_set(error, -EINVAL,
+                         "\"%.256s\" is not a path from the root of the cgroup hierarchy, such as /system.slice",
                          request->cgroup);
     int r = hierarchy_find(sys, &hierarchy, error);
     if (r < 0)
@@ -657,7 +658,7 @@ int record_options_choose_cgroups(struct record_options *options, struct sys *sy
     if (options->cgroup_fd < 0 && n_paths == 0)
         return 0;
     if (!options->cgroups)
-        return error_set(error, -EOPNOTSUPP, "parameter \"cgroup\": with %s it needs Linux 5.7 or later", what);
+        return error_set(error, -EOPNOTSUPP, "parameter \"cgroup\": with %s, Linux 5.7 or later is required", what);
     int fd = steal_fd(&options->cgroup_fd);
     int r = fd < 0 ? 0 : add_cgroups(fd, options);
     if (r < 0)
@@ -688,7 +689,7 @@ static int record_options_parse_events(struct record_options *options, const cha
 
 #define THRESHOLD_NS NSEC_PER_MSEC
 
-/* Replaces the event off-cpu by "bpf-output", the kernel's event for output from BPF programs. */
+/* Replaces the event off-cpu with "bpf-output", the kernel's event for output from BPF programs. */
 static int record_options_set_off_cpu(struct record_options *options, const struct record_request *request,
                                       struct error *error)
 {
@@ -781,7 +782,7 @@ static int probe_kernel(struct record_options *options, struct sys *sys, const s
     }
     return any ? 0
                : error_set(error, -EINVAL,
-                           "%s cannot sample: it counts for several CPUs at once, or for none of the CPUs asked for",
+                           "%s cannot sample: it counts for several CPUs at once, or for none of the requested CPUs",
                            options->events.events[0].text);
 }
 
@@ -794,7 +795,7 @@ static bool sees_user(const struct record_options *options)
 }
 
 /*
- * Finds out whether the kernel permits the events. If the kernel returns -EACCES, tries again with kernel mode excluded
+ * Checks whether the kernel permits the events. If the kernel returns -EACCES, tries again with kernel mode excluded
  * (kernel.perf_event_paranoid is 2).
  */
 static int probe_or_user_only(struct record_options *options, struct sys *sys, const struct machine *machine,
@@ -851,7 +852,7 @@ int record_options_make(struct sys *sys, const struct machine *machine, const st
     const char *text = request->event ? request->event : config->event;
     bool automatic = str_equal(text, "auto"), off_cpu = record_request_is_off_cpu(request);
     if (!off_cpu && (request->threshold > 0 || request->states))
-        return error_set(error, -EINVAL, "parameter \"%s\": it is for the event off-cpu",
+        return error_set(error, -EINVAL, "parameter \"%s\": requires the event off-cpu",
                          request->states ? "state" : "threshold");
     int r = off_cpu ? record_options_set_off_cpu(&options, request, error)
                     : record_options_parse_events(&options, automatic ? "cycles" : text, error);
@@ -899,7 +900,7 @@ int record_options_of_past(const struct record_options *taken, struct sys *sys, 
                                                : NULL;
 
     if (refused)
-        return error_set(error, -EINVAL, "parameter \"%s\": \"last\" gives the samples of %s that were already taken",
+        return error_set(error, -EINVAL, "parameter \"%s\": \"last\" returns samples of %s that were already taken",
                          refused, taken->events.events[0].text);
     int r = record_options_parse_events(&options, taken->events.events[0].text, error);
     if (r == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to record: a client's request, as given in the query of the URL, and the options that are made from the request.
+ * What to record: a client's request, as given in the URL's query string, and the options made from it.
  *
  * The options are a request completed by the configuration and checked against the machine: which events sample, how,
  * and where. Clients with equal options share one capture (sampler/capture.h).
@@ -16,7 +16,7 @@
 #include "sampler/writer.h"
 
 struct record_options {
-    struct event_list events;   /* events; the first event that exists on a CPU is that CPU's leader, which samples */
+    struct event_list events;   /* the first event that exists on a CPU is its leader, which triggers the samples */
     uint64_t frequency, period; /* sampling rate in Hz, or events per sample; one of the two is 0 */
     bool callchain;             /* samples have callchains */
     bool read;                  /* samples have the values of all events (PERF_SAMPLE_READ) */
@@ -26,7 +26,7 @@ struct record_options {
     uint64_t threshold_ns;      /* waits shorter than this are left out; only used with `off_cpu` */
     unsigned states;            /* mask of enum off_cpu_state, only used with `off_cpu`; 0 for all states */
     bool cgroups;               /* samples have the id of the task's cgroup (Linux 5.7) */
-    size_t ring_pages;          /* number of data pages of each ring */
+    size_t ring_pages;          /* number of data pages in each ring */
     struct cpuset cpus;         /* CPUs to sample whenever they are online */
     uint32_t pid;               /* PID of the process to sample, or 0 for all processes */
     char *cgroup;               /* path of a cgroup from the root of the hierarchy, or NULL for all cgroups */
@@ -48,7 +48,8 @@ void record_options_done(struct record_options *options);
 bool record_options_equal(const struct record_options *a, const struct record_options *b);
 
 /*
- * Returns the process for whose threads separate events are opened, or 0 if the events sample whole CPUs or a cgroup.
+ * Returns the PID of the process whose threads each have their own events, or 0 if the events sample whole CPUs or a
+ * cgroup.
  */
 static inline uint32_t record_options_process(const struct record_options *options)
 {
@@ -59,10 +60,10 @@ static inline uint32_t record_options_process(const struct record_options *optio
 struct record_group {
     size_t n; /* number of events in the group; 0 if this CPU has none of the options' events */
     struct perf_event_attr attrs[GROUP_MEMBERS_MAX];
-    const char *texts[GROUP_MEMBERS_MAX]; /* texts of probes, as in struct sys_group; borrowed from the options */
+    const char *texts[GROUP_MEMBERS_MAX]; /* probe texts, as in struct sys_group; borrowed from the options */
     uint8_t events[GROUP_MEMBERS_MAX];    /* index in options.events of each event of the group */
     const struct pmu *pmu;                /* PMU of the group's leader */
-    size_t ring_pages;                    /* number of data pages of the leader's ring */
+    size_t ring_pages;                    /* number of data pages in the leader's ring */
 };
 /* Makes the group for a CPU. Returns the errors from attr_build() with a message. */
 int record_options_bind(const struct record_options *options, struct sys *sys, const struct machine *machine,
@@ -73,12 +74,12 @@ int record_options_bind(const struct record_options *options, struct sys *sys, c
  */
 bool record_options_tracks(const struct record_options *options);
 /*
- * Makes the group for a CPU that is only tracked, which is one dummy event that never samples. The dummy event's
- * records have the same layout as the leader's, and its ring is small.
+ * For a CPU that is only tracked, makes a group of one dummy event, which never samples. The dummy event's records have
+ * the same layout as the leader's, and its ring is small.
  */
 void record_options_bind_tracking(const struct record_options *options, struct record_group *ret);
 
-/* Sets "there is no process PID". Returns -ENOENT. */
+/* Sets the error message "there is no process PID". Returns -ENOENT. */
 int record_options_no_process(uint32_t pid, struct error *error);
 /*
  * Sets an error message that explains why the kernel refused, with `code` (-errno), to open the events on `cpu`. `pmu`,
@@ -113,13 +114,13 @@ struct record_request {
     double threshold;         /* shortest wait in seconds that the event off-cpu samples; 0 for the default, 1 ms */
     unsigned states;          /* mask of enum off_cpu_state, as in struct record_options */
     enum trust trust;         /* how far the client is trusted, for sampler_admit() */
-    enum first_frame by;      /* what the first frame of folded stacks names */
+    enum first_frame by;      /* what the first frame of each folded stack stands for */
     bool own;                 /* the request comes from this process, so client_event_check() is skipped */
 };
 
 /*
- * Names of the query parameters that the formats accept: formats that write each record (NDJSON, perf.data), pprof, and
- * folded stacks. NULL-terminated.
+ * Query parameters accepted by formats that write each record (NDJSON, perf.data), by pprof, and by folded stacks.
+ * NULL-terminated.
  */
 extern const char *const stream_record_parameters[], *const stream_profile_parameters[],
                                                          *const stream_folded_parameters[];
@@ -135,7 +136,7 @@ bool record_request_is_off_cpu(const struct record_request *request);
 bool record_request_wishes(const struct record_request *request, struct cgroup_wish *ret_wish);
 
 /*
- * Makes the options from a request. Finds out what the kernel permits by opening events, which are closed again.
+ * Makes the options from a request. Finds out what the kernel permits by opening the events and closing them again.
  * Returns these errors with a message: -EINVAL (no such event or CPU, a frequency over the limit, ...), -ENOENT (no
  * such cgroup or process), -EACCES (client_event_check()), -ENOMEM, errors from record_options_refused().
  */
@@ -150,8 +151,8 @@ int record_options_make(struct sys *sys, const struct machine *machine, const st
 int record_options_choose_cgroups(struct record_options *options, struct sys *sys, const struct cgroup_lookup *lookup,
                                   char *const *paths, size_t n_paths, const char *what, struct error *error);
 /*
- * Makes the options of a request for past samples, which were taken with the options `taken`: the request selects CPUs,
- * and a process or cgroup, among these samples. The process may have exited. Returns these errors with a message:
+ * Makes the options for a request for past samples, which were taken with the options `taken`: the request selects
+ * CPUs, and a process or cgroup, among these samples. The process may have exited. Returns these errors with a message:
  * -EINVAL if the request has a parameter that only applies to future samples, -ENOENT (no such cgroup), -ENOMEM.
  */
 int record_options_of_past(const struct record_options *taken, struct sys *sys, const struct machine *machine,

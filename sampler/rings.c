@@ -127,7 +127,7 @@ static int cpu_ring_map_ring(struct cpu_ring *cpu_ring, struct error *error)
         if (sys_read_file(cpu_ring->sys, "/proc/sys/kernel/perf_event_mlock_kb", &limit) < 0)
             limit = NULL;
         return error_set(error, r,
-                         "cpu %u: a ring of %zu pages is over the limit of locked memory (EPERM): raise "
+                         "cpu %u: a ring of %zu pages exceeds the limit for locked memory (EPERM): raise "
                          "kernel.perf_event_mlock_kb, which is %.16s, or RLIMIT_MEMLOCK (LimitMEMLOCK=), or lower "
                          "sampler.ring_pages",
                          cpu_ring->cpu, pages, limit ? limit : "unknown");
@@ -274,9 +274,9 @@ static void cpu_ring_release(struct cpu_ring *cpu_ring)
 
 /* --- rings --- */
 
-/* The ids of the threads of the process to sample. */
+/* The thread ids of the process to sample. */
 struct threads {
-    pid_t *tids; /* array of thread ids, or NULL without a process to sample */
+    pid_t *tids; /* array, or NULL if there is no process to sample */
     size_t n;
 };
 
@@ -311,7 +311,7 @@ static int threads_list(struct threads *threads, struct sys *sys, const struct r
     if (descriptors > RINGS_DESCRIPTORS_MAX)
         return error_set(error, -EINVAL,
                          "process %" PRIu32 " has %zu threads, which need %zu descriptors on these CPUs; the limit is "
-                         "%d: ask for fewer CPUs, or for the cgroup of the process",
+                         "%d: ask for fewer CPUs, or for the process's cgroup",
                          options->pid, threads->n, descriptors, RINGS_DESCRIPTORS_MAX);
     return 0;
 }

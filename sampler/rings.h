@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rings of a capture: each online CPU has one ring (struct cpu_ring), which consists of the events that sample on
- * the CPU, and of the kernel's ring buffer with the events' records. struct rings merges the records of all CPUs by
- * time.
+ * the CPU and the ring buffer that holds their records. struct rings merges the records of all CPUs by time.
  *
- * If a process is sampled, separate events are opened for each thread on each CPU, because the kernel maps no ring for
- * inherited events that are not bound to a CPU. The events of all threads share the ring buffer of the CPU. The ring of
- * a CPU that is not sampled only tracks processes (record_options_tracks()).
+ * If a process is sampled, separate events are opened for each thread on each CPU, because the kernel refuses to map a
+ * ring buffer for an inherited event that is not bound to a CPU. The events of all threads share the ring buffer of the
+ * CPU. The ring of a CPU that is not sampled only tracks processes (record_options_tracks()).
  */
 #ifndef SAMPLER_RINGS_H
 #define SAMPLER_RINGS_H
@@ -20,9 +19,9 @@ struct cpu_ring {
     struct sys *sys;
     unsigned cpu;
     bool samples; /* the CPU is sampled; false if the ring only tracks processes */
-    /* events, opened once for each thread of the process to sample, or once for the CPU without such a process */
+    /* events, opened once for each thread of the process to sample or, without such a process, once for the CPU */
     struct record_group group;
-    int *fds;      /* group.n descriptors each time the group was opened (fds[0] owns the ring), or NULL for a copy */
+    int *fds; /* group.n descriptors for each time the group was opened (fds[0] owns the ring), or NULL for a copy */
     uint64_t *ids; /* event id (PERF_EVENT_IOC_ID) of each descriptor */
     size_t n_fds;
     struct ring *ring;
@@ -55,7 +54,7 @@ struct rings {
     size_t n;
     bool enabled;
     struct record_layout layout; /* layout of the records in all rings */
-    uint64_t malformed;          /* number of records that could not be decoded; a corrupt ring counts as one */
+    uint64_t malformed;          /* number of records that could not be decoded; a corrupt ring counts as one record */
 };
 
 void rings_done(struct rings *set);
@@ -87,8 +86,8 @@ static inline bool rings_is_due(struct rings *set, struct cpu_ring *cpu_ring, ui
 }
 /*
  * Returns the ring with the oldest record that is not later than `until_ns`, or NULL if no ring has such a record.
- * *ret_next_ns is the time of the oldest record of the other rings, but at most `until_ns`. The records of the returned
- * ring up to *ret_next_ns can be taken before rings_oldest() is called again.
+ * *ret_next_ns is the time of the oldest record of the other rings, but at most `until_ns`. The caller may take the
+ * records of the returned ring up to *ret_next_ns before calling rings_oldest() again.
  */
 struct cpu_ring *rings_oldest(struct rings *set, uint64_t until_ns, uint64_t *ret_next_ns);
 /* Returns the space of all taken records to the kernel. */

@@ -9,15 +9,16 @@
 #include "sampler/record-options.h"
 
 /*
- * Parts of sampler.memory, which limits the memory that all daemon processes use for sampling, not counting the rings.
- * Symbol tables get what the other parts leave. BYTES_FIXED is for captures, connections and heap fragmentation.
+ * Parts of sampler.memory, which limits the memory that all of the daemon's processes use for sampling, not counting
+ * the rings. Symbol tables get what the other parts leave. BYTES_FIXED is for captures, connections and heap
+ * fragmentation.
  */
 #define BYTES_FIXED (768 * 1024)
-/* Maximum size of the output waiting for all clients together, in bytes. */
+/* Maximum total size of the output waiting for all clients, in bytes. */
 #define BYTES_OF_CLIENTS (3 * 1024 * 1024)
 /*
- * Maximum memory, in bytes, that the writers of all clients together hold until their streams end. A round of records
- * can exceed this limit slightly.
+ * Maximum total memory that the writers of all clients hold until their streams end, in bytes. A round of records can
+ * exceed this limit slightly.
  */
 #define BYTES_KEPT (4 * 1024 * 1024)
 /* How long processes and symbols are kept after the last client has left, in case another client comes. */
@@ -29,9 +30,9 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
-    enum trust admits;        /* lowest trust of clients that may receive samples */
-    struct symbols *symbols;  /* NULL before the first client and once the sampler was idle for SYMBOLS_LINGER_USEC */
-    struct child *symboliser; /* child process that is passed to symbols_set_child() */
+    enum trust admits;             /* lowest trust level whose clients may receive samples */
+    struct symbols *symbols;       /* NULL before the first client, and after being idle for SYMBOLS_LINGER_USEC */
+    struct child *symboliser;      /* child process that is passed to symbols_set_child() */
     struct cgroup_lookup *cgroups; /* lookup of cgroups, or NULL when `symbols` is NULL */
     cgroup_namer namer;
     void *namer_userdata;
@@ -165,8 +166,8 @@ bool sampler_is_full(const struct sampler *sampler)
 }
 
 /*
- * At the end of its output, a client needs about as much additional memory as its writer holds. The memory that the
- * largest client needs at its end is kept in reserve.
+ * At the end of its output, a client needs about as much additional memory as its writer holds. Enough memory for this
+ * is reserved for the largest client.
  */
 void sampler_limit_symbols(struct sampler *sampler)
 {
@@ -195,7 +196,7 @@ static bool is_allowed(const struct sampler *sampler, const struct sampler_clien
            client->trust >= sampler->admits;
 }
 
-/* Returns whether the client's request would lead to other options under the current configuration. */
+/* Returns whether the client's request would result in different options under the current configuration. */
 static bool is_outdated(const struct sampler *sampler, const struct sampler_client *client)
 {
     const struct config_sampler *old = &sampler->last, *new = sampler->config;
@@ -383,7 +384,7 @@ static int check_limits(const struct sampler *sampler, const struct record_reque
                          request->seconds, config->max_seconds);
     if (sampler->n_clients >= config->max_clients)
         return error_set(error, -EBUSY,
-                         "as many clients have samples already as sampler.max_clients allows, %zu; try again later",
+                         "too many clients already receive samples (sampler.max_clients is %zu); try again later",
                          sampler->n_clients);
     return 0;
 }
@@ -407,8 +408,8 @@ static bool close_tracking(struct sampler *sampler)
 }
 
 /*
- * Opens a capture. If locked memory or descriptors are short, closes the tracking rings of all captures and tries
- * again, because sampled CPUs need these resources more than tracked CPUs.
+ * Opens a capture. If locked memory or descriptors run out, closes the tracking rings of all captures and tries again,
+ * because sampled CPUs need these resources more than tracked CPUs.
  */
 static int open_capture(struct sampler *sampler, struct record_options *options, struct capture **ret,
                         struct error *error)
@@ -483,18 +484,18 @@ static int find_wanted(struct sampler *sampler, const struct record_request *req
     if (!wishes)
         return 0;
     if (request->pid)
-        return error_set(error, -EINVAL, "pid and names of cgroups exclude each other");
+        return error_set(error, -EINVAL, "pid and cgroup names exclude each other");
     int r = cgroup_lookup_find(sampler->cgroups, &wish, past, &ret->paths, &ret->n, error);
     /*
-     * A perf event can only be opened for one cgroup. Samples of the past and of off-CPU time cover all cgroups, and
-     * are filtered by cgroup afterwards.
+     * A perf event can only be opened for one cgroup. Past samples and off-CPU samples cover all cgroups, and are
+     * filtered by cgroup afterwards.
      */
     if (r == 0 && ret->n > 1 && !past && !record_request_is_off_cpu(request))
         r = cgroup_wish_refuse_several(&wish, ret->paths, ret->n, error);
     return r;
 }
 
-/* Opens a separate capture for a client that asks for the past. */
+/* Opens a separate capture for a client that asks for past samples. */
 static int join_past(struct sampler *sampler, const struct record_request *request, const struct wanted *wanted,
                      struct capture **ret, struct error *error)
 {
@@ -503,8 +504,8 @@ static int join_past(struct sampler *sampler, const struct record_request *reque
                          sampler_no_hindsight(sampler));
     if (!sampler->hindsight)
         return error_set(error, -EOPNOTSUPP,
-                         "parameter \"last\": samples are kept only with \"hindsight: {enabled: true}\" below sampler "
-                         "in the configuration, and a restart of perfcountd");
+                         "parameter \"last\": to keep samples, set \"hindsight: {enabled: true}\" under sampler in the "
+                         "configuration, and restart perfcountd");
     if (array_grow(&sampler->captures, sampler->n_captures) < 0)
         return error_oom(error);
     int r = hindsight_look_back(sampler->hindsight, sampler->machine, request, wanted->paths, wanted->n, ret, error);

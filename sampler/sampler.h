@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sampler manages clients and the captures (sampler/capture.h) that run for these clients. Without clients, only
- * the events of hindsight are open.
+ * hindsight's events are open.
  *
  * The sampler limits the number of clients and the memory that all clients use together. The sampler may be used only
  * in the thread of the event loop.
@@ -30,13 +30,13 @@ struct sampler *sampler_free(struct sampler *sampler);
  * are borrowed until the next call; `admits` is the lowest trust level whose clients may receive samples. Ends streams
  * with the reason "reload" if the new configuration does not allow them, or if they depend on a setting that has
  * changed: callchains, the size of the rings, or the event or rate if the client's request did not specify these. Opens
- * or closes hindsight, as configured; sampler_no_hindsight() tells why hindsight could not be opened.
+ * or closes hindsight, as configured; sampler_no_hindsight() explains why hindsight could not be opened.
  */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum trust admits);
 /*
- * Sets the function that finds the names of cgroups; must be called before the first client joins. Without such a
- * function, cgroups only have the names that appear in their paths.
+ * Sets the function that finds cgroup names; must be called before the first client joins. Without such a function,
+ * cgroups only have the names that appear in their paths.
  */
 void sampler_set_namer(struct sampler *sampler, cgroup_namer namer, void *userdata);
 /* Returns a sentence that explains why hindsight cannot be opened, or NULL if hindsight is open or not enabled. */
@@ -78,9 +78,9 @@ struct sampler_client {
     double seconds;           /* duration of the stream */
     bool own_event, own_rate; /* the request specified the event or rate, so the configured value does not matter */
     enum trust trust;         /* how far the client is trusted */
-    bool waits_for_end;       /* the format writes all output at the end of the stream */
+    bool waits_for_end;       /* the format writes all of its output at the end of the stream */
     size_t kept;              /* memory that the writer holds until the end, in bytes */
-    size_t waiting;           /* memory of output that the client has not taken yet, in bytes */
+    size_t waiting;           /* memory for output that the client has not taken yet, in bytes */
     LIST_ENTRY(sampler_client) entry;
 };
 
@@ -96,14 +96,14 @@ int sampler_join(struct sampler *sampler, const struct record_request *request, 
  * afterwards.
  */
 void sampler_release_capture(struct sampler *sampler, struct sampler_client *client);
-/* Removes a client, and calls the callback `ended` of sampler_end() if no clients are left after sampler_end(). */
+/* Removes a client. If no clients are left after sampler_end(), calls the callback `ended`. */
 void sampler_leave(struct sampler *sampler, struct sampler_client *client);
 
 sd_event *sampler_event(const struct sampler *sampler);
 struct sys *sampler_sys(const struct sampler *sampler);
 /* Returns how many bytes of output may wait for each client, which depends on the number of clients. */
 size_t sampler_bytes_per_client(const struct sampler *sampler);
-/* Returns whether the writers of all clients together hold as much memory as they may. */
+/* Returns whether the writers of all clients together have reached their memory limit. */
 bool sampler_is_full(const struct sampler *sampler);
 /* Limits the memory of symbol tables to the part of sampler.memory that the current clients do not use. */
 void sampler_limit_symbols(struct sampler *sampler);

@@ -5,9 +5,9 @@
 #include "base/timer.h"
 
 /*
- * The state of scans of /proc. /proc is scanned again after a stream has missed records of processes (names, mappings)
- * in a pause or because the kernel dropped them. Only one scan of /proc runs at a time. The owner fills in the first
- * four members of struct rescan; the other members start zeroed.
+ * State of the /proc scans. A stream that has missed process records (names, mappings), in a pause or because the
+ * kernel dropped them, scans /proc again. Only one scan runs at a time. The owner fills in the first four members of
+ * struct rescan; the other members start zeroed.
  */
 struct rescan {
     struct symbols *symbols;
@@ -23,7 +23,7 @@ struct rescan {
 
 /* --- output queue --- */
 
-/* A buffer up to this size is kept while nothing waits. */
+/* An empty buffer is kept if its capacity is at most this. */
 #define KEPT_BYTES ((size_t)1024 * 1024)
 
 void output_queue_done(struct output_queue *output_queue)
@@ -94,7 +94,7 @@ ssize_t output_queue_take(struct output_queue *output_queue, char *bytes, size_t
 
 #define INTERVAL_NS NSEC_PER_SEC
 
-/* Begins a scan of /proc, or has a running scan repeated when it is complete. */
+/* Begins a scan of /proc. If a scan is already running, it will be repeated once it is complete. */
 static void rescan_begin(struct rescan *rescan)
 {
     rescan->again = rescan->running;
@@ -137,7 +137,7 @@ static bool rescan_end(struct rescan *rescan, uint64_t now_ns)
 
 enum stream_state {
     STREAM_SCANNING, /* the first scan of /proc is running */
-    STREAM_LOOKING,  /* the samples of the past are read for the first time, to request symbol tables */
+    STREAM_LOOKING,  /* past samples are read a first time, only to request symbol tables */
     STREAM_RUNNING,
     STREAM_RESOLVING, /* the stream takes no more records, and waits for symbols */
     STREAM_ENDED,
@@ -168,7 +168,7 @@ struct stream {
 
 DEFINE_CLEANUP(struct stream *, stream_free);
 
-/* Returns the time by the clock of records, which a stream uses for all times. */
+/* Returns the current time on the records' clock, which a stream uses for all times. */
 static uint64_t stream_now(const struct stream *stream)
 {
     return sys_record_now(sampler_sys(stream->sampler));
@@ -323,7 +323,7 @@ static void stream_set_times(struct stream *stream)
 }
 
 /*
- * Starts the writer when the first scan of /proc is complete. Returns false if memory is short, in which case the
+ * Starts the writer when the first scan of /proc is complete. Returns false if memory runs out, in which case the
  * stream has ended.
  */
 static bool stream_begin(struct stream *stream)
@@ -374,7 +374,7 @@ static void stream_end_now(struct stream *stream, const char *reason)
     capture_begin_round(stream->client.capture);
 }
 
-/* Called when the time limit for symbols has passed. Functions whose names are still missing remain unnamed. */
+/* Called when the time limit for symbols has passed. Functions that have no name by then remain unnamed. */
 static void stream_stop_looking(struct stream *stream)
 {
     symbols_cancel(stream->client.symbols, stream);
@@ -406,7 +406,7 @@ static bool is_refused(struct stream *stream, bool sample)
 
 /*
  * Returns whether the record is part of the stream. The rings of a shared capture may hold records from before the
- * stream's start, of which the samples are left out but the process records are passed on.
+ * stream's start: such samples are left out, but process records are passed on.
  */
 static bool is_in_stream(const struct stream *stream, const struct record *record)
 {
@@ -473,7 +473,7 @@ static void stream_on_rescanned(void *userdata)
     output_queue_notify(&stream->output_queue);
 }
 
-/* Holds a capture of the past until the client has taken most of the waiting bytes. */
+/* Holds a capture of the past until the client has taken most of the bytes that wait. */
 static void stream_wait_for_client(struct stream *stream)
 {
     size_t waiting = stream->output_queue.bytes.size - stream->output_queue.taken;
@@ -482,8 +482,8 @@ static void stream_wait_for_client(struct stream *stream)
 }
 
 /*
- * Begins the output of the stream. If symbol tables were missing, the past is read once more instead, because only some
- * tables can be made at a time.
+ * Begins the output of the stream. If symbol tables were missing, the past samples are read once more instead, because
+ * only some tables can be built at a time.
  */
 static void stream_on_looked(void *userdata)
 {

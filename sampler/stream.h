@@ -49,8 +49,8 @@ ssize_t stream_read(struct stream *stream, char *bytes, size_t size);
 /* Ends the stream early, once the records up to now are written. `reason` is as in struct writer_end. */
 void stream_stop(struct stream *stream, const char *reason);
 /*
- * Returns the duration in seconds of a stream of the past, which is known as soon as the stream is open; 0 for other
- * streams.
+ * Returns the duration in seconds of a stream of past samples, which is known as soon as the stream is open; 0 for
+ * other streams.
  */
 double stream_past_seconds(const struct stream *stream);
 /*
@@ -63,7 +63,7 @@ const struct writer_source *stream_source(const struct stream *stream);
  * until stream_free().
  */
 const struct writer_end *stream_end(const struct stream *stream);
-/* Frees the stream, at any time, even before its end. */
+/* Frees the stream; may be called at any time, even before the stream has ended. */
 struct stream *stream_free(struct stream *stream);
 
 #endif

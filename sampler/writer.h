@@ -45,15 +45,16 @@ enum first_frame {
 
 /* A description of the capture, which outlives the writer's state. */
 struct writer_source {
-    const struct writer_event *events; /* events of the group; the first event is the leader, which samples */
-    size_t n_events, n_ids, n_cpus;    /* `n_ids` is the number of ids of each event */
-    struct record_layout layout;       /* layout of all records in the rings, which is that of the leader's records */
-    bool read;                         /* each sample contains the values of all events */
-    bool user_only;                    /* kernel mode is excluded, because this process may not sample it */
+    const struct writer_event
+        *events;                    /* events of the group; the first event is the leader, which triggers the samples */
+    size_t n_events, n_ids, n_cpus; /* `n_ids` is the number of ids of each event */
+    struct record_layout layout;    /* layout of the leader's records, which all records in the rings share */
+    bool read;                      /* each sample contains the values of all events */
+    bool user_only;                 /* kernel mode is excluded, because this process may not sample it */
     struct symbols *symbols;
-    struct cgroup_lookup *cgroups; /* finds the names of cgroups, or NULL if cgroups are not known */
+    struct cgroup_lookup *cgroups; /* finds cgroup names; NULL if cgroups are not known */
     enum first_frame by;
-    struct kernel_view *kernel;                     /* decides which kernel addresses are shown, or NULL to hide all */
+    struct kernel_view *kernel;                     /* decides which kernel addresses are shown; NULL hides all */
     struct sys *sys;                                /* reads the machine's /proc and /sys */
     uint64_t start_realtime_ns, start_monotonic_ns; /* start of the stream by CLOCK_REALTIME and by sys_record_now() */
     double seconds;                                 /* maximum duration of the stream in seconds */
@@ -62,7 +63,7 @@ struct writer_source {
 };
 
 enum writer_mark_kind {
-    WRITER_ROUND,     /* all records from now on are at least as new as the records passed so far */
+    WRITER_ROUND,     /* all later records are at least as new as the records passed so far */
     WRITER_DROPPED,   /* `n` records were dropped since the last WRITER_DROPPED, because the client is too slow */
     WRITER_PAUSED,    /* no samples are taken from `time_ns` on */
     WRITER_RESUMED,   /* samples are taken again from `time_ns` on */
@@ -70,7 +71,7 @@ enum writer_mark_kind {
     WRITER_EVENTS,    /* the events of the source have changed */
 };
 
-/* An event in a stream other than a record. */
+/* A notification to a writer, other than a record. */
 struct writer_mark {
     enum writer_mark_kind kind;
     uint64_t n;       /* number of records, for WRITER_DROPPED */
@@ -95,24 +96,24 @@ struct writer_end {
     uint64_t lost;      /* number of records dropped by the kernel */
     uint64_t dropped;   /* number of records dropped because the client was too slow */
     uint64_t malformed; /* number of records that could not be decoded */
-    uint64_t throttled; /* how many times the kernel throttled a CPU, which stops sampling until the CPU's next tick */
+    uint64_t throttled; /* how many times the kernel throttled a CPU, i.e. stopped sampling on it until its next tick */
     uint64_t duration_ns;          /* duration of the stream */
     struct off_cpu_totals off_cpu; /* waits that the event off-cpu left out */
     struct writer_unnamed unnamed;
 };
 
 /*
- * Format strings about waits that the event off-cpu left out. The waits left out are counted on the whole machine,
- * whatever process or cgroup the client asked for.
+ * Format strings about waits that the event off-cpu left out. These waits are counted machine-wide, whatever process or
+ * cgroup the client asked for.
  */
 #define WRITER_BRIEF                                                                                                   \
     "%" PRIu64                                                                                                         \
-    " wait%s of the whole machine shorter than the threshold left out: %.3f s together (parameter \"threshold\")"
-#define WRITER_MISSED "%" PRIu64 " wait%s left out, since the kernel could not take the stack"
+    " wait%s shorter than the threshold left out on the whole machine: %.3f s in total (parameter \"threshold\")"
+#define WRITER_MISSED "%" PRIu64 " wait%s left out, since the kernel could not record the stack"
 
 /* Format string of the message that sampling was throttled, with the number of times. */
 #define WRITER_THROTTLED                                                                                               \
-    "the kernel throttled sampling %" PRIu64 " time%s, and samples are missing there: ask for a lower frequency or a " \
+    "the kernel throttled sampling %" PRIu64 " time%s, so samples are missing: ask for a lower frequency or a "        \
     "longer period, or raise kernel.perf_event_max_sample_rate"
 
 struct writer {
@@ -136,9 +137,9 @@ struct writer {
     void (*mark)(void *state, const struct writer_mark *mark, struct buffer *out);
     /*
      * Only for formats that write all output at the end, and NULL for other formats. Requests missing symbols and
-     * prepares the end of the output. Returns true if no more symbols will become known. Called after the last record,
-     * and then whenever no symbol table is being made, until settle() returns true or the time limit for symbols has
-     * passed.
+     * prepares the end of the output. Returns true if no further symbols will become known. Called after the last
+     * record, and then whenever no symbol table is being built, until settle() returns true or the time limit for
+     * symbols has passed.
      */
     bool (*settle)(void *state);
     /*

@@ -7,14 +7,14 @@
 #include "base/cleanup.h"
 
 #define BUCKETS 1024
-#define NUMBERS_MAX 64               /* maximum number of a DSO's offsets that keep their number */
+#define NUMBERS_MAX 64               /* maximum number of offsets in a DSO that keep their numbers */
 #define RETRY_NS (10 * NSEC_PER_SEC) /* delay before a retry after a temporary error */
-#define RESEND_NS NSEC_PER_SEC       /* delay before a retry if the table was made but could not be sent */
+#define RESEND_NS NSEC_PER_SEC       /* delay before a retry if the table was built but could not be sent */
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
-#define REREAD_NS (2 * NSEC_PER_SEC) /* interval for reading a perf-PID.map again, which may grow */
-/* Minimum room of dsos_set_room(), in bytes, so that small programs always have symbols. */
+#define REREAD_NS (2 * NSEC_PER_SEC) /* a perf-PID.map, which may grow, is read again at this interval */
+/* Minimum room for tables in bytes, so that small programs always have symbols. */
 #define ROOM_MIN ((size_t)768 << 10)
-/* Memory of the symboliser's process in bytes, without the table that it is making. */
+/* Memory of the symboliser's process in bytes, not counting the table that it is building. */
 #define PROCESS_BYTES ((size_t)5 << 19)
 
 struct dsos {
@@ -22,7 +22,7 @@ struct dsos {
     struct symboliser *symboliser;
     LIST_HEAD(dso_bucket, dso) buckets[BUCKETS];
     TAILQ_HEAD(, dso) in_use;             /* DSOs with a table, except pinned ones, from least to most recently used */
-    size_t bytes, table_bytes, n_pending; /* bytes of DSOs alone, bytes of tables, requests to the symboliser */
+    size_t bytes, table_bytes, n_pending; /* bytes of the DSOs themselves; bytes of tables; pending requests */
     size_t tables_max;                    /* upper limit of `table_bytes` */
     uint64_t generation;
     unsigned next_number;
@@ -130,7 +130,7 @@ static void dso_drop_table(struct dso *dso)
         dso->dsos->table_bytes -= dso->table.size + dso->debug.size;
     }
     dso->dsos->generation++;
-    /* The larger a table, the longer it takes to make, so the delay before it is made again grows with its size. */
+    /* The larger a table, the longer it takes to build, so the delay before it is built again grows with its size. */
     uint64_t pause = NSEC_PER_SEC + RETRY_NS * (dso->table.size + dso->debug.size) / SYMBOLISER_FILE_MAX;
     symbol_table_close(&dso->table);
     symbol_table_close(&dso->debug);
@@ -156,10 +156,7 @@ unsigned dso_number(struct dso *dso, uint64_t offset)
     for (size_t i = 0; i < dso->n_numbers; i++)
         if (dso->numbers[i].offset == offset)
             return dso->numbers[i].number;
-    /*
-     * If the array is full, the offset gets a new number in each call. The only effect is that the callers' tables
-     * grow.
-     */
+    /* If the array is full, the offset gets a new number on each call, which only makes the callers' tables grow. */
     unsigned number = ++dso->dsos->next_number;
     if (dso->n_numbers < NUMBERS_MAX && array_grow(&dso->numbers, dso->n_numbers) == 0)
         dso->numbers[dso->n_numbers++] = (struct dso_number){offset, number};
@@ -182,8 +179,8 @@ static void dsos_shrink(struct dsos *dsos)
 }
 
 /*
- * Two thirds of the room are for tables. The last third is for the table that is being made. Making a table takes 1.5
- * times its final size, so the final size is limited to two ninths of the room.
+ * Two thirds of the room are for tables. The last third is for the table that is being built. Building a table takes
+ * 1.5 times its final size, so the final size is limited to two ninths of the room.
  */
 void dsos_set_room(struct dsos *dsos, size_t room)
 {
@@ -210,10 +207,7 @@ static void dso_set_table(struct dso *dso, struct symbol_table *table)
     TAILQ_INSERT_TAIL(&dso->dsos->in_use, dso, use);
 }
 
-/*
- * Compares build IDs, since the file at the path may have been replaced if a mapping is known only by path and build
- * ID.
- */
+/* Compares build IDs: if a mapping is known only by path and build ID, the file at the path may have been replaced. */
 static bool is_of_another_file(const struct dso *dso, const struct symbol_table *table)
 {
     const struct symbol_table_head *head = table->head;
@@ -223,7 +217,9 @@ static bool is_of_another_file(const struct dso *dso, const struct symbol_table 
             memcmp(head->build_id, dso->build_id, dso->build_id_size) != 0);
 }
 
-/* Whether a retry may succeed: resources were short, the symboliser was not available, or the file could not be opened.
+/*
+ * Returns whether a retry may succeed: resources had run out, the symboliser was not available, or the file could not
+ * be opened.
  */
 static bool error_passes(int error)
 {
@@ -255,7 +251,7 @@ static void dso_take_table(struct dso *dso, struct symbol_table *table)
     dsos_shrink(dso->dsos);
 }
 
-/* Sets the state of a DSO after its table could not be made. */
+/* Sets the state of a DSO after its table could not be built. */
 static void dso_give_up(struct dso *dso, int result)
 {
     if (dso->state == DSO_READY) { /* the old table of a perf-PID.map is kept; the file is read again after REREAD_NS */
@@ -298,7 +294,7 @@ static void dso_on_debug(void *userdata, const struct symboliser_answer *answer,
     dso_end_request(dso);
 }
 
-/* Requests the table of the debug file; `table` is used once that request has succeeded or failed. */
+/* Requests the debug file's table; `table` is used once that request has succeeded or failed. */
 static void dso_load_debug(struct dso *dso, struct symbol_table *table)
 {
     const struct symbol_table_head *head = table->head;

@@ -21,7 +21,7 @@
 /*
  * libiberty limits its recursion and allocates no memory for C++ names. However, in GCC before 12, rust-demangle.c
  * recurses without limit if a Rust v0 name ("_R") has a back reference to a part that contains it (CVE-2021-46195). If
- * libiberty is that old, names that may contain back references ('B') are not demangled.
+ * libiberty is that old, Rust v0 names that contain a 'B', which may be a back reference, are not demangled.
  */
 static bool is_endless(const char *name)
 {
@@ -49,8 +49,8 @@ static void text_append(const char *part, size_t size, void *userdata)
 }
 
 /*
- * Removes a compiler's suffix (".llvm.1234") from a Rust v0 name, since libiberty of GCC before 12 rejects it. Apart
- * from the suffix, a Rust v0 name contains no dot.
+ * Removes a compiler's suffix (".llvm.1234") from a Rust v0 name, which libiberty before GCC 12 rejects. Apart from the
+ * suffix, a Rust v0 name contains no dot.
  */
 static const char *stem_of(const char *name, char stem[static DEMANGLE_SIZE_MAX])
 {
@@ -156,7 +156,7 @@ const char *elf_symbols_built(void)
 
 const char *elf_symbols_remedy(void)
 {
-    return "the symbols of programs are not known, since libdw cannot be loaded; install the package libdw1";
+    return "program symbols are unknown, because libdw cannot be loaded; install the package libdw1";
 }
 
 const struct elf_library *elf_symbols_load(void)
@@ -170,7 +170,7 @@ const struct elf_library *elf_symbols_load(void)
     return NULL;
 }
 
-/* Callbacks of libdwfl that keep it from opening the file by another path, or a separate debug file. */
+/* Callbacks that keep libdwfl from opening the file by another path, and from opening a separate debug file. */
 static int find_no_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **ret_file,
                        Elf **ret_elf)
 {
@@ -295,7 +295,7 @@ const char *elf_symbols_built(void)
 
 const char *elf_symbols_remedy(void)
 {
-    return "the symbols of programs are not known, since libdw is not built into this perfcountd (configure "
+    return "program symbols are unknown, because libdw is not built into this perfcountd (configure "
            "--with-libdw)";
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the functions of an ELF file by libdwfl: from .symtab, .dynsym and the compressed .gnu_debugdata. This module
+ * Reads the functions of an ELF file with libdwfl: from .symtab, .dynsym and the compressed .gnu_debugdata. This module
  * opens no files: a separate debug file is read like any other file (symbols/dso.h).
  *
  * Names of C++ (Itanium C++ ABI) and Rust (v0, and legacy names without their hash) are demangled. Demangled names are
@@ -22,13 +22,13 @@
 const char *demangle_built(void);
 /*
  * Writes the demangled name to `ret_text`, cut to `size` bytes and NUL-terminated. Returns false, with `ret_text`
- * untouched, if `name` is not a mangled name of C++ or Rust.
+ * untouched, if `name` is not a mangled C++ or Rust name.
  */
 bool demangle(const char *name, char *ret_text, size_t size);
 
 /* Whether perfcountd was built with libdw: "yes" or "no". */
 const char *elf_symbols_built(void);
-/* A message that tells the user how to fix -ENOPKG of elf_symbols_read(). */
+/* A message that tells the user how to fix -ENOPKG from elf_symbols_read(). */
 const char *elf_symbols_remedy(void);
 
 /*
@@ -39,7 +39,7 @@ struct elf_library;
 const struct elf_library *elf_symbols_load(void);
 
 /*
- * Adds the functions, the segments and the build ID of the file to `list`. `fd` stays the caller's. Returns -ENOPKG if
+ * Adds the functions, the segments and the build ID of the file to `list`. The caller keeps `fd`. Returns -ENOPKG if
  * `library` is NULL, -EBADMSG if the file is not an ELF executable or shared object, -ENOMEM on failure.
  */
 int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_list *list);

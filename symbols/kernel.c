@@ -92,11 +92,11 @@ int vdso_open(void)
 
 /* --- kernel and modules --- */
 
-#define KALLSYMS_START ((size_t)256 * 1024) /* number of bytes that are read from the start of /proc/kallsyms */
-#define MODULES_MAX ((size_t)1024 * 1024)   /* number of bytes that are read from /proc/modules at most */
+#define KALLSYMS_START ((size_t)256 * 1024) /* number of bytes to read from the start of /proc/kallsyms */
+#define MODULES_MAX ((size_t)1024 * 1024)   /* maximum number of bytes to read from /proc/modules */
 
 /*
- * Returns the address of a symbol in /proc/kallsyms, or 0 if not found. `symbol` is the end of a line, with its "\n".
+ * Returns the address of a symbol in /proc/kallsyms, or 0 if not found. `symbol` is the end of a line, including "\n".
  */
 static uint64_t address_of(const char *lines, const char *symbol)
 {
@@ -115,8 +115,8 @@ static uint64_t address_of(const char *lines, const char *symbol)
 }
 
 /*
- * Reads only the start of /proc/kallsyms, which contains the symbol _text, because the kernel takes long to generate
- * the whole file. Returns NULL on failure.
+ * Reads only the start of /proc/kallsyms, which contains the symbol _text, because the kernel takes a long time to
+ * generate the whole file. Returns NULL on failure.
  */
 static char *read_start(int fd)
 {
@@ -200,8 +200,8 @@ static void end_kernel(void *userdata, const struct kernel_map *module)
 }
 
 /*
- * Calls `visit` for the kernel, then for each module, with their true addresses. `map` is borrowed until it returns.
- * Calls nothing if the kernel hides its addresses (kernel.kptr_restrict) from this process and from the opener.
+ * Calls `visit` for the kernel, then for each module, with their true addresses. `map` is borrowed until `visit`
+ * returns. Does nothing if the kernel hides its addresses (kernel.kptr_restrict) from this process and from the opener.
  */
 static void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
 {
@@ -224,7 +224,7 @@ static void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
         each_module(modules, visit, userdata);
 }
 
-/* Whether /proc/kallsyms shows addresses to this process; hidden addresses are 0. Does not use the opener. */
+/* Returns whether /proc/kallsyms shows addresses to this process; hidden addresses are 0. Does not use the opener. */
 static bool kernel_map_is_shown(struct sys *sys)
 {
     _cleanup_(closep) int fd = sys_own_open_file(sys, "/proc/kallsyms", 0);
@@ -277,7 +277,7 @@ bool kernel_view_hides(const struct kernel_view *view, bool kernel, uint64_t add
 }
 
 /*
- * Adds the kernel or a module. If memory is short, the part is left out, and its addresses are shown as
+ * Adds the kernel or a module. If memory runs out, the part is left out, and its addresses are shown as
  * KERNEL_VIEW_UNKNOWN.
  */
 static void view_add_part(void *userdata, const struct kernel_map *map)

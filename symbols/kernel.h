@@ -4,7 +4,7 @@
  *
  * The opener may tell this process the kernel's addresses although the kernel hides them from this process
  * (kernel.kptr_restrict). In that case the addresses are hidden from clients as well: the kernel is shown at the
- * address to which kernels are linked, its modules follow one after the other, and every other kernel address is shown
+ * address at which kernels are linked, its modules follow one after the other, and every other kernel address is shown
  * as one constant. Functions keep their names and their offsets within the kernel or their module.
  */
 #ifndef SYMBOLS_KERNEL_H
@@ -17,13 +17,13 @@
  * of the build ID, or 0 if there is none. Pure.
  */
 size_t build_id_of_notes(const void *notes, size_t size, unsigned char *id);
-/* Copies the build ID of the running kernel from /sys/kernel/notes. Returns 0 also if the file cannot be read. */
+/* Copies the build ID of the running kernel from /sys/kernel/notes. Also returns 0 if the file cannot be read. */
 size_t build_id_of_kernel(struct sys *sys, unsigned char *id);
 
 /*
  * Returns a memfd with a copy of this process's vdso, the ELF file that the kernel maps into each process; the caller
- * closes it. Processes of the same word size have the same vdso. Returns -ENOENT if the process has no vdso, -EIO if it
- * is larger than 64 KiB or cannot be copied, errors of memfd_create(2).
+ * closes it. Processes of the same word size have the same vdso. Returns -ENOENT if the process has no vdso, -EIO if
+ * the vdso is larger than 64 KiB or cannot be copied, or an error from memfd_create(2).
  */
 int vdso_open(void);
 
@@ -56,16 +56,16 @@ void kernel_view_init(struct kernel_view *view, struct sys *sys);
 void kernel_view_done(struct kernel_view *view);
 
 /*
- * Whether an address must be hidden from clients. `kernel`: the sample says that it is an address of the kernel, a
- * guest or a hypervisor. Other addresses are hidden if they are in the upper half of the 64-bit address space. The
- * vsyscall page is never hidden, since it is the same on every machine. A NULL `view` hides all addresses.
+ * Returns whether an address must be hidden from clients. `kernel` is true if the sample says that it is an address of
+ * the kernel, a guest or a hypervisor. Other addresses are hidden if they are in the upper half of the 64-bit address
+ * space. The vsyscall page is never hidden, since it is the same on every machine. A NULL `view` hides all addresses.
  */
 bool kernel_view_hides(const struct kernel_view *view, bool kernel, uint64_t address);
 /* Returns the address to show to clients: `address` itself unless it is hidden. */
 uint64_t kernel_view_address(struct kernel_view *view, bool kernel, uint64_t address);
 /*
- * Calls `visit` for the kernel, then for each module, with the addresses to show. `map` is borrowed until it returns.
- * Calls nothing if the kernel's addresses are unknown. `view` must not be NULL.
+ * Calls `visit` for the kernel, then for each module, with the addresses to show. `map` is borrowed until `visit`
+ * returns. Does nothing if the kernel's addresses are unknown. `view` must not be NULL.
  */
 void kernel_view_each(struct kernel_view *view, void (*visit)(void *userdata, const struct kernel_map *map),
                       void *userdata);

@@ -11,8 +11,8 @@
 #include "symbols/processes.h"
 
 /*
- * The most attempts to read the mappings of a process. Reading is repeated after a timeout, or if the mappings change
- * meanwhile.
+ * Maximum number of attempts to read a process's mappings. A read is repeated after a timeout, or if the mappings
+ * change during the read.
  */
 #define TRIES_MAX 3
 #define HANGS_MAX 3 /* after this many timeouts, which take some seconds each, a scan reads no more mappings */
@@ -23,11 +23,11 @@ struct proc_scan {
     size_t n_pids, pid_at, n_tids, tid_at;
     uint32_t pid;             /* the process whose threads or mappings are being read; 0: none */
     bool hidden;              /* /proc does not list all processes */
-    size_t n_denied, n_shown; /* numbers of processes whose mappings could not be read, or could */
+    size_t n_denied, n_shown; /* numbers of processes whose mappings could not be read, and could be read */
     bool failed;              /* see proc_scan_has_failed() */
     unsigned n_hangs;
-    bool asked; /* the scan waits for the symboliser's answer with the mappings of `pid` */
-    bool shown; /* some lines of mappings of `pid` were received */
+    bool asked; /* the scan waits for the symboliser to send the mappings of `pid` */
+    bool shown; /* some of the mappings of `pid` were received */
     unsigned tries;
     uint64_t state; /* value of processes_state() when the mappings were requested */
 };
@@ -134,8 +134,8 @@ static void scan_end_process(struct proc_scan *scan)
 }
 
 /*
- * Returns whether records have changed the process since its mappings were requested. If they have, the mappings that
- * are being read may be older than the records, and must not replace the mappings that the records report.
+ * Returns whether records have updated the process since its mappings were requested. If so, the mappings that are
+ * being read may be older than the records, and must not replace the mappings from the records.
  */
 static bool scan_is_behind(const struct proc_scan *scan)
 {
@@ -153,8 +153,8 @@ static void scan_take_line(void *userdata, char *line)
 }
 
 /*
- * Counts a process whose mappings could or could not be read. After an error, the mappings of the process are known
- * only from records. Kernel threads have no mappings and are not counted as shown.
+ * Records whether the mappings of a process could be read. After an error, the mappings of the process are known only
+ * from records. Kernel threads have no mappings and are not counted as shown.
  */
 static void scan_note_maps(struct proc_scan *scan, int result)
 {

@@ -30,8 +30,8 @@ enum proc_scan_state {
 };
 
 /*
- * Lists all processes, or only the threads of `pid` if it is not 0. Returns -ENOMEM or an error of reading /proc. If
- * `pid` has exited, that is no error.
+ * Lists all processes, or only the threads of `pid` if it is not 0. Returns -ENOMEM, or an error from reading /proc. It
+ * is not an error if `pid` has exited.
  */
 int proc_scan_new(const struct proc_scan_place *place, uint32_t pid, struct proc_scan **ret);
 /* May be called at any time. */
@@ -39,11 +39,11 @@ struct proc_scan *proc_scan_free(struct proc_scan *scan);
 /* Lists the threads of one process, reads the name of one thread, or requests the mappings of one process. */
 enum proc_scan_state proc_scan_step(struct proc_scan *scan);
 /*
- * Whether /proc hides processes (hidepid=), or the mappings of more than a tenth as many processes as it shows. Fewer
- * hidden mappings are normal, since those of some processes are hidden from every reader.
+ * Returns whether /proc hides processes (hidepid=), or hides the mappings of more than one process for every ten whose
+ * mappings it shows. A lower number is normal, since every reader is denied the mappings of some processes.
  */
 bool proc_scan_was_denied(const struct proc_scan *scan);
-/* Whether some processes could not be read for lack of memory, descriptors or a symboliser. */
+/* Returns whether some processes could not be read for lack of memory, descriptors or a symboliser. */
 bool proc_scan_has_failed(const struct proc_scan *scan);
 
 #endif

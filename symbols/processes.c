@@ -80,8 +80,8 @@ static void cut_within(struct mappings *mappings, size_t at, uint64_t start, uin
 }
 
 /*
- * Removes all mappings between `start` and `end`, to make room for a new one: the kernel reports new mappings, but
- * never reports what is unmapped. A mapping around the range is split; its second part is lost if there is no room.
+ * Removes all mappings between `start` and `end`, to make room for a new one: the kernel reports when memory is mapped,
+ * but not when it is unmapped. A mapping around the range is split; its second part is lost if there is no room.
  */
 static void mappings_cut(struct mappings *mappings, uint64_t start, uint64_t end)
 {
@@ -97,7 +97,7 @@ static void mappings_cut(struct mappings *mappings, uint64_t start, uint64_t end
     mappings_remove(mappings, at, stop - at);
 }
 
-/* Adds a mapping in a range that is free. Takes over the reference to `dso`. Does nothing if there is no room. */
+/* Adds a mapping in a free range. Takes over the reference to `dso`. Does nothing if there is no room. */
 static void mappings_put(struct mappings *mappings, const struct mapping *mapping, struct dso *dso)
 {
     struct mapping put = *mapping;
@@ -392,8 +392,8 @@ size_t processes_bytes(const struct processes *processes)
 }
 
 /*
- * Forgets the least recently used exited process or, if none has exited, the least recently used running one, but never
- * `but` (may be NULL). Returns false if no other process is left.
+ * Forgets the least recently used exited process or, if none has exited, the least recently used running process. Never
+ * forgets `but` (may be NULL). Returns false if no other process is left.
  */
 static bool processes_forget_one(struct processes *processes, const struct process *but)
 {
@@ -508,7 +508,7 @@ static void process_map(struct processes *processes, struct process *process, co
     size_t before = process_bytes(process);
 
     /*
-     * The new reference is taken before the replaced mapping is removed, which may hold the last reference to the same
+     * The new reference is taken first, because the mapping that is replaced may hold the last reference to the same
      * file and its table.
      */
     struct dso *dso = process_dso_of(processes, process->pid, mapping);
@@ -601,8 +601,7 @@ static void update_comm(struct processes *processes, const struct record *record
     process_set_comm(processes, process, record->comm.tid, record->comm.comm);
 }
 
-/* Handles the fork of a process, which starts with the mappings of its parent. `comm`: the name of the forking thread.
- */
+/* Adds a forked process, which starts with the mappings of its parent. `comm` is the name of the forking thread. */
 static void update_process(struct processes *processes, const struct record *record, const char *comm)
 {
     struct process *old = process_get_known(processes, record->task.pid);

@@ -20,17 +20,17 @@ struct mapping {
     uint64_t start, end, offset; /* `start` and `end` are addresses, `offset` is in the file */
     const char *file;            /* a path; or "[vdso]", "[kernel.kallsyms]", "//anon" and the like */
     const unsigned char *build_id;
-    size_t build_id_size; /* 0: the build ID is not known (yet) */
+    size_t build_id_size; /* 0 if the build ID is not known (yet) */
     uint32_t major, minor;
     uint64_t inode, inode_generation;
     uint32_t protection, flags; /* PROT_* and MAP_* of mmap(2) */
-    unsigned number;            /* identifies the file and the offset; a small number that can be a key in tables */
+    unsigned number;            /* identifies the file and the offset; small enough to be a key in tables */
     struct dso *dso;            /* NULL if the mapping is not in a `struct mappings` */
 };
 
 /*
  * Called for each known thread name of a process, with a NULL `mapping`, and for each mapping, with the pid as `tid`.
- * All pointers are borrowed until it returns.
+ * All pointers are borrowed until the function returns.
  */
 typedef void (*process_visit)(void *userdata, uint32_t pid, uint32_t tid, const char *comm,
                               const struct mapping *mapping);
@@ -53,7 +53,7 @@ struct thread_name {
     char comm[16];
 };
 
-/* The names of the threads of a process. Empty if zeroed. */
+/* The thread names of a process. Empty if zeroed. */
 struct thread_names {
     struct thread_name *names; /* the names, sorted by tid */
     size_t n;
@@ -65,7 +65,10 @@ struct thread_names {
  * -EBADMSG if the line is malformed. Pure.
  */
 int proc_maps_parse_line(char *line, struct mapping *ret);
-/* Whether a mapping's name stands for memory without a file, as in perf (tools/perf/util/map.c, is_anon_memory()). */
+/*
+ * Returns whether a mapping's name stands for memory without a file, as in perf (tools/perf/util/map.c,
+ * is_anon_memory()).
+ */
 bool proc_maps_is_anonymous(const char *file);
 
 #define PROCESSES_MAX 4096
@@ -95,15 +98,15 @@ struct processes *processes_free(struct processes *processes);
  * passes next. If older records were ignored, those addresses would be resolved by newer mappings.
  */
 void processes_update(struct processes *processes, const struct record *record);
-/* Marks all processes as exited until /proc shows that they run. To be called when the stream of records ends. */
+/* Marks all processes as exited until /proc shows them running. Must be called when the stream of records ends. */
 void processes_end_all(struct processes *processes);
 /* Sets the name of a thread as read from /proc. Also marks the process as running if it has no mappings. */
 void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid, const char *comm);
 /* Adds a mapping as read from /proc and marks the process as running. Ignores mappings that are not executable. */
 void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping);
 /*
- * Returns a number that changes when a record changes the mappings of the process or ends it. Returns 0 if no record
- * has done so, or if the process is not known.
+ * Returns a number that changes when a record changes the mappings of the process or reports its exit. Returns 0 if no
+ * record has done so, or if the process is not known.
  */
 uint64_t processes_state(struct processes *processes, uint32_t pid);
 
@@ -114,9 +117,9 @@ const char *process_comm(const struct process *process, uint32_t tid);
 /* Visits the processes that have not exited. */
 void processes_each(struct processes *processes, process_visit visit, void *userdata);
 
-/* The number of known processes, including exited ones. */
+/* Returns the number of known processes, including exited ones. */
 size_t processes_n(const struct processes *processes);
-/* Bytes of memory of the processes and of all DSOs, without symbol tables. */
+/* Returns the memory of the processes and all DSOs in bytes, not counting symbol tables. */
 size_t processes_bytes(const struct processes *processes);
 
 #endif

@@ -11,17 +11,17 @@
 
 #include "symbols/symbol-table.h"
 
-/* Of a longer perf-PID.map, only this many bytes at the end are read, which have the newest functions. */
+/* Of a longer perf-PID.map, only this many bytes at the end, with the newest functions, are read. */
 #define JIT_SYMBOLS_BYTES_MAX ((size_t)16 << 20)
 
 /*
- * Reads a perf-PID.map. `fd` stays the caller's. Malformed lines are skipped. Of several functions at one address, the
- * last is kept. Returns -ENOMEM, or an error of fstat(2) or seeking.
+ * Reads a perf-PID.map. The caller keeps `fd`. Malformed lines are skipped. If several functions have the same address,
+ * the last is kept. Returns -ENOMEM, or an error from fstat(2) or fseeko(3).
  */
 int jit_symbols_read(int fd, struct symbol_list *list);
 /*
- * Reads /proc/kallsyms. `fd` stays the caller's. Returns -EACCES if the kernel hides all addresses
- * (kernel.kptr_restrict), -EBADMSG if a line is longer than 64 KiB, -ENOMEM, or an error of read(2).
+ * Reads /proc/kallsyms. The caller keeps `fd`. Returns -EACCES if the kernel hides all addresses
+ * (kernel.kptr_restrict), -EBADMSG if a line is longer than 64 KiB, -ENOMEM, or an error from read(2).
  */
 int kallsyms_read(int fd, struct symbol_list *list);
 

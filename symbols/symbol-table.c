@@ -112,7 +112,7 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
 /* --- list --- */
 
 #define SYMBOLS_MAX 2000000                /* further symbols are ignored */
-#define CHUNK (64 * 1024)                  /* bytes of names that are copied at a time */
+#define CHUNK (64 * 1024)                  /* number of bytes of names to copy at a time */
 #define NAMELESS ((UINT32_C(1) << 30) - 1) /* `name` of the entries that symbol_list_add_end() makes */
 /* A function of unknown size is assumed to have at most this many bytes. */
 #define SIZE_GUESS_MAX (64 * 1024)
@@ -301,7 +301,7 @@ int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, e
     return r;
 }
 
-/* Copies the names, and frees each page that was copied at once, so that memory never holds two complete copies. */
+/* Copies the names, and frees each page as soon as it is copied, so that memory never holds two complete copies. */
 static void move_names(struct symbol_list *list, char *to)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

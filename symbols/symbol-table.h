@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The symbols of one file or of the kernel, in one block of memory: a head, the segments of the file, the symbols
- * sorted by address, their names.
+ * sorted by address, and their names.
  *
  * The symboliser's process (symbols/symboliser.h) collects symbols in a `struct symbol_list` in any order and seals
- * them as a block in a memfd. Of several symbols at one address, the best is kept. A symbol without a size ends where
- * the next one begins. If there are too many symbols, the largest are kept, since they contain most addresses.
+ * them as a block in a memfd. If several symbols have the same address, the best one is kept. A symbol without a size
+ * ends where the next one begins. If there are too many symbols, the largest are kept, since they contain most
+ * addresses.
  *
  * The daemon maps the block read-only as a `struct symbol_table`. The symboliser has read untrusted input, so the
  * daemon checks the whole block once; the seals prevent later changes.
@@ -40,7 +41,7 @@ struct symbol_segment {
 struct symbol_entry {
     uint64_t address;
     uint32_t size;
-    uint32_t name; /* offset of the name in the names */
+    uint32_t name; /* offset of the name in the block's names */
 };
 
 /* All pointers point into the block. */
@@ -55,16 +56,16 @@ struct symbol_table {
 /* Checks a block, which must be aligned to 8 bytes. Returns -EBADMSG if anything in it is invalid. Pure. */
 int symbol_table_check(const void *block, size_t size, struct symbol_table *ret);
 /*
- * Maps and checks the block in a memfd, which stays the caller's. Returns -EBADMSG if the memfd is not sealed against
- * all changes or the block is invalid, or errors of fstat(2) and mmap(2).
+ * Maps and checks the block in a memfd, which the caller keeps. Returns -EBADMSG if the memfd is not sealed against all
+ * changes or the block is invalid, or an error from fstat(2) or mmap(2).
  */
 int symbol_table_open(int fd, struct symbol_table *ret);
 /* Unmaps the block. A zeroed table is allowed. */
 void symbol_table_close(struct symbol_table *table);
 
 /*
- * Converts an offset in the file to a virtual address, to be looked up among its symbols. Returns false if no segment
- * has the offset.
+ * Converts an offset in the file to a virtual address, to look it up among the file's symbols. Returns false if no
+ * segment has the offset.
  */
 bool symbol_table_address(const struct symbol_table *table, uint64_t offset, uint64_t *ret);
 /*
@@ -93,18 +94,18 @@ struct symbol_list {
     bool was_cut, is_stripped; /* same meaning as in struct symbol_table_head */
 };
 
-/* Of two symbols at one address, the one with the lower rank is kept. */
+/* If two symbols have the same address, the one with the lower rank is kept. */
 enum symbol_rank {
     SYMBOL_GLOBAL,
     SYMBOL_LOCAL,
     SYMBOL_WEAK,
-    SYMBOL_NEWEST, /* the symbol that was added last is kept; not to be mixed with other ranks in a list */
+    SYMBOL_NEWEST, /* the symbol that was added last is kept; must not be mixed with other ranks in a list */
 };
 
 void symbol_list_done(struct symbol_list *list);
 /*
- * Adds a symbol and copies its name. A symbol of `size` 0 ends where the next one begins. Ignores empty names and the
- * marks of assemblers ("$x", ".L1"). Returns -ENOMEM on failure.
+ * Adds a symbol and copies its name. A symbol of `size` 0 ends where the next one begins. Ignores empty names and
+ * assembler labels ("$x", ".L1"). Returns -ENOMEM on failure.
  */
 int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, enum symbol_rank rank, const char *name);
 /*
@@ -113,8 +114,8 @@ int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, e
  */
 int symbol_list_add_end(struct symbol_list *list, uint64_t address);
 /*
- * Creates a sealed memfd with a block of at most `max` bytes; the caller closes it. Afterwards only symbol_list_done()
- * may be called. Returns -ENOMEM, or errors of memfd_create(2), ftruncate(2), mmap(2) and fcntl(2).
+ * Creates a sealed memfd with a block of at most `max` bytes; the caller closes it. After that, only symbol_list_done()
+ * may be called. Returns -ENOMEM, or an error from memfd_create(2), ftruncate(2), mmap(2) or fcntl(2).
  */
 int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd);
 

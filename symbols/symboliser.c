@@ -26,7 +26,7 @@
 #define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* maximum bytes of the kernel's table */
 #define SYMBOLISER_QUEUE 64                     /* requests */
 #define SYMBOLISER_TEXT 2                       /* value of answer.result if the message has whole lines in `text` */
-#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes of text in a message; lines that do not fit are left out */
+#define SYMBOLISER_TEXT_MAX ((size_t)16 * 1024) /* bytes of text in a message; longer lines are left out */
 #define SYMBOLISER_MAPS_MAX ((size_t)4 << 20)   /* maximum bytes of text of one maps file; the rest is left out */
 struct symboliser_message {
     struct symboliser_answer answer;
@@ -36,13 +36,13 @@ struct symboliser_message {
 /* --- the chain of processes, in the daemon --- */
 
 #define ANSWER_USEC (6 * USEC_PER_SEC) /* timeout of a request: one second more than SECONDS_MAX */
-#define IDLE_USEC (30 * USEC_PER_SEC)  /* an idle chain is ended after this time */
+#define IDLE_USEC (30 * USEC_PER_SEC)  /* an idle chain is killed after this time */
 #define SENT_MAX 16                    /* maximum requests in the chain; each may hold a descriptor in flight */
 #define SENDS_MAX 2                    /* a request fails after it was sent to this many chains */
 #define AGAIN_USEC (3 * USEC_PER_SEC)  /* delay before the next chain if the last one had no sandbox or no libdw */
 #define SHUN_USEC (3600 * USEC_PER_SEC)
 #define SHUNNED_MAX 16
-#define NOBODYS UINT32_MAX    /* stands for the user of a process that has exited */
+#define NOBODYS UINT32_MAX    /* stands for the unknown user of an exited process */
 #define END_MS 200            /* symboliser_free() waits this long for each killed process */
 #define END_USEC USEC_PER_SEC /* a killed process exits within this time unless the kernel blocks it */
 #define FD_MIN 10
@@ -59,7 +59,7 @@ struct table_request {
     struct find_request packet;
 };
 
-/* A killed process that has not been reaped yet. A file system can delay its exit for any time. */
+/* A killed process that has not been reaped yet. A file system can delay its exit indefinitely. */
 struct ending {
     struct symboliser *symboliser;
     struct child child;
@@ -79,7 +79,7 @@ struct symboliser {
     struct sys *sys;
     sd_event *event;
     struct child own, finder_child;
-    struct link tables, finder; /* the symboliser, whose child is `own` unless another was set; the last finder */
+    struct link tables, finder; /* the symboliser (its child is `own` unless another was set), and the last finder */
     int requests, answers;      /* sockets to the first process and from the last process; -1 if there is no chain */
     sd_event_source *answers_source, *timer;
     bool greeted;        /* SYMBOLISER_HELLO has arrived from this chain */
@@ -233,7 +233,7 @@ static void link_forget(struct link *link)
     child_forget(link->child);
 }
 
-/* Kills the process without waiting for its exit, which a file system can delay for any time. */
+/* Kills the process without waiting for its exit, which a file system can delay indefinitely. */
 static void link_end(struct symboliser *symboliser, struct link *link)
 {
     struct ending *ending = link->child->pid ? calloc(1, sizeof(*ending)) : NULL;
@@ -254,7 +254,7 @@ static void link_end(struct symboliser *symboliser, struct link *link)
     link_forget(link);
 }
 
-/* Ends the chain. The oldest request that it has fails with `failure`; the others go to the next chain. */
+/* Ends the chain. The oldest request in the chain fails with `failure`; the others go to the next chain. */
 static void chain_end(struct symboliser *symboliser, int failure)
 {
     bool any = symboliser->n_sent > 0;
@@ -307,7 +307,7 @@ static int finder_on_exit(sd_event_source *source, int fd, uint32_t events, void
     (void)source;
     (void)fd;
     (void)events;
-    /* When the symboliser has exited, the finder exits too; then the cause is the exit status of the symboliser. */
+    /* The finder also exits when the symboliser has exited; the symboliser's exit status then gives the cause. */
     if (symboliser->tables.pidfd >= 0 &&
         poll(&(struct pollfd){.fd = symboliser->tables.pidfd, .events = POLLIN}, 1, 0) > 0)
         return tables_on_exit(NULL, -1, 0, symboliser);
@@ -368,8 +368,8 @@ static int receive_answer(struct symboliser *symboliser, struct symboliser_answe
 }
 
 /*
- * Ends a chain that could not load libdw. The next process may be able to load it, if it was installed in the meantime
- * or descriptors were short before.
+ * Ends a chain that could not load libdw. The next process may be able to load it, if libdw was installed in the
+ * meantime or if this process ran out of descriptors.
  */
 static void symboliser_load_again(struct symboliser *symboliser)
 {
@@ -402,7 +402,7 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
     symboliser->unconfined = false;
     timer_arm_in(symboliser->timer, symboliser->n_sent > 1 ? ANSWER_USEC : IDLE_USEC);
     queue_finish_first(symboliser, &answer, answer.result == 0 ? &table : NULL);
-    symbol_table_close(&table); /* does nothing if the callee took the table, since that zeroes it */
+    symbol_table_close(&table); /* does nothing if the callee took the table, and thus zeroed it */
     if (answer.result == -ENOPKG)
         symboliser_load_again(symboliser);
     queue_send(symboliser);
@@ -410,8 +410,8 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
 }
 
 /*
- * Called when a request has timed out, when the chain has been idle for too long, or at start_usec, for which requests
- * waited.
+ * Called when a request has timed out, when the chain has been idle for too long, or at start_usec if requests are
+ * waiting until then.
  */
 static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
@@ -425,8 +425,8 @@ static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *use
         symboliser->suspect = first->uid;
         symboliser->start_usec = symboliser_now(symboliser) + END_USEC;
         /*
-         * A symboliser that waits for the mmap_lock of a process is ended by SIGKILL. note_hung() recognises only
-         * processes that SIGKILL does not end, so the user is shunned here.
+         * SIGKILL terminates a symboliser that waits for the mmap_lock of a process. note_hung() recognises only
+         * processes that survive SIGKILL, so the user is shunned here.
          */
         if (first->packet.find == FIND_MAPS && symboliser->greeted)
             shun(symboliser, first->uid);
@@ -526,8 +526,8 @@ static int make_pair(int ret[2])
 }
 
 /*
- * Starts the opener's finder, the first of the chain, if there is an opener. *ret_others is the number of its earlier
- * finders that have not exited.
+ * Starts the opener's finder, the first of the chain, if there is an opener. *ret_others is the number of the opener's
+ * earlier finders that have not exited.
  */
 static int start_first_finder(struct symboliser *symboliser, int ret[2], size_t *ret_others)
 {
@@ -599,14 +599,14 @@ static int chain_start(struct symboliser *symboliser)
     if (r == 0)
         r = sd_event_add_io(symboliser->event, &symboliser->answers_source, symboliser->answers, EPOLLIN,
                             symboliser_on_answer, symboliser);
-    if (r >= 0) /* thus an answer is read before the exit of the process is handled */
+    if (r >= 0) /* an answer is then read before the exit of the process is handled */
         r = sd_event_source_set_priority(symboliser->answers_source, SD_EVENT_PRIORITY_NORMAL - 1);
     if (r < 0)
         chain_end(symboliser, r);
     return MIN(r, 0);
 }
 
-/* A jail that could not be entered is retried later, since memory or descriptors may only have been short. */
+/* If the jail could not be entered, retry later: memory or descriptors may only have run out for a moment. */
 static bool symboliser_may_start(const struct symboliser *symboliser)
 {
     return !symboliser->unconfined || symboliser_now(symboliser) >= symboliser->again_usec;
@@ -793,7 +793,7 @@ void symboliser_set_child(struct symboliser *symboliser, struct child *child)
 
 /* --- the symboliser's process --- */
 
-#define SECONDS_MAX 5 /* a request may take this long; then SIGALRM ends the process */
+#define SECONDS_MAX 5 /* a request may take this long; then SIGALRM terminates the process */
 /*
  * Limits of the symboliser's writable memory, in bytes. Arrays double as they grow, so much of their memory is never
  * touched. The size of the file is added to FILE_DATA_MAX, since libelf maps the file writable.
@@ -940,7 +940,10 @@ static int serve_one(const struct elf_library *library)
         return r;
     answer_request(library, &buffer.request, file, &answer, &table);
     r = fd_socket_send_one(SYMBOLISER_SOCKET, &answer, sizeof(answer), table);
-    /* The kernel limits the descriptors in flight per user: if they are used up, an error is sent without one. */
+    /*
+     * The kernel limits the descriptors in flight per user: if the limit is reached, an error is sent without a
+     * descriptor.
+     */
     if (table < 0 || (r != -ETOOMANYREFS && r != -ENOBUFS))
         return r;
     answer.result = r;
@@ -977,7 +980,7 @@ static int serve_tables(void)
     program_set_name("perfcountd-symboliser"); /* else the name would be "exe", from /proc/self/exe */
     send_hello();
     if (enter_sandbox() < 0)
-        _exit(SYMBOLISER_UNCONFINED); /* handlers of exit(3) could change the status */
+        _exit(SYMBOLISER_UNCONFINED); /* exit(3) handlers could change the status */
     for (;;) {
         int r = serve_one(library);
         if (r < 0)

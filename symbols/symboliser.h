@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symboliser: a jailed process that reads untrusted files and makes symbol tables for the daemon.
+ * The symboliser: a jailed process that reads untrusted files and builds symbol tables for the daemon.
  *
- * An ELF file may be corrupt, and reading it raises SIGBUS if it is truncated meanwhile. If a file ends the process in
+ * An ELF file may be corrupt, and if it is truncated while it is read, SIGBUS is raised. If a file kills the process in
  * this way, only that file has no symbols, and the next request starts a new process.
  *
  * The process is this program, started with the command SYMBOLISER_COMMAND; main() must then call symboliser_serve().
- * The process enters its sandbox (process/sandbox.h) and reads nothing if that fails. Each request has limits of memory
- * and time. The process exits with its parent.
+ * The process enters its sandbox (process/sandbox.h) and reads nothing if that fails. Each request has a memory limit
+ * and a time limit. The process exits with its parent.
  *
  * Files reach the symboliser through a chain of finders (process/finder.h); the last finder is also this program. The
  * chain is started by the first request. Requests are answered in order. If no answer comes in time, the chain is
- * killed, the oldest request fails, and the others go to a new chain. SIGKILL does not end a process that a file system
- * blocks: such processes are abandoned, at most SYMBOLISER_ABANDONED at a time. After reading a file or the mappings of
- * a user's process has hung, requests for that user are refused for an hour.
+ * killed, the oldest request fails, and the others go to a new chain. SIGKILL cannot terminate a process that is
+ * blocked by a file system: such processes are abandoned, at most SYMBOLISER_ABANDONED at a time. After reading a file
+ * or the mappings of a user's process has hung, requests for that user are refused for an hour.
  */
 #ifndef SYMBOLS_SYMBOLISER_H
 #define SYMBOLS_SYMBOLISER_H
@@ -27,7 +27,7 @@
 #include "symbols/symbol-table.h"
 
 #define SYMBOLISER_COMMAND "symbolise"
-/* Descriptors of the processes of the chain. */
+/* Descriptors in the processes of the chain. */
 #define SYMBOLISER_SOCKET 3 /* socket to the next process of the chain, or from the symboliser to the daemon */
 #define SYMBOLISER_INPUT 4  /* socket from the previous process of the chain */
 #define SYMBOLISER_ABANDONED 8
@@ -77,7 +77,7 @@ struct symboliser *symboliser_free(struct symboliser *symboliser);
  *   -EHOSTDOWN     reading a file of the process's user hung before
  *   -EIO, -ETIME   the process exited or hung while it read the file
  *   -EMFILE, -ENFILE, -ENOBUFS, -ETOOMANYREFS
- *                  descriptors are short: the file or the table cannot be passed on now
+ *                  descriptors ran out: the file or the table cannot be passed on now
  *   -ENOENT        the file cannot be opened now
  *   -ENOMEM        the file would need too much memory
  *   -ENOPKG        libdw is missing
@@ -90,9 +90,9 @@ struct symboliser_file {
     enum symboliser_kind kind;
     enum find_kind find;
     int fd;                         /* the open file for FIND_NOTHING; else -1 */
-    uint32_t pid;                   /* the process to which the file belongs; unused for FIND_NOTHING */
+    uint32_t pid;                   /* the process that the file belongs to; unused for FIND_NOTHING */
     uint64_t start, end, inode;     /* the mapping, for FIND_MAPPED */
-    const char *path;               /* a path that the last finder tries too, for FIND_MAPPED; NULL: none */
+    const char *path;               /* for FIND_MAPPED: another path that the last finder tries, or NULL */
     uint64_t seen_inode, seen_size; /* inode and size of the list that was read last, for FIND_JIT_MAP */
     /*
      * For SYMBOLISER_MAPS: called with each line before the request is done. The function may modify the line. Lines
@@ -104,26 +104,26 @@ struct symboliser_file {
 /*
  * Queues a request; `file` is borrowed for the call. The function takes over `file->fd`, even on failure. Returns
  * -EBUSY if the queue is full, -EHOSTDOWN if reading a file of the process's user hung before, -ENOMEM; `done` is not
- * called then.
+ * called in these cases.
  */
 int symboliser_ask(struct symboliser *symboliser, const struct symboliser_file *file, symboliser_done done,
                    void *userdata);
 /* Drops the callbacks of requests with this `userdata`. The requests themselves stay in the queue. */
 void symboliser_forget(struct symboliser *symboliser, const void *userdata);
 /*
- * Sets the limit for each table of a file, in bytes, at most SYMBOLISER_FILE_MAX. Applies to requests that have not
- * been sent yet.
+ * Sets the maximum size of a file's table in bytes, up to SYMBOLISER_FILE_MAX. Applies to requests that have not been
+ * sent yet.
  */
 void symboliser_set_max(struct symboliser *symboliser, size_t max);
-/* Whether symboliser_ask() would return -EBUSY. */
+/* Returns whether symboliser_ask() would return -EBUSY. */
 bool symboliser_is_full(const struct symboliser *symboliser);
-/* Whether requests for some user are refused because the user's files hung within the last hour. */
+/* Returns whether requests for some user are refused, because reading the user's files hung within the last hour. */
 bool symboliser_has_hung(const struct symboliser *symboliser);
-/* Whether the last process exited because it could not enter its jail. */
+/* Returns whether the last process exited because it could not enter its jail. */
 bool symboliser_is_unconfined(const struct symboliser *symboliser);
 /*
- * Records the pid and the CPU time of the processes in `child`, which must outlive the symboliser. To be called before
- * the first request.
+ * Records the pid and the CPU time of the processes in `child`, which must outlive the symboliser. Must be called
+ * before the first request.
  */
 void symboliser_set_child(struct symboliser *symboliser, struct child *child);
 

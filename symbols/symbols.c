@@ -5,11 +5,11 @@
 #include "symbols/elf.h"
 #include "symbols/kernel.h"
 
-/* Callers that wait for the end of a scan of /proc or until no table is being made. */
+/* Callers that wait until a scan of /proc is complete or no table is being built. */
 struct waiters {
     /*
-     * Whether the tables are complete: with `after_scan` the tables that every caller needs, otherwise all requested
-     * tables.
+     * Returns whether the tables are complete: with `after_scan`, the tables that every caller needs; otherwise, all
+     * requested tables.
      */
     bool (*tables_are_ready)(void *userdata, bool after_scan);
     void *userdata;
@@ -41,7 +41,7 @@ static void waiter_free(struct waiters *waiters, struct waiter *waiter)
     free(waiter);
 }
 
-/* Does some steps of the scan. Returns true if the scan must be continued in the next iteration of the event loop. */
+/* Runs some steps of the scan. Returns true if the scan must be continued in the next iteration of the event loop. */
 static bool waiter_scan(struct waiters *waiters, struct waiter *waiter)
 {
     enum proc_scan_state state = SCAN_GOES_ON;
@@ -67,7 +67,7 @@ static void waiter_call(struct waiters *waiters, struct waiter *waiter)
 }
 
 /*
- * Continues the first scan that need not wait, and calls at most one waiter that is ready: the call may change the
+ * Continues the first scan that need not wait, and calls at most one ready waiter, because the call may change the
  * list.
  */
 static int waiters_on_turn(sd_event_source *source, void *userdata)
@@ -89,7 +89,7 @@ static int waiters_on_turn(sd_event_source *source, void *userdata)
     return 0;
 }
 
-/* Initializes a struct whose first two members the caller has set. Returns 0 or an error of sd-event. */
+/* Initializes a struct whose first two members the caller has set. Returns 0 or an error from sd-event. */
 static int waiters_init(struct waiters *waiters, sd_event *event)
 {
     TAILQ_INIT(&waiters->list);
@@ -134,7 +134,7 @@ static void waiters_remove(struct waiters *waiters, const void *userdata)
     }
 }
 
-/* Checks all waiters in the next turn. To be called when a table was made or a scan can be stepped again. */
+/* Checks all waiters in the next turn. Must be called when a table was built or a scan can be stepped again. */
 static void waiters_wake(struct waiters *waiters)
 {
     if (!TAILQ_EMPTY(&waiters->list))
@@ -198,7 +198,7 @@ const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uin
 #define ANSWERS 4096
 struct answer {
     const struct symbol_table *table;
-    uint64_t generation; /* value of dsos_generation(): the entry is invalid once any table was dropped */
+    uint64_t generation; /* value of dsos_generation(): the entry becomes invalid when any table is dropped */
     uint64_t address, offset;
     const char *symbol;
 };
@@ -252,8 +252,8 @@ static void symbols_load_file(uint32_t pid, const struct mapping *mapping)
 }
 
 /*
- * Requests the list of functions that a process has compiled. After a fork, that process is the parent, which compiled
- * the functions and wrote the list.
+ * Requests the list of functions that a process has compiled. After a fork, this is the list of the parent, which
+ * compiled the functions.
  */
 static void symbols_load_jit(struct dso *dso)
 {
@@ -270,7 +270,7 @@ static void symbols_load_jit(struct dso *dso)
         dso_load(dso, &file);
 }
 
-/* After a scan, only the tables of the kernel and the vdso are waited for. */
+/* After a scan, callers wait only for the tables of the kernel and the vdso. */
 static bool tables_are_ready(void *userdata, bool after_scan)
 {
     const struct symbols *symbols = userdata;
@@ -570,39 +570,39 @@ void symbols_set_room(struct symbols *symbols, size_t room)
 }
 
 #define UNCONFINED                                                                                                     \
-    "since the process that reads them would keep privileges of root; start perfcountd as another user, or with "      \
+    "because the process that reads them would keep root privileges; start perfcountd as another user, or with "       \
     "CAP_SETUID and CAP_SETGID"
 
 const char *symbols_reason_user(const struct symbols *symbols)
 {
     if (dsos_symboliser_is_unconfined(symbols->dsos))
-        return "the symbols of programs are not known, " UNCONFINED;
+        return "program symbols are unknown, " UNCONFINED;
     if (dsos_library_is_missing(symbols->dsos))
         return elf_symbols_remedy();
     if (symbols->waiters.denied)
-        return "the names and mappings of some programs that were already running are not known, since /proc hides "
+        return "the names and mappings of some programs that were already running are unknown, because /proc hides "
                "them from perfcountd; run it with sudo, or grant CAP_SYS_PTRACE; with systemd see sampler.conf";
     if (dsos_have_hung(symbols->dsos))
-        return "the symbols of some users' programs are not known: reading a file of theirs timed out, and perfcountd "
+        return "the symbols of some users' programs are unknown: reading one of their files timed out, and perfcountd "
                "reads none of their files for an hour";
     if (symbols->waiters.failed || dsos_have_failed(symbols->dsos))
-        return "the symbols of some programs are not known: memory or open files ran out, and perfcountd will retry; "
+        return "the symbols of some programs are unknown: memory or open files ran out, and perfcountd will retry; "
                "or the process that reads symbols failed on a file";
     if (dsos_were_cut(symbols->dsos))
-        return "only the largest functions of large programs are known, since all of their symbols would need more "
-               "memory than sampler.memory of the configuration allows";
+        return "only the largest functions of large programs are known, because all of their symbols would need more "
+               "memory than sampler.memory allows";
     return NULL;
 }
 
 const char *symbols_reason_kernel(const struct symbols *symbols)
 {
     if (dsos_symboliser_is_unconfined(symbols->dsos))
-        return "the symbols of the kernel are not known, " UNCONFINED;
+        return "kernel symbols are unknown, " UNCONFINED;
     if (symbols->kernel_is_closed)
-        return "the symbols of the kernel are not known, since /proc/kallsyms cannot be opened; with systemd see "
+        return "kernel symbols are unknown, because /proc/kallsyms cannot be opened; with systemd see "
                "sampler.conf";
     if (symbols->kernel->state == DSO_BAD)
-        return "the symbols of the kernel are not known, since it hides their addresses from this process "
+        return "kernel symbols are unknown, because the kernel hides their addresses from this process "
                "(kernel.kptr_restrict, kernel.perf_event_paranoid); run it with sudo, or grant CAP_SYSLOG";
     return NULL;
 }

@@ -11,7 +11,7 @@
 
 /* --- messages --- */
 
-/* A line break in the status is replaced by a space, because a line break would start another assignment. */
+/* Line breaks in the status are replaced by spaces, because a line break would start another assignment. */
 static void notify_manager(const char *before, const char *status)
 {
     _cleanup_(freep) char *line = strdup(status);
@@ -61,8 +61,8 @@ void notify_store(int fd)
 }
 
 /*
- * systemd.exec(5): systemd sets SYSTEMD_EXEC_PID since version 248, and the other variables if the unit has a watchdog
- * or sockets.
+ * systemd sets SYSTEMD_EXEC_PID since version 248, and the other variables if the unit has a watchdog or sockets
+ * (systemd.exec(5)).
  */
 bool notify_is_received(void)
 {
@@ -95,8 +95,8 @@ static int check_socket(int fd, struct error *error)
         return 0;
     return error_set(
         error, -EINVAL,
-        "descriptor %d, which systemd handed over, is not a listening stream socket: the socket unit may only have "
-        "ListenStream=, without Accept=yes",
+        "the socket passed as descriptor %d is not a listening stream socket: its .socket unit needs ListenStream= and "
+        "Accept=no",
         fd);
 }
 
@@ -114,7 +114,7 @@ int sockets_take(struct sockets *ret, struct error *error)
     int n = sd_listen_fds_with_names(1, &names), r = 0;
 
     if (n < 0)
-        return error_set(error, n, "the sockets that systemd hands over cannot be taken: %s", strerror(-n));
+        return error_set(error, n, "cannot take the sockets that systemd passed: %s", strerror(-n));
     sockets.fds = calloc((size_t)n + 1, sizeof(sockets.fds[0]));
     if (!sockets.fds)
         return error_oom(error);

@@ -12,10 +12,7 @@
 
 #include "base/error.h"
 
-/*
- * Reports that the daemon is ready, at startup and after a reload. The text `status` is a line that `systemctl status`
- * shows.
- */
+/* Reports that the daemon is ready, at startup and after a reload. `systemctl status` shows the line `status`. */
 void notify_ready(const char *status);
 /* Replaces the status line. */
 void notify_status(const char *status);
@@ -29,8 +26,8 @@ void notify_stopping(void);
 bool notify_is_received(void);
 
 /*
- * Gives the service manager a duplicate of the descriptor, to keep until the service is stopped, in place of any
- * descriptor given earlier. Requires FileDescriptorStoreMax= in the unit.
+ * Gives the service manager a duplicate of the descriptor, which replaces any earlier one and is kept until the service
+ * is stopped. Requires FileDescriptorStoreMax= in the unit.
  */
 void notify_store(int fd);
 /* Makes the service manager close the descriptor given by notify_store(). */

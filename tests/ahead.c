@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A library for LD_PRELOAD that sets CLOCK_REALTIME a year ahead for programs that read it through libc. faketime does
- * not work here: it moves CLOCK_MONOTONIC too, and the kernel timestamps perf records with that clock.
+ * not work here: it moves CLOCK_MONOTONIC too, which the kernel uses to timestamp perf records.
  */
 #define _GNU_SOURCE
 #include <sys/syscall.h>

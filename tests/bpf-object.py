@@ -55,7 +55,7 @@ def instructions(elf):
     return found
 
 
-# The option of bpf/compile.sh that makes each object.
+# The bpf/compile.sh option that builds each object.
 OBJECTS = {"object_by_types": "--object", "object_by_offsets": "--object-without", "object_off_cpu": "--object-off-cpu"}
 
 
@@ -95,7 +95,7 @@ def main():
                   "bpf/object.inc")
         if not wrong:
             count = sum(len(code[0]) // 8 for code in built.values())
-            print(f"ok: {name}: {len(built)} sections with {count} instructions are what the source gives")
+            print(f"ok: {name}: {len(built)} sections with {count} instructions match the source")
         failed |= bool(wrong)
     return 1 if failed else 0
 

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks the documents: that the version is the same in six places; that the figures of the benchmarks are the same in
-# all documents; that the recording rules and doc/metrics.md match the daemon's table of derived metrics; that the
-# manual pages have all flags, keys, request parameters, metrics of the daemon and the sections that are referred to;
-# and that each test, benchmark and example named in a document exists. Before that, the checks themselves are tested.
+# Checks the documents: that the version is the same in six places; that benchmark figures are the same in all
+# documents; that the recording rules and doc/metrics.md match the daemon's table of derived metrics; that the manual
+# pages describe all flags, keys, request parameters and metrics of the daemon, and have every section that is referred
+# to; and that each test, benchmark and example named in a document exists. First, the checks test themselves.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
 export LC_ALL=C
 
-# version_in FILE: prints the release that the file names.
+# version_in FILE: prints the version number given in the file.
 version_in() {
     case $1 in
     */configure.ac) sed -n 's/^AC_INIT(\[perfcountd\], \[\([0-9.]*\)\].*/\1/p' "$1" ;;
@@ -22,7 +22,8 @@ version_in() {
 
 places="configure.ac debian/changelog CHANGELOG.md bench/baseline.tsv README.md doc/install.md"
 
-# check_versions DIRECTORY: prints the files whose version differs from configure.ac. A released archive has no debian/.
+# check_versions DIRECTORY: prints the files whose version differs from configure.ac's. A released archive has no
+# debian/.
 check_versions() {
     local file wanted found heading
     wanted=$(version_in "$1/configure.ac")
@@ -51,13 +52,13 @@ sections_named() {
     esac
 }
 
-# check_sections DIRECTORY: prints the referenced sections that no manual page has.
+# check_sections DIRECTORY: prints references to sections that do not exist.
 check_sections() {
     local file page section
     while read -r file; do
         sections_named "$1/$file" | while read -r page section; do
             grep -qx "\.S[hs] $section" "$1/doc/$page" ||
-                echo "$file: there is no section \"$section\" in doc/$page"
+                echo "$file: no section \"$section\" in doc/$page"
         done
     done < <(cd "$1" && find README.md HACKING.md doc contrib systemd -type f 2>/dev/null)
 }
@@ -75,35 +76,35 @@ all_help() {
     done
 }
 
-# all_parameters DIRECTORY: prints the parameters of requests, from the tables of the server and of the sampler.
+# all_parameters DIRECTORY: prints all request parameters, from the tables of the server and the sampler.
 all_parameters() {
     sed -n '/_parameters\[\] = /,/;$/p; /^#define \(FILTERS\|COMMON_PARAMETERS\)/,/"$/p' \
         "$1/http/routes.c" "$1/sampler/record-options.c" | grep -oE '"[a-z_]+(\[\])?"' | tr -d '"[]' | sort -u
 }
 
-# check_manuals DIRECTORY: prints the parameters of requests, the metrics of the daemon, the flags of the program and the
-# keys of the configuration that their manual page lacks.
+# check_manuals DIRECTORY: prints the request parameters, metrics, flags and configuration keys that are missing in
+# their manual page.
 check_manuals() {
     local name
     all_parameters "$1" | while read -r name; do
         grep -qE "^\.(It Cm|It Pa|Ql|Cm) (.*[^a-z_])?$name([^a-z_]|$)" "$1/doc/perfcountd-http.7" ||
-            echo "doc/perfcountd-http.7: there is no parameter $name"
+            echo "doc/perfcountd-http.7: missing parameter $name"
     done
     grep -oE '"(perfcountd|process)_[a-z_]+"' "$1/metrics/own-metrics.c" | tr -d '"' | sort -u | while read -r name; do
-        grep -qw "$name" "$1/doc/perfcountd-metrics.7" || echo "doc/perfcountd-metrics.7: there is no metric $name"
+        grep -qw "$name" "$1/doc/perfcountd-metrics.7" || echo "doc/perfcountd-metrics.7: missing metric $name"
     done
     all_help | grep -oE -- '--[a-z][a-z.-]*' | sort -u | while read -r name; do
         plain "$1/doc/perfcountd.8" | grep -qE -e "(^|[^a-z])Fl -${name#--}( |$)|$name([^a-z]|$)" ||
-            echo "doc/perfcountd.8: there is no flag $name"
+            echo "doc/perfcountd.8: missing flag $name"
     done
     sed -nE 's/.*\.path = "([a-z_.]+)".*/\1/p' "$1"/config/*.c | sort -u | while read -r name; do
         plain "$1/doc/perfcountd.yaml.5" | grep -qE -e "(^|[^a-z_])${name##*.}([^a-z_]|$)" ||
-            echo "doc/perfcountd.yaml.5: there is no key $name"
+            echo "doc/perfcountd.yaml.5: missing key $name"
     done
 }
 
-# check_paths DIRECTORY: prints missing files below tests/, bench/, contrib/ and doc/ that a document names. A name
-# without .c may be a program; a name with capitals, such as test-NAME.c, is a placeholder.
+# check_paths DIRECTORY: prints paths in tests/, bench/, contrib/ and doc/ that a document names but that do not exist.
+# A name without .c may be a program; a name with capitals, such as test-NAME.c, is a placeholder.
 check_paths() {
     local file path
     for file in "$1"/README.md "$1"/HACKING.md "$1"/doc/*.md "$1"/doc/*.[578]; do
@@ -111,12 +112,12 @@ check_paths() {
         plain "$1/$file" | grep -oE '(^|[^A-Za-z0-9_./-])(tests|bench|contrib|doc)/[A-Za-z0-9*][][A-Za-z0-9_./*?-]*' |
             sed -E 's/^[^a-z]//; s/[].?-]+$//' | sort -u | while read -r path; do
             [[ ${path%/README.md} != *[A-Z][A-Z]* && $path != doc/perfcountd/* ]] || continue
-            compgen -G "$1/$path" >/dev/null || [ -e "$1/$path.c" ] || echo "$file: there is no $path"
+            compgen -G "$1/$path" >/dev/null || [ -e "$1/$path.c" ] || echo "$file: $path does not exist"
         done
     done
 }
 
-# check_promises DIRECTORY: prints missing tests that the table of promises in tests/README.md names.
+# check_promises DIRECTORY: prints tests that the table of promises in tests/README.md names but that do not exist.
 check_promises() {
     local name path
     # shellcheck disable=SC2016 # the backquotes are part of the text
@@ -126,11 +127,11 @@ check_promises() {
         unit/*) path=tests/unit/test-${name#unit/}.c ;;
         *) path=tests/e2e/$name.sh ;;
         esac
-        compgen -G "$1/$path" >/dev/null || echo "tests/README.md: there is no $path"
+        compgen -G "$1/$path" >/dev/null || echo "tests/README.md: $path does not exist"
     done
 }
 
-# check_walks DIRECTORY: prints functions that HACKING.md names with their file, but that the file does not define.
+# check_walks DIRECTORY: prints functions that, according to HACKING.md, are in a file that does not define them.
 check_walks() {
     local name path
     # shellcheck disable=SC2016 # the backquotes are part of the text
@@ -145,7 +146,7 @@ check_quotes() {
     (cd "$1" && grep -HnE '^\.(.* )?Ql .* Ql ' doc/*.[578])
 }
 
-# --- a test of the checks themselves
+# --- tests of the checks themselves
 
 broken() {
     echo "check-docs.sh does not work: $1"
@@ -168,11 +169,12 @@ test_versions() {
         cp "$sources/$file" "$tree/$file"
     done
     sed -i '0,/^## /s/^## /## Soon\n\n&/' "$tree/CHANGELOG.md"
-    [[ $(check_versions "$tree") == *'first heading is "## Soon"'* ]] || broken "a heading of no release was not found"
+    [[ $(check_versions "$tree") == *'first heading is "## Soon"'* ]] ||
+        broken "a heading that is not a release was not reported"
     rm -rf "$tree"
 }
 
-# A section name that is changed in one file must be reported for that file.
+# If a section name is changed in one file, that file must be reported.
 test_sections() {
     local tree file found
     tree=$(mktemp -d)
@@ -181,13 +183,14 @@ test_sections() {
     for file in contrib/perfcountd.yaml doc/install.md doc/cgroups.md systemd/perfcountd.service.in doc/perfcountd.yaml.5; do
         sed -i 's/"Systemd"/"Services"/; s/"Short-lived$/"Short/; s/^\.Dq Privilege$/.Dq Safety/' "$tree/$file"
         found=$(check_sections "$tree")
-        [[ $found == "$file: there is no section \"S"* ]] || broken "another section in $file gave \"$found\""
+        [[ $found == "$file: no section \"S"* ]] || broken "another section in $file gave \"$found\""
         cp "$sources/$file" "$tree/$file"
     done
     rm -rf "$tree"
 }
 
-# A path to a missing file must be found in a text and in a manual page; patterns, programs and placeholders must not.
+# A path to a missing file must be reported, in a text and in a manual page; patterns, programs and placeholders must
+# not.
 test_paths() {
     local tree file found
     tree=$(mktemp -d)
@@ -198,13 +201,13 @@ test_paths() {
         echo "See tests/e2e/*.sh, (tests/unit/test-glob), /usr/share/doc/perfcountd/x, tests/unit/test-NAME.c." >>"$tree/$file"
         echo "See contrib/gone.yml." >>"$tree/$file"
         found=$(check_paths "$tree")
-        [ "$found" = "$file: there is no contrib/gone.yml" ] || broken "a path that is not there in $file gave \"$found\""
+        [ "$found" = "$file: contrib/gone.yml does not exist" ] || broken "a missing path in $file gave \"$found\""
         cp "$sources/$file" "$tree/$file"
     done
     rm -rf "$tree"
 }
 
-# A missing test of each kind must be found.
+# A missing test of each kind must be reported.
 test_promises() {
     local tree found
     tree=$(mktemp -d)
@@ -214,12 +217,12 @@ test_promises() {
     # shellcheck disable=SC2016 # the backquotes are part of the text
     echo '| `stat` | `unit/gone`, `unit/cgroup-*`, `gone`, `http`; `tests/vm/gone.sh`, `tests/faults` |' >"$tree/tests/README.md"
     found=$(check_promises "$tree" | tr '\n' ';')
-    [ "$found" = "$(printf 'tests/README.md: there is no %s;' tests/unit/test-gone.c tests/e2e/gone.sh tests/vm/gone.sh)" ] ||
-        broken "tests that are not there gave \"$found\""
+    [ "$found" = "$(printf 'tests/README.md: tests/%s does not exist;' unit/test-gone.c e2e/gone.sh vm/gone.sh)" ] ||
+        broken "missing tests gave \"$found\""
     rm -rf "$tree"
 }
 
-# A function that is not in its file must be found.
+# A function that is not in the file that HACKING.md names must be reported.
 test_walks() {
     local tree found
     tree=$(mktemp -d)
@@ -228,7 +231,7 @@ test_walks() {
     mkdir "$tree/a"
     printf 'static int *one(void)\n{\n    return two();\n}\n' >"$tree/a/b.c"
     found=$(check_walks "$tree")
-    [ "$found" = "HACKING.md: a/b.c has no two()" ] || broken "a function that is not there gave \"$found\""
+    [ "$found" = "HACKING.md: a/b.c has no two()" ] || broken "a missing function gave \"$found\""
     rm -rf "$tree"
 }
 
@@ -244,7 +247,7 @@ test_quotes() {
 
 # The exit status must be right for bounds that are met, missed, known to be missed, met again, and not measured.
 test_bounds() {
-    PYTHONPATH=$sources/bench PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || broken "the verdicts on bounds are wrong"
+    PYTHONPATH=$sources/bench PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || broken "bounds are judged wrongly"
 import contextlib, io, sys, tempfile, table
 
 def verdict(bound, value, figure="time of 3"):
@@ -257,7 +260,7 @@ def verdict(bound, value, figure="time of 3"):
 
 known = "<= 1\t2\ta reason"
 for bound, value, status, words in (
-        ("<= 1", 1, 0, "0 of the bounds missed"), ("<= 1", 1.01, 1, "bound <= 1: FAILED"),
+        ("<= 1", 1, 0, "0 bounds missed"), ("<= 1", 1.01, 1, "bound <= 1: FAILED"),
         (">= 4", 4, 0, "1 met"), (">= 4", 3.9, 1, "FAILED"), ("<= 0", 1, 1, "FAILED"),
         (known, 1.9, 0, "known: a reason"), (known, 2.1, 1, "FAILED"),
         (known, 0.9, 0, "met again")):
@@ -272,24 +275,24 @@ for program in ("scrapes", "cgroup", "sampler"):
 END
 }
 
-# A figure that is changed in one document must be reported for that document.
+# If a figure is changed in one document, that document must be reported.
 test_figures() {
     local tree found
     tree=$(mktemp -d)
     mkdir "$tree/doc"
-    sed 's/^\(| CPU time of a scrape | \)/\11/' "$sources/README.md" >"$tree/README.md"
+    sed 's/^\(| CPU time per scrape | \)/\11/' "$sources/README.md" >"$tree/README.md"
     cp "$sources/doc/performance.md" "$tree/doc"
     found=$("$sources/bench/docs.py" "$tree")
-    [[ $found == "README.md: its figures are not those"* ]] || broken "another figure in README.md gave \"$found\""
+    [[ $found == "README.md: the figures differ"* ]] || broken "another figure in README.md gave \"$found\""
     rm -rf "$tree"
 }
 
-# check_metrics TABLE: prints generated files that differ from the generator's output for the table of derived metrics.
+# check_metrics TABLE: prints the generated files that do not match the table of derived metrics.
 check_metrics() {
     "$sources/contrib/generate.py" --check <"$1" 2>&1
 }
 
-# A parameter, a metric, a flag and a key that are missing in the manual pages must be found.
+# A parameter, a metric, a flag and a key that are missing in the manual pages must be reported.
 test_manuals() {
     local tree found wanted
     tree=$(mktemp -d)
@@ -300,10 +303,10 @@ test_manuals() {
     sed -i 's/compose_service/other/g' "$tree/doc/perfcountd-http.7"
     sed -i 's/perfcountd_paused/other/g' "$tree/doc/perfcountd-metrics.7"
     found=$(check_manuals "$tree" | tr '\n' ';')
-    wanted='*no parameter compose_service;*no metric perfcountd_paused;*no flag --web.telemetry-path;*no key *min_interval*'
+    wanted='*parameter compose_service;*missing metric perfcountd_paused;*flag --web.telemetry-path;*key *min_interval*'
     # shellcheck disable=SC2053 # the right side is a pattern
     [[ $found == $wanted ]] ||
-        broken "what manuals lack gave \"$found\""
+        broken "missing entries in manual pages gave \"$found\""
     rm -rf "$tree"
 }
 
@@ -332,7 +335,7 @@ command -v python3 >/dev/null || { echo "skipped: python3, which checks the figu
 test_bounds
 test_figures
 program=$(realpath "${PERFCOUNTD-./perfcountd}")
-[ -x "$program" ] || { echo "there is no $program, which lists the derived metrics: set PERFCOUNTD"; exit 1; }
+[ -x "$program" ] || { echo "$program, which lists the derived metrics, does not exist: set PERFCOUNTD"; exit 1; }
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 "$program" list-metrics --json >"$table" || { echo "$program list-metrics failed"; exit 1; }

@@ -46,7 +46,7 @@ bench: cmd tests
 # In these folders and below, every file may include every other one.
 WHOLE = ("tests", "bench")
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"]*)"')
-# Timers are armed relative to now, never for an absolute time, since the clock of a test may be simulated.
+# Timers are set relative to the current time, never to an absolute time, since tests may simulate the clock.
 TIMERS = "base/timer.c"
 ARMS = re.compile(r"\bsd_event_(add_time|source_set_time)(_relative)?\((?!3\))")
 
@@ -81,7 +81,7 @@ def includes(root):
 
 
 def check_timers(root):
-    return ["%s:%d: %s arms timers, for durations" % (name, number, TIMERS) for name, number, line in lines(root)
+    return ["%s:%d: only %s may arm timers" % (name, number, TIMERS) for name, number, line in lines(root)
             if name != TIMERS and ARMS.search(line)]
 
 
@@ -97,7 +97,7 @@ def check_tree(root):
         if folder not in may:
             wrong.append("%s:%d: the folder %s/ is not in the table" % (name, number, folder))
         elif header != "config.h" and house(header) in ("", ".", "..", header):
-            wrong.append('%s:%d: "%s" is not written from the root of the tree' % (name, number, header))
+            wrong.append('%s:%d: "%s" is not relative to the root of the tree' % (name, number, header))
         elif header != "config.h" and not may[folder] & {target, header, house(header) + "/*"}:
             wrong.append('%s:%d: %s/ may not include "%s"' % (name, number, folder, header))
     return wrong
@@ -120,7 +120,7 @@ def include_edges(root):
 def call_edges(root, objects):
     """Returns (from, to, reason) for each symbol that one module uses and another one defines."""
     defines, lacks = {}, []
-    # Objects without a source are left over from a file that was removed.
+    # Objects without a source file are left over from files that were removed.
     files = [str(path.relative_to(objects)) for path in pathlib.Path(objects).glob("*/**/*.o")]
     files = [name for name in files if house(name) not in WHOLE and pathlib.Path(root, name).with_suffix(".c").exists()]
     if not files:
@@ -154,7 +154,9 @@ def reachable(targets, start):
 
 
 def circles(what, edges):
-    """Returns each cycle: a set of nodes that reach each other, with its edges and a few reasons for each edge."""
+    """
+    Returns each cycle: a set of nodes that can reach each other, with the edges between them and some reasons for each.
+    """
     reasons, targets, found = collections.defaultdict(set), collections.defaultdict(set), []
     for start, end, reason in edges:
         if start != end:
@@ -165,7 +167,7 @@ def circles(what, edges):
         circle = [other for other in reach if other in reach[node] and node in reach[other]]
         if not circle or circle[0] != node:
             continue
-        found.append("a circle of %s: %s" % (what, "+".join(circle)))
+        found.append("a cycle of %s: %s" % (what, "+".join(circle)))
         for pair in sorted(pair for pair in reasons if set(pair) <= set(circle)):
             some = sorted(reasons[pair])
             found.append("    %s -> %s: %s" % (*pair, ", ".join(some[:4] + ["..."] * (len(some) > 4))))
@@ -177,9 +179,9 @@ def check(root, objects=None):
     return check_tree(root) + check_timers(root) + circles("files", edges) + circles("folders", folder_edges(edges))
 
 
-# --- a test of the checks themselves
+# --- tests of the checks themselves
 
-# The folder of a file, a header that the file includes, and whether it may.
+# The folder of a file, a header that the file includes, and whether this is allowed.
 RULES = [
     ("base", "base/util.h", True), ("base", "perf/sys.h", False), ("base", "config.h", True), ("base", "util.h", False),
     ("base", "../perf/sys.h", False), ("elsewhere", "base/util.h", False),
@@ -213,18 +215,18 @@ def self_test():
             assert len(found) == (0 if may else 1), (folder, header, found)
     with tempfile.TemporaryDirectory() as root:
         write(root, {name: "    r = sd_event_add_time_relative(event, &timer);" for name in ("base/timer.c", "http/x.c")})
-        assert check(root) == ["http/x.c:1: base/timer.c arms timers, for durations"], check(root)
+        assert check(root) == ["http/x.c:1: only base/timer.c may arm timers"], check(root)
     for files, circle in TREES:
         with tempfile.TemporaryDirectory() as root:
             write(root, files)
-            found = [line for line in check(root) if line.startswith("a circle")]
-            assert found == (["a circle of " + circle] if circle else []), (files, found)
+            found = [line for line in check(root) if line.startswith("a cycle")]
+            assert found == (["a cycle of " + circle] if circle else []), (files, found)
     with tempfile.TemporaryDirectory() as root:
         write(root, {"base/" + name: text for name, text in CALLS.items()})
         subprocess.run([*os.environ.get("CC", "cc").split(), "-c", *CALLS], cwd=root + "/base", check=True)
         os.unlink(root + "/base/removed.c")
         found = check(root, root)
-        assert found == ["a circle of files: base/a+base/b", "    base/a -> base/b: calls b",
+        assert found == ["a cycle of files: base/a+base/b", "    base/a -> base/b: calls b",
                          "    base/b -> base/a: calls a"], found
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Checks for all test scripts: each check is counted and prints a line; finish() prints the count and ends the script.
+# Checks for all test scripts. Each check is counted and prints a line; finish() prints the totals and exits.
 
 checks=0
 failures=0
@@ -29,7 +29,7 @@ holds() {
     fi
 }
 
-# left_out WHAT: reports that a part of the script cannot run because WHAT is missing; at most ten words.
+# left_out WHAT: reports that a part of the script cannot run because WHAT (at most ten words) is missing.
 left_out() {
     parts_left_out=$((parts_left_out + 1))
     echo "SKIP: $*"
@@ -45,12 +45,12 @@ find_daemon() {
             return
         fi
     done
-    echo "there is no program ${PERFCOUNTD:-perfcountd in build/}: build it, or name one by PERFCOUNTD=/path" >&2
+    echo "cannot find the program ${PERFCOUNTD:-perfcountd in build/}: build it, or set PERFCOUNTD=/path" >&2
     exit 1
 }
 
-# unit_environment: prints the environment variables of perfcountd.service as NAME=VALUE, for tests of memory use: one
-# of them is a setting of malloc(3).
+# unit_environment: prints the environment variables of perfcountd.service as NAME=VALUE. Tests of memory use need them,
+# since one configures malloc(3).
 unit_environment() {
     # shellcheck disable=SC2154 # the script that sources this file sets root
     sed -n 's/^Environment=//p' "$root/systemd/perfcountd.service.in"
@@ -83,27 +83,27 @@ contains() {
     fi
 }
 
-# lacks TITLE REGEX FILE...: checks that each file is not empty and has no line that matches.
+# lacks TITLE REGEX FILE...: checks that no file is empty or has a matching line.
 lacks() {
     local file
     for file in "${@:3}"; do
-        [ -s "$file" ] || { fail "$1" "there is nothing in $file"; return; }
+        [ -s "$file" ] || { fail "$1" "$file is empty or missing"; return; }
         ! grep -qE -e "$2" "$file" || { fail "$1" "in $file:" "$(grep -E -m 3 -e "$2" "$file")"; return; }
     done
     pass "$1"
 }
 
-# compares TITLE EXPRESSION: checks that an awk expression of numbers is true.
+# compares TITLE EXPRESSION: checks that a numeric awk expression is true.
 compares() {
     if awk "BEGIN { exit !($2) }"; then
         pass "$1 ($2)"
     else
-        fail "$1" "not so: $2"
+        fail "$1" "false: $2"
     fi
 }
 
-# finish: prints the count and exits: 0 if there were checks and all passed, 77 if there were none because something is
-# missing, otherwise 1.
+# finish: prints the totals and exits: with 0 if there were checks and all passed, with 77 if everything was left out,
+# otherwise with 1.
 finish() {
     echo "$((checks - failures)) of $checks checks passed"
     [ "$checks" -gt 0 ] || [ "$parts_left_out" -eq 0 ] || exit 77
@@ -111,8 +111,8 @@ finish() {
     exit
 }
 
-# eventually SECONDS COMMAND...: repeats the command until it succeeds. After SECONDS, but at least 60, it prints the
-# command and fails. The clock is the uptime, since it cannot be set.
+# eventually SECONDS COMMAND...: repeats the command until it succeeds. After SECONDS, but no less than 60, it prints
+# the command and fails. Time is measured by the uptime, which cannot be set.
 eventually() {
     local seconds=$(($1 > 60 ? $1 : 60)) begin now
     shift

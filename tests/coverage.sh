@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures the branch coverage of the unit tests: makes a separate build in build/coverage, runs all unit tests, and
-# prints a line "FOLDER TAKEN of ALL branches PERCENT" for each folder of the daemon (including its subfolders), and a
-# total. Branches of the tests themselves and of generated code are not counted. Branches taken in a process that ends
-# with _exit() count as not taken.
+# Measures the branch coverage of the unit tests: builds separately in build/coverage, runs all unit tests, and prints a
+# line "FOLDER TAKEN of ALL branches PERCENT" for each folder of the daemon (including its subfolders), and a total.
+# Branches of the tests themselves and of generated code are not counted. Branches taken in a process that ends with
+# _exit() count as not taken.
 #
 # usage: tests/coverage.sh [--files] [FOLDER...]     --files: also prints a line for each file
 set -eu
@@ -48,7 +48,7 @@ quietly make -j"$(getconf _NPROCESSORS_ONLN)" all
 tests=$(cd "$root" && printf '%s ' tests/unit/test-*.c | sed 's/\.c / /g')
 quietly make -k -j"$(getconf _NPROCESSORS_ONLN)" check TESTS="$tests"
 rm -f a-conftest.gcno
-# This test program contains the functions of perf/pfm.c once more, at other line numbers.
+# This test program contains a second copy of the functions in perf/pfm.c, at different line numbers.
 rm -f tests/unit/*pfm-fallback*.gc*
 
 filter=$(IFS='|' && echo "${folders[*]}")

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs every query of the dashboards in contrib/grafana on a Prometheus that scrapes a daemon on this machine and one on
-# an emulated board with two kinds of core. Then tests the board's page in a browser; with --page, only the page is
-# tested. PICTURES is the directory where the README's pictures are written, GALLERY the one for screenshots of each
-# view; without them none are written.
+# an emulated board with two kinds of core. Then tests the board's page in a browser. With --page, only the page is
+# tested. If set, PICTURES is the directory for the README's pictures, and GALLERY the directory for screenshots of each
+# view.
 #
 # PERFCOUNTD is the path of the daemon for this machine. vm/lib.sh describes VM_CACHE and VM_BUILD.
 
@@ -24,7 +24,7 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# start_board: starts a board with the default configuration, and services and a container that alternately work and
+# start_board: starts a board with the default configuration, with services and a container that alternately work and
 # sleep.
 start_board() {
     board_start dashboards 6.1 4 cortex-a55 cortex-a76
@@ -32,7 +32,7 @@ start_board() {
         echo +pids >cgroup.subtree_control && mkdir system.slice && echo +pids >system.slice/cgroup.subtree_control &&
         mkdir system.slice/db.service system.slice/load.service system.slice/log.service system.slice/rest.service \
             lxc.payload.web' ||
-        board_failed "the board makes no cgroups"
+        board_failed "cannot create cgroups on the board"
     daemon_start <<<"sampler: {enabled: true, allow: everybody}"
     # shellcheck disable=SC2016 # the shell of the board expands the variables
     vm_run 'start() {
@@ -41,11 +41,11 @@ start_board() {
         start system.slice/log.service 0 changing 7200
         start system.slice/db.service 1 changing 7200
         start lxc.payload.web 2 changing 7200
-        start system.slice/load.service 3 changing 7200' || board_failed "the board runs no load"
+        start system.slice/load.service 3 changing 7200' || board_failed "cannot run the load on the board"
 }
 
-# start_here: starts a daemon with the default groups, an event that no machine has, and a pattern that matches no
-# cgroup, so that the panels of failures have data.
+# start_here: starts a daemon with the default groups, and, so that the panels about failures have data, an event that
+# no machine has and a pattern that matches no cgroup.
 start_here() {
     cat >"$scratch/here.yaml" <<'END'
 collectors:

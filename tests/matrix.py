@@ -21,8 +21,9 @@ LOOP = "%s --repeat=50 --only=" % TEST
 LOAD = "stress-ng --quiet --cpu 4 --io 2 & load=$!; trap 'kill $load' EXIT; %s"
 # A time namespace moves CLOCK_MONOTONIC and CLOCK_BOOTTIME, never CLOCK_REALTIME.
 BOOTED = "u=$(cut -d. -f1 /proc/uptime); unshare --time --monotonic=-$((u-%d)) --boottime=-$((u-%d)) --fork %s"
-# Only scripts run under this condition, since programs with a sanitizer reject a preloaded library. Scripts with
-# Prometheus do not: it reads the time without libc, and rejects certificates whose validity begins next year.
+# Only scripts are run under this condition, since programs with a sanitizer reject a preloaded library. Scripts that
+# use Prometheus are left out: it reads the time without libc, and rejects certificates that become valid only next
+# year.
 AHEAD = r"""
     cc -shared -fPIC -O2 -o build/ahead.so tests/ahead.c || exit
     names=$(./quickstart test --list | sed -n 's/^ *\(e2e\/[^ ]*\)$/\1/p' | grep -v prometheus | paste -sd,)
@@ -88,7 +89,7 @@ def main():
     arguments = parser.parse_args()
     unknown = set(arguments.condition) - {name for name, _, _ in CONDITIONS}
     if unknown:
-        parser.error("there is no condition " + ", ".join(unknown))
+        parser.error("unknown condition: " + ", ".join(unknown))
     path = os.path.abspath(arguments.file)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     subprocess.run(["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", "install",

@@ -18,7 +18,8 @@ for tool in sh bash env dirname mkdir cat tail id find getconf date chmod; do
     ln -s "$(command -v $tool)" "$scratch/bin/$tool"
 done
 
-# stub FILE LINE: writes a shell script that consists of this line. FILE may be a link to a program of this machine.
+# stub FILE LINE: writes a shell script that consists of this line, in place of any link to one of this machine's
+# programs.
 stub() {
     rm -f "$1"
     printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod +x "$1"
@@ -70,7 +71,7 @@ stub "$scratch/tree/build/run/perfcountd" 'echo "perfcountd $*"'
 # shellcheck disable=SC2016 # the shell of the program expands the variables
 stub "$scratch/bin/python3" 'shift; echo "run.py $*"'
 
-# invites URL ARGUMENTS...: checks that `run` prints commands to try, and passes the arguments.
+# invites URL ARGUMENTS...: checks that `run` prints commands to try, and passes the arguments on.
 invites() {
     quickstart run "${@:2}"
     contains "run ${*:2}: prints commands to try" "$output" "curl -s $1"
@@ -87,18 +88,18 @@ quickstart test --only=unit,e2e
 equals "test exits with the status of its tests" "$status" 0
 contains "test passes its arguments to run.py" "$output" "run.py --only=unit,e2e"
 quickstart test --only unit --repeat 3
-contains "test passes values that are separate words to run.py" "$output" "run.py --only unit --repeat 3"
+contains "test passes values given as separate words to run.py" "$output" "run.py --only unit --repeat 3"
 logs=("$scratch"/tree/build/*.log)
 echo kept | tee "${logs[@]}" >/dev/null
 quickstart test --list
 contains "test --list passes the argument to run.py" "$output" "run.py --list"
-equals "test --list does not empty any log" "$(sort -u "${logs[@]}")" kept
+equals "test --list empties no log" "$(sort -u "${logs[@]}")" kept
 quickstart test
 equals "test empties only its own log" "$(cat "${logs[@]}")" kept
 stub "$scratch/bin/python3" 'exit 3'
 quickstart test
-equals "test exits with the status of its tests if they fail" "$status" 3
+equals "test exits with the status of failed tests" "$status" 3
 stub "$scratch/bin/make" 'echo "the reason"; exit 1'
 refuses 1 "quickstart: the build failed; all of the output is in $scratch/tree/build/quickstart-run.log" run
-contains "the message contains the end of the output" "$output" "the reason"
+contains "the message ends with the last lines of the output" "$output" "the reason"
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests run.py, the runner of all other tests: runs made-up steps, and checks the states, exit status and output."""
+"""Tests run.py, which runs all other tests: runs made-up steps, and checks states, exit status and output."""
 import contextlib
 import io
 import os
@@ -40,23 +40,23 @@ def main():
             ("a step that passes", [sh("a", "true")], "passed", 0, "1 passed, 0 failed, 0 skipped"),
             ("a step that fails", [sh("a", "true"), sh("e2e/b", "echo NOT OK: seven; exit 1")], "passed failed", 1,
              "| NOT OK: seven"),
-            ("the name of a failed step is repeated at the end", [sh("e2e/b", "exit 1")], "failed", 1,
+            ("the names of failed steps are repeated at the end", [sh("e2e/b", "exit 1")], "failed", 1,
              "failed: e2e/b\n"),
-            ("no step at all", [], "", 1, "0 passed"),
-            ("a run of only skipped steps is no success", [sh("a", "echo skipped: no PMU; exit 77")], "skipped", 1,
+            ("no steps", [], "", 1, "0 passed"),
+            ("a run that skips every step fails", [sh("a", "echo skipped: no PMU; exit 77")], "skipped", 1,
              "not here: no PMU"),
-            ("a step that skips a part", [sh("a", "echo SKIP: no PMU; echo SKIP: no PMU")], "passed", 0,
+            ("a step that skips one of its parts", [sh("a", "echo SKIP: no PMU; echo SKIP: no PMU")], "passed", 0,
              "not here: no PMU\n"),
             ("a step waits for the steps that it needs", [sh("b", "true", needs=["a"]), sh("a", "sleep 0.1; true")],
              "passed passed", 0, ""),
-            ("a step whose needed step fails", [sh("a", "false"), sh("b", "true", needs=["a"])], "failed failed", 1,
+            ("a step that needs a failed step", [sh("a", "false"), sh("b", "true", needs=["a"])], "failed failed", 1,
              "b: a did not pass"),
             ("a step that hangs", [sh("a", "sleep 60", timeout=0.2)], "failed", 1, "did not end within"),
             ("a program that is missing", [run.Step("a", ["/nonexistent"])], "failed", 1, "No such file"),
             ("a command that the shell could not find", [sh("a", "echo x.sh: line 3: equls: command not found")], "failed", 1,
-             "could not run a line"),
-            ("a unit test that is skipped in silence", [sh("unit/a", "echo '[  SKIPPED ] test_b'")], "failed", 1,
-             "does not say why"),
+             "could not run one of its lines"),
+            ("a unit test that is skipped without a reason", [sh("unit/a", "echo '[  SKIPPED ] test_b'")], "failed", 1,
+             "skipped without a reason"),
             ("a unit test that is skipped with a reason",
              [sh("unit/a", "echo SKIP: test_b: a PMU; echo '[  SKIPPED ] test_b'")], "passed", 0,
              "not here: a PMU"),
@@ -74,12 +74,12 @@ def main():
         for name in ("e2e-a", "e2e-b"):
             open(os.path.join(run.LOGS, name + ".log"), "w", encoding="utf-8").close()
         run.Run([sh("e2e/a", "true"), sh("e2e/c", "true")]).remove_logs()
-        check("logs of steps that do not run stay", os.listdir(run.LOGS), ["e2e-b.log"])
+        check("logs of steps that do not run are kept", os.listdir(run.LOGS), ["e2e-b.log"])
     for script in ("tests/e2e/smoke.sh", "tests/page/run.sh"):
         ended = subprocess.run([os.path.join(run.ROOT, script)], capture_output=True, text=True, check=False,
                                env=dict(os.environ, PERFCOUNTD="/nonexistent/perfcountd"))
-        check(script + " tests only the program that PERFCOUNTD names", (ended.returncode, ended.stderr),
-              (1, "there is no program /nonexistent/perfcountd: build it, or name one by PERFCOUNTD=/path\n"))
+        check(script + " tests only the program in PERFCOUNTD", (ended.returncode, ended.stderr),
+              (1, "cannot find the program /nonexistent/perfcountd: build it, or set PERFCOUNTD=/path\n"))
     steps = run.table() + run.scripts() + run.page_tests() + run.unit_tests()
     for only, expected in (
             ("e2e/cgroup", "build/plain e2e/cgroup-bpf e2e/cgroup-perf"),
@@ -88,7 +88,7 @@ def main():
             ("unit/cpus*", "build/sanitized unit/cpuset"),
             ("e2e/cgroup-v*,tls", "build/plain e2e/cgroup-v1-bpf e2e/cgroup-v1-perf e2e/tls"),
             ("rules", "build/plain build/sanitized rules/bpf-object rules/documents rules/includes rules/quickstart rules/runner"),
-            ("nothing,x*z", "there is no step or group nothing, x*z; see ./quickstart test --list")):
+            ("nothing,x*z", "no such step or group: nothing, x*z (see ./quickstart test --list)")):
         try:
             chosen = run.select(steps, types.SimpleNamespace(only=only, all=False))
             check("--only=" + only, " ".join(sorted(step.name for step in chosen)), expected)

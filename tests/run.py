@@ -4,8 +4,8 @@
 
 usage: run.py [--all | --only=NAME[,NAME...]] [--repeat=N] [--list | --packages]
 
-A step is a row of the table below, a unit test, a test of the page, or a script of tests/e2e. The head of a script says
-what it needs:
+A step is a row in the table below, a unit test, a page test, or a script in tests/e2e. The head of a script says what
+it needs:
 
     # set: quick                 or all
     need curl jq                 the programs that it runs; PACKAGES has their packages
@@ -13,11 +13,11 @@ what it needs:
     # engines: perf bpf          runs once with each of these values of the environment variable ENGINE
     # alone: WHY                 runs while no other step runs
 
---only takes names and globs of steps, and names of groups (unit, e2e, page, ...); --list prints them. A script of
-tests/e2e may be named without "e2e/" and without its engine. A failed step is not repeated. Exit status 77 means that
-the step was skipped. A line "SKIP: WHAT" in the output of a step that passes means that a part of it could not run
-because this machine lacks WHAT (a few words, such as "a hardware PMU"). build/test has a log for each step, and
-results.tsv with the columns outcome, name and seconds.
+--only takes step names, globs, and names of groups (unit, e2e, page, ...); --list prints them. A script in tests/e2e
+may be named without "e2e/" and without its engine. A failed step is not repeated. Exit status 77 means that the step
+was skipped. A line "SKIP: WHAT" in the output of a step that passes means that a part of it could not run because this
+machine lacks WHAT (a few words, such as "a hardware PMU"). build/test has a log for each step, and results.tsv with the
+columns outcome, name and seconds.
 """
 import argparse
 import fnmatch
@@ -34,11 +34,10 @@ BUILD = os.path.join(ROOT, "build")
 LOGS = os.path.join(BUILD, "test")
 CPUS = os.cpu_count() or 1
 SCRIPTS = "tests/e2e"
-HANGS = 7200  # seconds; no step takes nearly as long, even on a busy machine
+HANGS = 7200  # seconds; no step takes nearly that long, even on a busy machine
 
-# The Debian package of each program whose package has another name. A package "unpack:X" is only unpacked below
-# build/tools, not installed, so that no service is started on this machine. A program with the empty package "" is
-# always installed.
+# The Debian package of each program whose package has another name. "unpack:X" is unpacked below build/tools instead of
+# installed, so that it starts no service on this machine. "" stands for a program that is always installed.
 PACKAGES = {
     "/usr/bin/python3": "python3",
     "cc": "",
@@ -82,33 +81,34 @@ BUILDS = {
     "sanitized": ("-O0 -g1", "--enable-werror", "--enable-asan", "--enable-ubsan"),
     "clang": ("-O0 -g1", "CC=clang", "--enable-werror", "--enable-asan", "--enable-ubsan", "--enable-fuzzing"),
 }
-# What is built besides the daemon: all of "make check", or only what scripts of tests/e2e and tests/systemd start.
+# What is built besides the daemon: everything for "make check", or only what scripts in tests/e2e and tests/systemd
+# start.
 BUILD_REST = {"plain": "tests/impostor/impostor tests/impostor/symboliser-impostor"}
 BUILD_PROGRAMS = {"plain": "cmocka", "sanitized": "cmocka", "clang": "cmocka clang clang-runtime"}
 
 # What each group of steps tests; printed at the end of a run.
 GROUPS = {
-    "build": "builds of the daemon, its tests and its benchmarks without a warning",
-    "rules": "which folder may include which, versions and figures in the documents",
+    "build": "the daemon, its tests and its benchmarks build without a warning",
+    "rules": "which folder may include which; versions and figures in the documents",
     "unit": "every unit test, with the address and undefined-behaviour sanitizers",
     "e2e": "the daemon on this kernel: perf events, cgroups, HTTP, TLS, reload, opener, sampler",
     "page": "the page: its model in node, its views in a real browser",
-    "boards": "arm64 boards with real PMUs, emulated, with Linux 5.10 and 6.1",
+    "boards": "emulated arm64 boards with real PMUs, running Linux 5.10 and 6.1",
     "distro": "Debian 11, 12 and 13, `make distcheck`, Debian packages",
-    "systemd": "the installed service in a machine with systemd",
+    "systemd": "the installed service, in a container with systemd",
     "containers": "podman, docker and containerd, systemd-nspawn and LXC",
-    "pressure": "little memory, CPU, disk, descriptors; the kernel's limits at their lowest",
-    "faults": "calls of the kernel and allocations fail: at 7,100 of 16,700 places, 1,600 with sanitizers",
-    "fuzz": "each fuzzer for a bounded number of inputs, built by clang",
-    "soak": "hundreds of actions of clients and of the machine, mixed",
-    "armhf": "a 32-bit ARM build: its unit tests by qemu, its daemon on emulated boards with 64-bit kernels",
-    "dashboards": "each query of the Grafana dashboards, asked of a real Prometheus",
-    "lint": "shellcheck of the scripts, clang-format of the C",
+    "pressure": "too little memory, CPU time, disk space, descriptors; kernel limits at their minimum",
+    "faults": "failing system calls and allocations: at 7,100 of 16,700 places, 1,600 with sanitizers",
+    "fuzz": "each fuzzer, built by clang, with a limited number of inputs",
+    "soak": "a random mix of hundreds of actions of clients and of the machine",
+    "armhf": "a 32-bit ARM build: its unit tests under qemu, its daemon on emulated boards with 64-bit kernels",
+    "dashboards": "each query of the Grafana dashboards, sent to a real Prometheus",
+    "lint": "shellcheck on the scripts, clang-format on the C code",
 }
 
 
 class Step:
-    """A command with its name, which is unique, and its group, which is the part of the name before the slash."""
+    """A command with a unique name and a group, which is the part of the name before the slash."""
 
     def __init__(self, name, command, group_set="all", programs="", needs=(), alone=False, environment=None,
                  timeout=HANGS):
@@ -206,7 +206,7 @@ def table():
 
 
 def header(path):
-    """Returns the settings at the head of a script, by name; "need" has all programs of its lines `need PROGRAM...`."""
+    """Returns the settings at the head of a script, by name; "need" has the programs in all lines `need PROGRAM...`."""
     words = {"need": ""}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -225,7 +225,7 @@ def packages(steps):
 
 
 def scripts():
-    """Returns a step for each script of tests/e2e, or one for each engine if the script names engines."""
+    """Returns a step for each script in tests/e2e, or one for each engine if the script names engines."""
     steps = []
     for name in sorted(os.listdir(os.path.join(ROOT, SCRIPTS))):
         path = os.path.join(SCRIPTS, name)
@@ -233,7 +233,7 @@ def scripts():
             continue
         words = header(os.path.join(ROOT, path))
         if words.get("set") not in ("quick", "all"):
-            sys.exit("%s: its head needs a line \"# set: quick\" or \"# set: all\"" % path)
+            sys.exit("%s: the head lacks a line \"# set: quick\" or \"# set: all\"" % path)
         for engine in words.get("engines", "").split() or [None]:
             steps.append(Step(
                 "e2e/%s%s" % (name[:-3], "-" + engine if engine else ""), [path], words["set"], words["need"],
@@ -262,7 +262,7 @@ def unit_tests():
 
 
 class Run:
-    """Runs steps in order, as many at a time as there are CPUs, and each one after the steps that it needs."""
+    """Runs steps in order, one per CPU at a time, and each one after the steps it needs."""
 
     def __init__(self, steps):
         self.steps, self.begin, self.done, self.skips = steps, time.monotonic(), 0, {}
@@ -271,7 +271,7 @@ class Run:
         self.running = set()
 
     def remove_logs(self):
-        """Removes the logs of earlier runs of the same steps. The logs of other steps stay."""
+        """Removes the logs of earlier runs of the same steps, but not the logs of other steps."""
         os.makedirs(LOGS, exist_ok=True)
         for step in self.steps:
             if os.path.exists(step.log()):
@@ -322,7 +322,7 @@ class Run:
                 self.condition.notify_all()
 
     def report(self, step, remark):
-        """Prints a line of progress, and an excerpt of the log of a failed step. Must be called with the lock held."""
+        """Prints a progress line and, for a failed step, an excerpt of its log. Must be called with the lock held."""
         self.done += 1
         for reason in skipped_parts(step):
             self.skips.setdefault(reason, step.name)
@@ -350,7 +350,7 @@ class Run:
 
 
 def end(process):
-    """Ends the process group of a step."""
+    """Kills the process group of a step."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -358,7 +358,7 @@ def end(process):
 
 
 def attempt(step):
-    """Runs a step with its output in its log. Returns its exit status and a remark on a failure."""
+    """Runs a step, and writes its output to its log. Returns the exit status, and a remark on a failure."""
     with open(step.log(), "w", encoding="utf-8") as log:
         try:
             step.process = subprocess.Popen(step.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
@@ -369,14 +369,14 @@ def attempt(step):
             status = step.process.wait(step.timeout)
         except subprocess.TimeoutExpired:
             end(step.process)
-            return 1, "it did not end within %d s" % step.timeout
+            return 1, "did not end within %d s" % step.timeout
         finally:
-            end(step.process)  # ends processes that the step left running
+            end(step.process)  # kills processes that the step left running
     if status == 0 and misspelt(step.log()):
-        return 1, "the shell could not run a line of it"
+        return 1, "the shell could not run one of its lines"
     if status == 0 and step.group == "unit" and silent_skips(step.log()):
-        return 1, "a test in it is skipped and does not say why"
-    return status, "" if status in (0, 77) else "exit status %d, all of it is in %s" % (
+        return 1, "a test in it is skipped without a reason"
+    return status, "" if status in (0, 77) else "exit status %d; the log is %s" % (
         status, os.path.relpath(step.log(), ROOT))
 
 
@@ -389,14 +389,14 @@ def text_of(path):
 
 
 def misspelt(path):
-    """Whether the log has an error message of the shell: a command that the shell could not run may have been a
+    """Returns whether the log has an error message from the shell: the command that it could not run may have been a
     check."""
     return re.search(r"\.sh: line \d+: .*(command not found|(integer|unary|binary) .*expected|unbound variable|"
                      r"syntax error)", text_of(path))
 
 
 def silent_skips(path):
-    """Whether cmocka skipped more tests than gave a reason."""
+    """Returns whether cmocka skipped more tests than gave a reason."""
     text = text_of(path)
     names = set(re.findall(r"^\[  SKIPPED \] ([a-zA-Z_]\w*)$", text, re.MULTILINE))
     return len(names) > len(re.findall(r"^ *SKIP: ", text, re.MULTILINE))
@@ -413,7 +413,7 @@ def excerpt(path):
 
 
 def skipped_parts(step):
-    """Returns what the step lacked on this machine. In a unit test the name of the test function comes first."""
+    """Returns what the step lacked on this machine. In a unit test, the test function's name precedes it."""
     found = re.findall(r"^ *(?:SKIP|skipped): (?:\w+: )?(.*)$", text_of(step.log()), re.MULTILINE)
     return found if step.state in ("passed", "skipped") else []
 
@@ -425,12 +425,12 @@ def named(steps, word):
 
 
 def select(steps, arguments):
-    """Returns the steps to run, with the builds that they need."""
+    """Returns the steps to run, including the builds they need."""
     if arguments.only:
         found = {word: named(steps, word) for word in arguments.only.split(",")}
         unknown = sorted(word for word in found if not found[word])
         if unknown:
-            sys.exit("there is no step or group %s; see ./quickstart test --list" % ", ".join(unknown))
+            sys.exit("no such step or group: %s (see ./quickstart test --list)" % ", ".join(unknown))
         chosen = [step for of_word in found.values() for step in of_word]
     else:
         chosen = [step for step in steps if step.set == "quick" or (arguments.all and step.set == "all")]
@@ -457,7 +457,7 @@ def print_list(steps):
         marks = {"quick": "", "all": " (--all)", "long": " (--only)"}
         names = [step.name + marks[step.set] for step in steps if step.group == group]
         print("    " + "\n    ".join(names))
-    print("(--all): not part of plain ./quickstart test; (--only): long, runs only when named")
+    print("(--all): not run by ./quickstart test alone; (--only): long, runs only if named")
 
 
 def summary(run, steps, arguments):
@@ -472,7 +472,7 @@ def summary(run, steps, arguments):
     names = {step.name for step in run.steps}
     more = sum(1 for step in steps if step.name not in names and step.group not in left and step.set != "long")
     if not arguments.only and (left or more):
-        print("not tested: %s, and %d longer tests of the groups above; ./quickstart test --all runs everything" %
+        print("not tested: %s, and %d longer tests in the groups above; ./quickstart test --all runs everything" %
               (", ".join(left), more))
     failed = [step for step in run.steps if step.state == "failed"]
     passed = sum(1 for step in run.steps if step.state == "passed")
@@ -488,9 +488,9 @@ def summary(run, steps, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true", help="everything")
-    parser.add_argument("--only", metavar="NAME[,NAME...]", help="steps or groups of steps")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="each step N times, builds once")
+    parser.add_argument("--all", action="store_true", help="run everything")
+    parser.add_argument("--only", metavar="NAME[,NAME...]", help="run only these steps or groups of steps")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each step N times, but builds once")
     parser.add_argument("--list", action="store_true", help="print the names of all steps")
     parser.add_argument("--packages", action="store_true", help="print the Debian packages that the steps need")
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Shared by scripts that run programs in file trees of other systems: functions to fail or skip, and to install tools.
+# Shared by scripts that run programs in other systems' file trees: functions to fail or skip, and to install tools.
 # Source it with `log` set to a file in an existing directory and, for install_tools, `tools` set to COMMAND:PACKAGE
 # pairs with Debian's package names, separated by blanks.
 
@@ -49,9 +49,9 @@ copy_sources() {
         (cd "$root" && xargs -0 ls -d -- 2>/dev/null | tar -c -T - -f -) | tar -C "$1" -xf -
 }
 
-# clean_system TREE DIRECTORY USER COMMAND...: runs the command as USER:GROUP in a tree of tree.sh, with changes kept in
-# memory, DIRECTORY mounted at /build, and only a private loopback as network. With `network=here` the command uses this
-# machine's network.
+# clean_system TREE DIRECTORY USER COMMAND...: runs the command as USER:GROUP in a tree made by tree.sh. Changes are
+# kept in memory, DIRECTORY is mounted at /build, and the only network is a private loopback interface. With
+# `network=here`, the command uses this machine's network.
 clean_system() {
     local unshare=(unshare --mount --pid --fork --kill-child --propagation private)
     [ "${network-}" = here ] || unshare+=(--net)
@@ -72,7 +72,7 @@ clean_system() {
         mkdir "$system/root/build"
         mount --bind "$directory" "$system/root/build"
         [ "$network" != here ] || cp /etc/resolv.conf "$system/root/etc/resolv.conf"
-        # A package registry may be behind a proxy whose certificate only this machine trusts.
+        # A package registry may be behind a proxy whose certificate only the host trusts.
         authorities=/etc/ssl/certs/ca-certificates.crt
         if [ "$network" = here ] && [ -e $authorities ]; then
             cp $authorities "$system/root/etc/host-authorities.crt"

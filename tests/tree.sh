@@ -33,8 +33,8 @@ log=$TREE_CACHE/$suite-$kind.log
 # shellcheck source=tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-# The suite is used without updates: libraries of two architectures must have the same version, but updates are
-# published for them at different times. The mirror is that of this machine's apt, or else mmdebstrap's default.
+# The suite is used without updates: the libraries of two architectures must have the same version, but their updates
+# are published at different times. The mirror is that of this machine's apt, or else mmdebstrap's default.
 source_line() {
     # shellcheck disable=SC2016 # apt-get expands the variables
     apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
@@ -42,9 +42,9 @@ source_line() {
             print "deb", $2, suite, $4 }' || :
 }
 
-# build_depends: prints the package names in Build-Depends without versions, profiles and alternatives, and without
-# debhelper-compat. For another architecture they have its name, except programs that run on this machine (":native").
-# The pkgconf of Debian 11 cannot serve another architecture, so pkg-config takes its place there.
+# build_depends: prints the package names in Build-Depends, without debhelper-compat, versions, profiles and
+# alternatives. For another architecture, names end with it, except those of programs that run on this machine
+# (":native"). Debian 11's pkgconf does not support other architectures, so pkg-config takes its place there.
 build_depends() {
     awk '/^[^ ]/ { on = sub(/^Build-Depends:/, "") } on' "$root/debian/control" | tr -d '\n' | tr , '\n' |
         awk -v foreign="$foreign" -v suite="$suite" '$1 == "debhelper-compat" { next }
@@ -53,7 +53,7 @@ build_depends() {
             { print $1 ":" foreign }'
 }
 
-# packages: prints the packages to install, one on each line.
+# packages: prints the packages to install, one per line.
 packages() {
     case $kind in
     bare) printf '%s\n' ca-certificates git ;;
@@ -98,7 +98,7 @@ make_tree() {
     echo "making a Debian $suite system in $1" >&2
     mapfile -t mirror < <(source_line)
     rm -rf --one-file-system "$1.new"
-    # Retries, since a mirror may fail for a moment.
+    # Retries, since a mirror may be unavailable for a moment.
     mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Retries "3"' --architectures="$architectures" \
         --include="${packages//$'\n'/,}" "$suite" "$1.new" "${mirror[@]}" >"$log" 2>&1 </dev/null || explain_failure
     mv -T "$1.new" "$1"

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "collectors/failures.h"
 
-/* A page of text, in which a line that is wider than the screen continues on the next line. */
+/* A page of text, in which lines wider than the screen are wrapped. */
 struct top_page_text {
     struct buffer text; /* the text of the page, in which each line ends with '\n' */
     size_t width, lines;
@@ -44,7 +44,7 @@ static size_t line_size(const char *text, size_t width)
     return size ? size : line.size;
 }
 
-/* Appends the text `safe`, which top_text_append() must have written, in lines that fit the page. */
+/* Appends the text `safe`, which top_text_append() must have written, wrapped to the width of the page. */
 static void append_lines(struct top_page_text *page, const char *safe, size_t indent)
 {
     size_t width = page->width - MIN(page->width, indent);
@@ -92,14 +92,15 @@ static void top_page_text_append_help(struct top_page_text *page)
     for (size_t i = 0; (help = top_view_help_at(i)); i++)
         append_entry(page, help->keys, help->text);
     end_line(page);
-    append_text(page, "Columns, the key that sorts by each, and what they show:", 0);
+    append_text(page, "Columns, the keys that sort by them, and what they show:", 0);
     for (size_t i = 0; i < top_column_count(); i++) {
         const struct top_column *column = top_column_at(i);
         snprintf(keys, sizeof(keys), "%c %s", column->key, column->title);
         append_entry(page, keys, column->help);
     }
     end_line(page);
-    append_text(page, "- is a value that is not known, ~ an estimate: its group was counted for a part of the time.",
+    append_text(page,
+                "- is an unknown value; ~ marks an estimate, because the group was counted for only part of the time.",
                 0);
 }
 
@@ -193,7 +194,7 @@ static void top_page_text_write(const struct top_page_text *page, size_t first, 
 /* --- frame --- */
 
 #define PMU_LINES_MAX 4
-#define HEIGHT_FOR_PMUS 16 /* the lines of PMUs are left out on a screen with fewer lines */
+#define HEIGHT_FOR_PMUS 16 /* on a screen with fewer lines, the PMU lines are left out */
 
 static void write_first_line(const struct top_scene *scene, const struct top_view *view, struct top_frame *frame)
 {
@@ -251,7 +252,7 @@ static void write_filter(struct top_view *view, struct top_frame *frame)
                           view->typing ? "_" : "");
 }
 
-/* Writes the number of rows, or the reason why there are no new readings. */
+/* Writes the number of rows, or why there are no new readings. */
 static void write_summary(const struct top_scene *scene, struct top_view *view, size_t shown, struct top_frame *frame)
 {
     size_t n = scene->table ? top_table_count(scene->table) : 0, failures = top_page_count_events(scene->failures);
@@ -262,7 +263,7 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
     if (*scene->error)
         top_frame_appendf(frame, TOP_WARNING, "%s", scene->error);
     else if (!scene->table)
-        top_frame_append(frame, TOP_DIM, "the first reading takes an interval");
+        top_frame_append(frame, TOP_DIM, "the first reading takes one interval");
     else
         top_frame_appendf(frame, TOP_PLAIN, "%zu of %zu %s by %s%s", shown, n,
                           view->kind == TOP_CPUS ? "CPUs"
@@ -285,8 +286,8 @@ static void write_summary(const struct top_scene *scene, struct top_view *view, 
 #define METER_WIDTH_MAX 20
 
 /*
- * Returns the CPU time, in CPUs, that a full bar stands for. The bar of a CPU is full at 1. A cgroup may use several
- * CPUs, so the bar of a cgroup is full at the CPU time of the busiest cgroup, but at least at 1.
+ * Returns the CPU time, in CPUs, of a full bar. The bar of a CPU is full at 1. A cgroup may use several CPUs, so the
+ * bar of a cgroup is full at the CPU time of the busiest cgroup, but at least at 1.
  */
 static double full_meter(const struct top_table *table, const struct top_view *view)
 {
@@ -368,7 +369,7 @@ static size_t count_shown(const struct top_scene *scene, const struct top_view *
     return shown;
 }
 
-/* Returns the number of lines left for the page, not counting the last line of the screen, which shows the keys. */
+/* Returns the number of lines left for the page, not counting the last line of the screen, which lists the keys. */
 static size_t lines_left(const struct top_frame *frame)
 {
     size_t used = (size_t)frame->line + 1;

@@ -13,7 +13,7 @@ struct top_scene {
     const char *host, *kernel; /* host name; kernel release, or "" if unknown */
     const char *source;        /* source of the readings, such as "own counters" or "unix:/run/perfcountd.sock" */
     const char *clock;         /* time of the reading, "12:34:56" */
-    const char *error;         /* the reason why there are no new readings, or "" */
+    const char *error;         /* why there are no new readings, or "" */
     bool paused;               /* the daemon has paused counting */
     json_t *failures;          /* `failures` from /api/v1/status, or NULL if unknown */
     struct top_table *table;   /* table of rows, or NULL before the first reading */

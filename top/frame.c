@@ -9,10 +9,10 @@
 
 /* --- safe text --- */
 
-/* What to write for a character: its bytes, or "?" if the character is not safe. */
+/* What to write for a character: its bytes, or "?" if it is unsafe. */
 struct top_character {
     const char *bytes;
-    size_t size, taken; /* length of `bytes`; length of the character in the text */
+    size_t size, taken; /* length of `bytes`; length of the character in the input text */
     size_t width;
 };
 

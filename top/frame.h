@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame is the text of one screen, line by line, before the text goes to a terminal or a pipe. A frame consists of
- * pieces of text with a style. Each line is cut at the right edge of the frame.
+ * A frame is the text of one screen, line by line, before it goes to a terminal or a pipe. It consists of styled pieces
+ * of text. Each line is cut at the right edge of the frame.
  *
  * Names come from untrusted users, so all text is made safe for a terminal: control characters, escape sequences,
  * invalid UTF-8 and characters without a width become "?". Widths are in columns of the terminal, in the locale of the
@@ -31,7 +31,7 @@ struct top_piece {
 
 /* The owner sets `width` and `height`, and zeroes the other members. */
 struct top_frame {
-    size_t width, height; /* size in columns and lines, where 0 stands for any number of lines */
+    size_t width, height; /* size in columns and lines; a height of 0 means any number of lines */
     struct buffer text;
     struct top_piece *pieces;
     size_t n;

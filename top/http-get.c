@@ -29,7 +29,7 @@ static int parse_unix(const char *path, struct top_address *address, struct erro
 
     if (path[0] != '/' || strlen(path) >= sizeof(sockaddr.sun_path))
         return error_set(error, -EINVAL,
-                         "--url: \"unix:\" needs a path from the root of at most %zu bytes, as in "
+                         "--url: \"unix:\" needs an absolute path of at most %zu bytes, as in "
                          "unix:/run/perfcountd.sock",
                          sizeof(sockaddr.sun_path) - 1);
     address->path = strdup(path);
@@ -38,7 +38,7 @@ static int parse_unix(const char *path, struct top_address *address, struct erro
     return address->path && address->authority && address->prefix ? 0 : error_oom(error);
 }
 
-/* Returns whether the text contains a character that is not valid in a request line or would end the path. */
+/* Returns whether the text contains a character that is invalid in a request line or would end the path. */
 static bool has_bad_character(const char *text)
 {
     for (; *text; text++)
@@ -71,8 +71,8 @@ static int parse_http(const char *rest, struct top_address *address, struct erro
         prefix--;
     if (memchr(rest, '@', size))
         return error_set(error, -EPROTONOSUPPORT,
-                         "--url: passwords are not supported, since http would send them as "
-                         "they are; use the unix socket of that machine: ssh -L "
+                         "--url: passwords are not supported, since http would send them "
+                         "unencrypted; use the unix socket of that machine: ssh -L "
                          "10298:/run/perfcountd.sock HOST, and --url=http://127.0.0.1:10298");
     address->authority = strndup(rest, size);
     address->prefix = strndup(rest + size, prefix);
@@ -128,7 +128,8 @@ int top_address_resolve(struct top_address *address, struct error *error)
     }
     int r = getaddrinfo(address->host, address->port, &hints, &list);
     if (r != 0)
-        return error_set(error, -EHOSTUNREACH, "--url: %.128s has no address: %s", address->host, gai_strerror(r));
+        return error_set(error, -EHOSTUNREACH, "--url: cannot find the address of %.128s: %s", address->host,
+                         gai_strerror(r));
     address->n_endpoints = 0;
     for (const struct addrinfo *at = list; at && address->n_endpoints < TOP_ENDPOINTS_MAX; at = at->ai_next) {
         if (at->ai_addrlen > sizeof(address->endpoints[0].address))
@@ -258,12 +259,13 @@ int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply 
     if (r == -EBADMSG)
         return error_set(error, r, "the answer is not HTTP");
     if (r == -EAGAIN && size > TOP_REPLY_HEAD_MAX)
-        return error_set(error, -EMSGSIZE, "the head of the answer has more than %d KiB", TOP_REPLY_HEAD_MAX / 1024);
+        return error_set(error, -EMSGSIZE, "the headers of the answer have more than %d KiB",
+                         TOP_REPLY_HEAD_MAX / 1024);
     if (size > TOP_REPLY_MAX || (r == 0 && head.length > TOP_REPLY_MAX))
         return error_set(error, -EMSGSIZE, "the answer has more than %d MiB", TOP_REPLY_MAX / 1024 / 1024);
     size_t there = r == 0 ? size - (size_t)(head.body - data) : 0;
     if (r == -EAGAIN || (head.has_length ? there < head.length : !ended))
-        return ended ? error_set(error, -EBADMSG, "the connection ended before the answer did") : -EAGAIN;
+        return ended ? error_set(error, -EBADMSG, "the connection was closed before the answer was complete") : -EAGAIN;
     *ret = (struct top_reply){.status = head.status,
                               .body = head.body,
                               .size = head.has_length ? (size_t)head.length : there,
@@ -280,7 +282,7 @@ int top_reply_document(const struct top_address *address, const struct top_reply
 
     if (reply->status == 401)
         r = error_set(error, -EACCES, "it requires a password, which is not supported here: %s",
-                      address->path ? "run this as root, who needs none" : "use its unix socket, as root");
+                      address->path ? "run this as root, who needs no password" : "use its unix socket, as root");
     else if (reply->status != 200)
         r = error_set(error, reply->status == 404 ? -ENOENT : -EPROTO, "it answered %u%s%.400s", reply->status,
                       text ? ": " : "", text ? text : "");

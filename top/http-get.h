@@ -25,7 +25,7 @@ struct top_address {
     char *path;        /* path of a unix socket, or NULL for http */
     char *host, *port; /* host, without brackets, and port; only for http */
     char *authority;   /* HOST:PORT as the user wrote it, for the header Host */
-    char *prefix;      /* prefix of all request paths, "" or as in "/board", without a trailing slash */
+    char *prefix;      /* prefix of all request paths, such as "/board", without a trailing slash; may be "" */
     struct {
         struct sockaddr_storage address;
         socklen_t size;
@@ -36,7 +36,7 @@ struct top_address {
 
 /*
  * Parses an address, but resolves no host name. Returns -EINVAL, or -EPROTONOSUPPORT for https or a password, and sets
- * `error` to a message that tells what to use instead.
+ * `error` to a message that says what to use instead.
  */
 int top_address_parse(const char *url, struct top_address *ret, struct error *error);
 void top_address_done(struct top_address *address);
@@ -57,9 +57,8 @@ struct top_reply {
 };
 
 /*
- * Parses the part of the reply that has been received so far. `ended` tells whether the server has closed the
- * connection. Returns 0 if the reply is complete, -EAGAIN if more must be read, or -EBADMSG or -EMSGSIZE with a
- * message.
+ * Parses the part of the reply that has been received so far. `ended` is true if the server has closed the connection.
+ * Returns 0 if the reply is complete, -EAGAIN if more must be read, or -EBADMSG or -EMSGSIZE with a message.
  */
 int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply *ret, struct error *error);
 
@@ -94,7 +93,7 @@ int top_request_refused(const struct top_address *address, int code, struct erro
 struct top_request *top_request_free(struct top_request *request);
 
 /*
- * Requests a document and waits for the reply, whose text is appended to `text`. Returns these errors with a message:
+ * Requests a document, waits for the reply, and appends its text to `text`. Returns these errors with a message:
  * -ENOTCONN without a reply, errors from top_reply_document(), -ENOMEM.
  */
 int top_get(const struct top_address *address, const char *path, uint64_t timeout_ns, struct buffer *text, json_t **ret,

@@ -47,7 +47,7 @@ struct top_local *top_local_free(struct top_local *local)
 DEFINE_CLEANUP(struct top_local *, top_local_free);
 DEFINE_CLEANUP(struct baseline *, baseline_free);
 
-/* Lets collectors handle their descriptors, to notice cgroups that were created or removed since the last reading. */
+/* Lets collectors handle their descriptors, so that they notice cgroups created or removed since the last reading. */
 static void hear_collectors(struct registry *registry)
 {
     for (size_t i = 0; registry_fd(registry, i) != -ENODEV; i++) {
@@ -57,7 +57,7 @@ static void hear_collectors(struct registry *registry)
     }
 }
 
-/* Returns a document with those members of /api/v1/status that are shown. */
+/* Returns a document with the members of /api/v1/status that are shown. */
 static json_t *status_document(const struct session *session)
 {
     const char *kernel = session->machine->release ? session->machine->release : "";
@@ -158,7 +158,7 @@ struct top_remote {
     const struct top_address *address;
     uint64_t interval_ns, facts_usec; /* `facts_usec` is the time of the last request for the status and cgroups */
     enum remote_document asked;
-    bool has_no_totals; /* the daemon, an older version, has rejected "totals=cgroup" */
+    bool has_no_totals; /* the daemon is an older version, which has rejected "totals=cgroup" */
     json_t *documents[N_REMOTE_DOCUMENTS];
     struct top_request *request;
     sd_event_source *timer;

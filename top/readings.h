@@ -53,7 +53,7 @@ struct top_remote;
 int top_remote_new(sd_event *event, const struct top_address *address, uint64_t interval_ns,
                    const struct top_listener *listener, struct top_remote **ret);
 struct top_remote *top_remote_free(struct top_remote *remote);
-/* Sets the interval from the next request on. The interval is at most 60 s, the limit of /api/v1/rates. */
+/* Sets the interval from the next request on. The maximum is 60 s, the limit of /api/v1/rates. */
 void top_remote_set_interval(struct top_remote *remote, uint64_t interval_ns);
 
 #endif

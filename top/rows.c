@@ -11,27 +11,34 @@
 
 static const struct top_column columns[] = {
     {"cpu", "%CPU", "CPU time; 100 is one CPU", {"cpu_utilization"}, {0}, {0}, TOP_PERCENT, 'P'},
-    {"ipc", "IPC", "instructions for each cycle", {"ipc"}, {0}, {0}, TOP_RATIO, 'I'},
+    {"ipc", "IPC", "instructions per cycle", {"ipc"}, {0}, {0}, TOP_RATIO, 'I'},
     {"frequency",
      "GHZ",
-     "cycles for each second of CPU time",
+     "cycles per second of CPU time",
      {"frequency_hertz", "cpu_frequency_hertz"},
      {0},
      {0},
      TOP_GIGA,
      'G'},
-    {"stalls", "STALL%", "cycles that waited for data", {"backend_stall_ratio"}, {0}, {0}, TOP_PERCENT, 'B'},
+    {"stalls",
+     "STALL%",
+     "share of the cycles spent waiting for data",
+     {"backend_stall_ratio"},
+     {0},
+     {0},
+     TOP_PERCENT,
+     'B'},
     {.name = "misses",
      .title = "MISSES/s",
-     .help = "misses of the last cache that is counted",
+     .help = "misses in the last cache level that is counted",
      .events = {"ll_cache_miss_rd", "cache_misses", "llc_load_misses", "l3d_cache_refill", "l2d_cache_refill"},
      .format = TOP_QUANTITY,
      .key = 'M'},
-    {"mpki", "MPKI", "those misses in 1000 instructions", {"llc_mpki", "l2_mpki"}, {0}, {0}, TOP_RATIO, 'L'},
-    {"branches", "BR-MPKI", "branch misses in 1000 instructions", {"branch_mpki"}, {0}, {0}, TOP_RATIO, 'R'},
+    {"mpki", "MPKI", "those misses per 1000 instructions", {"llc_mpki", "l2_mpki"}, {0}, {0}, TOP_RATIO, 'L'},
+    {"branches", "BR-MPKI", "branch misses per 1000 instructions", {"branch_mpki"}, {0}, {0}, TOP_RATIO, 'R'},
     {"faults", "FAULTS/s", "page faults", {0}, {"page_faults"}, {"minor_faults", "major_faults"}, TOP_QUANTITY, 'F'},
     {"switches", "SWITCH/s", "context switches", {0}, {"context_switches"}, {0}, TOP_QUANTITY, 'S'},
-    {"migrations", "MIGR/s", "moves to another CPU", {0}, {"cpu_migrations"}, {0}, TOP_QUANTITY, 'V'},
+    {"migrations", "MIGR/s", "migrations to another CPU", {0}, {"cpu_migrations"}, {0}, TOP_QUANTITY, 'V'},
     {"counted", "COUNTED%", "share of the time that was counted", {"running_ratio"}, {0}, {0}, TOP_PERCENT, 'C'},
 };
 
@@ -47,7 +54,10 @@ const struct top_column *top_column_at(size_t i)
     return &columns[i];
 }
 
-/* Returns whether `name` is among the `n` texts, which may end early with NULL. A "-" in `name` matches even "_". */
+/*
+ * Returns whether `name` is among the `n` strings, a list that may end early with NULL. A "-" in `name` also matches
+ * "_".
+ */
 static bool is_named(const char *name, const char *const *texts, size_t n)
 {
     for (size_t i = 0; i < n && texts[i]; i++) {
@@ -83,8 +93,8 @@ static bool find_number(const json_t *object, const char *name, double *ret)
 }
 
 /*
- * Takes the value of a column from "events" and "ratios" of a row of /api/v1/rates. Returns whether the row has the
- * metric or event of the column; *ret is NAN if the value is unknown.
+ * Takes the value of a column from the members "events" and "ratios" of a row of /api/v1/rates. Returns whether the row
+ * has the metric or event of the column; *ret is NAN if the value is unknown.
  */
 static bool top_column_value(const struct top_column *column, const json_t *events, const json_t *ratios, double *ret)
 {
@@ -146,7 +156,7 @@ void top_column_format(const struct top_column *column, double value, bool estim
 #define CPU_MAX 65535 /* larger than any CPU number in Linux */
 
 /*
- * An entry of /api/v1/rates, which has the values of one group. A row of the table consists of the entries of several
+ * An entry of /api/v1/rates, which has the values of one group. A row of the table is made from the entries of several
  * groups.
  */
 struct top_part {
@@ -162,7 +172,7 @@ struct top_table {
     json_t *rates, *cgroups;
     struct top_row *rows;
     size_t n;
-    uint32_t has;      /* bitmask of the columns that have a value in at least one row */
+    uint32_t has;      /* bitmask of columns with a value in at least one row */
     char (*texts)[16]; /* for each row: "cpu 4", or the first digits of a container's ID */
     char **labels;     /* labels made of a name and a path, owned by the table */
     size_t n_labels;
@@ -251,9 +261,9 @@ static double share_counted(const json_t *ratios)
 }
 
 /*
- * Adds the values of one group to a row. A value that an earlier group has set is kept, except for running_ratio, of
- * which the smallest value is kept. If the group has several entries, the group's values are unknown, because the
- * daemon did not add up the entries.
+ * Adds the values of one group to a row. A value that an earlier group has set is kept, except that the smallest
+ * running_ratio is kept. If the group has several entries, the group's values are unknown, because the daemon did not
+ * add up the entries.
  */
 static void row_add_group(struct top_table *table, struct top_row *row, const struct top_part *part, bool is_sum)
 {
@@ -373,7 +383,7 @@ static int table_label(struct top_table *table, struct top_row *row)
     return 0;
 }
 
-/* Appends the path to the labels of cgroups with equal names. */
+/* Appends the path to the labels of cgroups that have the same name. */
 static int table_distinguish(struct top_table *table)
 {
     _cleanup_(freep) struct top_row **rows = calloc(table->n + 1, sizeof(*rows));
@@ -395,8 +405,8 @@ static int table_distinguish(struct top_table *table)
 }
 
 /*
- * Returns the entries from which rows are made: the daemon's totals, unless a row stands for one CPU or PMU or the
- * daemon has no totals.
+ * Returns the entries to make rows from: the daemon's totals, unless rows stand for one CPU or PMU or the daemon has no
+ * totals.
  */
 static const json_t *table_entries(const struct top_table *table)
 {

@@ -30,7 +30,7 @@ static struct {
     struct termios modes;
     char bytes[256];
     size_t size;
-    char stack[64 * 1024]; /* stack of the handler: a stack overflow leaves no room on the normal stack */
+    char stack[64 * 1024]; /* the handler's stack: a stack overflow leaves no room on the normal stack */
 } terminal;
 
 static void terminal_on_signal(int signal)
@@ -43,8 +43,8 @@ static void terminal_on_signal(int signal)
 }
 
 /*
- * Saves the modes of the terminal before ncurses changes them, and installs the handler. The handler needs global
- * state, so a process can only save one terminal. Returns 0 or the error from tcgetattr(3).
+ * Saves the terminal modes before ncurses changes them, and installs the handler. The handler needs global state, so a
+ * process can save only one terminal. Returns 0 or the error from tcgetattr(3).
  */
 static int top_terminal_arm(int fd)
 {
@@ -79,7 +79,7 @@ static void top_terminal_disarm(void)
 
 /* --- screen --- */
 
-#define ESCAPE_MS 25 /* wait after an Escape byte, which may be the Escape key or begin another key's sequence */
+#define ESCAPE_MS 25 /* wait after an Escape byte, which may be the Escape key or start another key's sequence */
 #define PAIR_WARNING 1
 
 struct ncurses {
@@ -211,14 +211,14 @@ static int open_window(struct top_screen *screen, const char *type, struct error
     screen->terminal = ncurses->newterm(NULL, stdout, stdin);
     if (!screen->terminal)
         return error_set(error, -ENODEV,
-                         "the type of the terminal is unknown: TERM is \"%.64s\"; set it to one that is, as in "
+                         "the terminal type is unknown: TERM is \"%.64s\"; set it to a known type, as in "
                          "TERM=xterm, or print plain text with --count=1",
                          type);
     screen->window = *capability_text(screen, "cup") ? ncurses->newwin(0, 0, 0, 0) : NULL;
     if (!screen->window)
         return error_set(error, -ENODEV,
-                         "this terminal cannot move its cursor: TERM is \"%.64s\"; set it to one that "
-                         "can, as in TERM=xterm, or print plain text with --count=1",
+                         "this terminal cannot move its cursor: TERM is \"%.64s\"; set it to a type "
+                         "that can, as in TERM=xterm, or print plain text with --count=1",
                          type);
     return 0;
 }
@@ -255,7 +255,7 @@ int top_screen_open(struct top_screen **ret, struct error *error)
         return r;
     r = top_terminal_arm(STDOUT_FILENO);
     if (r < 0)
-        return error_set(error, r, "cannot read the modes of the terminal: %s", strerror(-r));
+        return error_set(error, r, "cannot read the terminal modes: %s", strerror(-r));
     r = open_window(screen, type && *type ? type : "", error);
     if (r < 0)
         return r;
@@ -367,8 +367,8 @@ int top_screen_open(struct top_screen **ret, struct error *error)
 {
     (void)ret;
     return error_set(error, -ENOSYS,
-                     "perfcountd was built without ncurses, which draws on terminals; --count=1 prints "
-                     "plain text, and a build with libncurses-dev has both");
+                     "perfcountd was built without ncurses, which draws on terminals; print plain text "
+                     "with --count=1, or build perfcountd with libncurses-dev");
 }
 
 struct top_screen *top_screen_close(struct top_screen *screen)

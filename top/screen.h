@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The terminal of `perfcountd top` is drawn by ncurses, which is loaded when the screen is opened and writes only what
+ * `perfcountd top` draws on the terminal with ncurses, which is loaded when the screen is opened and writes only what
  * differs from the previous frame.
  *
  * If a signal kills the process (a fault, an abort, a timer), a handler first restores the terminal. The handler calls
@@ -16,8 +16,8 @@ struct top_screen;
 
 /*
  * Opens the terminal, which must be both standard input and standard output. Returns these errors with a message:
- * -ENOTTY if standard input or output is not a terminal, -ENOSYS without ncurses, -ENODEV if the type of the terminal
- * is unknown or cannot move the cursor. The caller must have blocked SIGWINCH and the signals that stop or end the
+ * -ENOTTY if standard input or output is not a terminal, -ENOSYS without ncurses, -ENODEV if the terminal type is
+ * unknown or has no cursor movement. The caller must have blocked SIGWINCH and the signals that stop or terminate the
  * process.
  */
 int top_screen_open(struct top_screen **ret, struct error *error);
@@ -31,7 +31,7 @@ void top_screen_update_size(struct top_screen *screen);
 
 void top_screen_show(struct top_screen *screen, const struct top_frame *frame);
 /*
- * Returns the pressed key as an enum top_key (top/view.h) or a byte; 0 for a key that is not used; -EAGAIN if no key
+ * Returns the pressed key as an enum top_key (top/view.h) or a byte; 0 for a key without a function; -EAGAIN if no key
  * was pressed.
  */
 int top_screen_read_key(struct top_screen *screen);

@@ -22,11 +22,11 @@
 #define TOP_LIVE UINT64_MAX
 
 struct top_loop_settings {
-    const char *host, *source; /* texts to show in the first line of the screen */
+    const char *host, *source; /* shown in the first line of the screen */
     const char *filter;        /* filter of the cgroups, or "" for all cgroups */
     const char *sort, *order;  /* column to sort by, and "asc" or "desc"; each is NULL for the default */
     uint64_t interval_ns;
-    uint64_t count; /* number of frames of plain text, 0 for no limit, or TOP_LIVE to draw on the terminal instead */
+    uint64_t count; /* number of plain-text frames, 0 for no limit, or TOP_LIVE to draw on the terminal instead */
 };
 
 struct top_loop;
@@ -100,7 +100,7 @@ static size_t plain_width(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : PLAIN_WIDTH;
 }
 
-/* Draws the screen once. Exits the loop if writing to standard output fails. Returns whether the loop continues. */
+/* Draws the screen once. Exits the loop if standard output cannot be written. Returns whether the loop continues. */
 static bool loop_draw(struct top_loop *loop)
 {
     _cleanup_(top_frame_done) struct top_frame frame = {0};
@@ -247,7 +247,7 @@ static int loop_on_input(sd_event_source *source, int fd, uint32_t events, void 
         return sd_event_exit(loop->event, EXIT_FAILURE);
     while ((key = top_screen_read_key(loop->screen)) != -EAGAIN) {
         apply_key(loop, key);
-        loop_draw(loop); /* redraws before the next key, which must act on the frame that the user sees */
+        loop_draw(loop); /* redraws before the next key, because keys must act on the frame that the user sees */
     }
     return loop->view.quit ? sd_event_exit(loop->event, EXIT_SUCCESS) : 0;
 }
@@ -278,7 +278,7 @@ static int loop_on_signal(sd_event_source *source, const struct signalfd_siginfo
 }
 
 /*
- * Watches signals. Must be called before the screen is opened, because a signal that is not watched would end the
+ * Watches signals. Must be called before the screen is opened, because a signal that is not watched would kill the
  * process without restoring the terminal.
  */
 static int watch_signals(struct top_loop *loop)
@@ -389,8 +389,8 @@ struct top_command {
 };
 
 /*
- * Frees the sources of readings before the loop, to which the sources report. Freeing the loop restores the terminal;
- * messages may only be printed after that.
+ * Frees the sources of readings before freeing the loop, because they report to it. Freeing the loop restores the
+ * terminal; messages may only be printed after that.
  */
 static void top_command_done(struct top_command *command)
 {
@@ -434,7 +434,7 @@ static int fail_without_source(int code)
 
     error_set(&error, code,
               "no counter can be opened here by this user (see \"perfcountd plan\"), and no daemon answers on "
-              "%s (%s): run \"sudo perfcountd top\", or name a daemon by --url=unix:/PATH or --url=http://HOST:PORT",
+              "%s (%s): run \"sudo perfcountd top\", or name a daemon with --url=unix:/PATH or --url=http://HOST:PORT",
               TOP_DEFAULT_SOCKET, strerror(-code));
     return command_fail(EXIT_FAILURE, &error);
 }
@@ -499,7 +499,7 @@ static int open_loop(struct top_command *command, const struct options *options,
     return r == 0 ? EXIT_SUCCESS : command_fail(r == -ENOSYS ? EXIT_FAILURE : EXIT_BAD_USAGE, &error);
 }
 
-/* Ends the process with the default action of the signal. The terminal must have been restored already. */
+/* Terminates this process by the default action of the signal. The terminal must have been restored already. */
 static void die_of(int signo)
 {
     sigset_t set;

@@ -12,14 +12,15 @@ static const uint64_t intervals_ms[] = {100, 200, 500, 1000, 2000, 5000, 10000, 
 
 static const struct top_view_help help[] = {
     {"Tab c", "cgroups or CPUs"},
-    {"< > left right", "sort by the column before, after"},
+    {"< > left right", "sort by the previous or the next column"},
     {"N", "sort by name"},
     {"r", "reverse the order"},
-    {"f Space", "freeze, and go on"},
-    {"/", "show the rows with a text in a name or the path, or that match a pattern with * ? [, or container=PATTERN"},
-    {"Esc", "show all rows again; leave a page"},
-    {"p", "each cgroup once, or once for each PMU"},
-    {"+ -", "a longer, a shorter interval"},
+    {"f Space", "freeze, continue"},
+    {"/",
+     "show only the rows whose path or name contains a string or matches a pattern with * ? [, or container=PATTERN"},
+    {"Esc", "show all rows again; close a page"},
+    {"p", "one row for each cgroup, or one for each of its PMUs"},
+    {"+ -", "a longer or a shorter interval"},
     {"n", "the events that are not counted, and why"},
     {"up down PgUp PgDn Home End", "scroll"},
     {"? h", "this page"},
@@ -77,7 +78,7 @@ static bool apply_scrolling(struct top_view *view, int key, const struct top_pag
     return true;
 }
 
-/* Sorts by the next column to the left or right that the table has. Sorting by name comes after the last column. */
+/* Sorts by the next column in the table to the left or right. After the last column, the order is by name. */
 static void step_column(struct top_view *view, const struct top_table *table, bool right)
 {
     size_t n = top_column_count() + 1, column = view->sort[view->kind];
@@ -232,11 +233,11 @@ bool top_view_shows(const struct top_view *view, const struct top_row *row)
 #define NAME_MIN 14  /* minimum width of cgroup names */
 #define CPU_NAME 8   /* width of "cpu 127 " */
 #define PMU_WIDTH 18 /* width of "armv8_cortex_a76" and two blanks */
-#define NAME_WIDE 48 /* once cgroup names are this wide, columns of text get the remaining room */
+#define NAME_WIDE 48 /* once cgroup names are this wide, text columns get the remaining room */
 #define CPU_METER 20
 #define CGROUP_METER 10
 #define METER_FRAME 4 /* width of "[", "]" and two blanks */
-#define WIDE 120      /* a screen this wide has room for columns of text besides the name and all numbers */
+#define WIDE 120      /* a screen this wide has room for text columns besides the name and all numbers */
 
 static size_t longest_text(const struct top_table *table, const char *(*text)(const struct top_row *row))
 {
@@ -302,8 +303,8 @@ static void choose_columns(const struct top_view *view, const struct top_table *
 }
 
 /*
- * Returns the width of a column of text, including two blanks after the text, and subtracts the width from *room.
- * Returns 0 if no row has the text or the column does not fit.
+ * Returns the width of a text column, including two blanks after the text, and subtracts it from *room. Returns 0 if no
+ * row has the text or the column does not fit.
  */
 static size_t choose_text(const struct top_layout_text *text, const struct top_table *table, size_t *room)
 {
@@ -316,7 +317,7 @@ static size_t choose_text(const struct top_layout_text *text, const struct top_t
     return width;
 }
 
-/* Widens the column of names to the longest name, but at most to `limit` columns. */
+/* Widens the name column to the longest name, but at most to `limit` columns. */
 static void grow_name(struct top_layout *layout, const struct top_table *table, size_t limit, size_t *room)
 {
     size_t wanted = MIN(longest_text(table, row_label) + 2, limit);
@@ -326,7 +327,7 @@ static void grow_name(struct top_layout *layout, const struct top_table *table, 
     *room -= more;
 }
 
-/* Adds bars of this width, unless bars do not fit. */
+/* Adds bars of this width if they fit. */
 static void choose_meter(struct top_layout *layout, size_t width, size_t *room)
 {
     if (*room < width + METER_FRAME)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The user's view of `perfcountd top`: what is shown and in which order, how keys change the view, and which columns
- * fit the width of the screen. On a narrow screen, columns of numbers are dropped from the right; on a wide screen,
- * columns of text are added. The code of the view uses neither the terminal nor a source of readings.
+ * fit the width of the screen. On a narrow screen, number columns are dropped from the right; on a wide screen, text
+ * columns are added. This code uses neither the terminal nor a source of readings.
  */
 #ifndef TOP_VIEW_H
 #define TOP_VIEW_H
@@ -29,7 +29,7 @@ enum top_page { TOP_PAGE_ROWS, TOP_PAGE_FAILURES, TOP_PAGE_HELP };
 #define TOP_FILTER_MAX 128
 
 struct top_view {
-    enum top_kind kind; /* kind of the rows that are shown, TOP_CGROUPS or TOP_CPUS */
+    enum top_kind kind; /* kind of the rows shown, TOP_CGROUPS or TOP_CPUS */
     bool by_pmu;
     enum top_page page;
     size_t sort[N_TOP_KINDS]; /* column to sort by, or top_column_count() to sort by name */
@@ -44,18 +44,18 @@ struct top_view {
 
 void top_view_init(struct top_view *view, uint64_t interval_ns);
 /*
- * The extent of the page that is shown, which keys need: the table on the page (NULL before the first reading), the
- * number of lines on the page, and how many lines are visible.
+ * The extent of the page that is shown, as needed by the keys: the table on the page (NULL before the first reading),
+ * the number of lines on the page, and how many of them are visible.
  */
 struct top_page_extent {
     const struct top_table *table;
     size_t lines, height;
 };
 void top_view_apply_key(struct top_view *view, int key, const struct top_page_extent *size);
-/* Scrolls back if the page has become too short for the scroll position. */
+/* Scrolls back if the page has become shorter than the scroll position. */
 void top_view_limit(struct top_view *view, const struct top_page_extent *size);
 
-/* Returns the filter of the kind of rows that is shown; the caller may change it. */
+/* Returns the filter for the kind of rows shown; the caller may change it. */
 static inline char *top_view_filter(struct top_view *view)
 {
     return view->filters[view->kind];
@@ -75,7 +75,7 @@ struct top_view_help {
 };
 const struct top_view_help *top_view_help_at(size_t i);
 
-/* A column of text about a cgroup, to the right of the numbers. */
+/* A text column about a cgroup, to the right of the numbers. */
 struct top_layout_text {
     const char *title;
     const char *(*text)(const struct top_row *row);
@@ -89,11 +89,11 @@ extern const struct top_layout_text top_layout_texts[TOP_TEXTS];
 struct top_layout {
     size_t columns[TOP_COLUMNS_MAX];
     size_t n;
-    size_t name, pmu, texts[TOP_TEXTS]; /* widths of columns of text, including trailing blanks; 0 if not shown */
-    size_t meter;                       /* width of the bar of CPU time, without its frame; 0 if not shown */
+    size_t name, pmu, texts[TOP_TEXTS]; /* widths of text columns, including trailing blanks; 0 if not shown */
+    size_t meter;                       /* width of the CPU time bar without its frame; 0 if not shown */
 };
 
-/* Chooses columns and the width of each. `meters` tells whether bars may be shown. */
+/* Chooses the columns and their widths. `meters` is true if bars may be shown. */
 void top_layout_make(const struct top_view *view, const struct top_table *table, size_t width, bool meters,
                      struct top_layout *ret);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the state of the page in its URL, so that a link to a view can be shared: "#services?sort=ipc&filter=ssh". The
+// Keeps the state of the page in its URL, so that links to a view can be shared: "#services?sort=ipc&filter=ssh". The
 // state is in the fragment, which browsers never send to a server.
 
 export class Address {
@@ -26,7 +26,7 @@ export class Address {
         return query ? `#${view}?${query}` : `#${view}`;
     }
 
-    // Writes the state of the current view to the URL. With `step`, the new state becomes an entry of the browser's
+    // Writes the state of the current view to the URL. With `step`, the new state becomes an entry in the browser's
     // history, so that Back returns to the previous state.
     write(values, { step = false } = {}) {
         const url = this.of(this.view, values);

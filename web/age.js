@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows how old the numbers of a view are. While no answer arrives, or answers carry nothing new, the numbers are
-// dimmed and a sentence gives their age: a stale number must look neither like 0 nor like a current one.
+// Shows how old the numbers of a view are. While no answer arrives, or answers contain nothing new, the numbers are
+// dimmed and a sentence gives their age: a stale number must not look like 0 or like a current number.
 import { element, write } from "./element.js";
 import { duration } from "./numbers.js";
 
 const tickMs = 1000;
 
-// Returns the sentence about numbers that are `ms` milliseconds old, or "" if they are not stale. `ms` is null until
-// the first number arrives.
+// Returns a sentence about numbers that are `ms` milliseconds old, or "" if they are not stale. `ms` is null until the
+// first number arrives.
 export function sentenceOfAge(ms, reason, afterMs) {
     if (!reason && (ms === null || ms < afterMs))
         return "";
     const age = ms === null ? "" : `These numbers are ${duration(ms / 1000)} old: `;
-    const why = reason || "no answer has come since.";
+    const why = reason || "no answer has arrived since.";
 
     return age ? `${age}${why}` : `${why[0].toUpperCase()}${why.slice(1)}`;
 }
@@ -27,7 +27,7 @@ export class Age {
         this.tick();
     }
 
-    // Called for each answer of the daemon. `reason` says why the answer has no numbers; it is worded to follow a
+    // Called for each answer from the daemon. `reason` says why the answer has no numbers, in words that can follow a
     // colon.
     take(reason = "") {
         if (!reason)

@@ -8,7 +8,7 @@ import { Footer, factsOf } from "./footer.js";
 import { Visibility } from "./poll.js";
 import * as overview from "./overview/overview.js";
 
-// HTTP statuses that mean that the daemon cannot be reached: 0 is no answer, the others come from a proxy.
+// HTTP statuses that mean that the daemon cannot be reached: 0 stands for no answer, the others come from a proxy.
 const away = [0, 502, 503, 504];
 // load() returns the module of a view, and open(root, page) of this module returns {close(), follow(parameters)}. The
 // first view is bundled with app.js.
@@ -34,13 +34,13 @@ class Page {
         line.hidden = true;
         line.classList.remove("late");
         this.faults = new Faults(line, document.getElementById("load"));
-        this.tools = document.getElementById("tools"); // the part of the header that the current view fills
-        this.routes = document.querySelector("noscript").textContent; // the list of HTTP paths of the daemon
+        this.tools = document.getElementById("tools"); // part of the header, filled by the current view
+        this.routes = document.querySelector("noscript").textContent; // the list of HTTP paths
         this.footer = new Footer(document.querySelector("footer"), this.routes);
         this.edition = new Edition(this);
     }
 
-    // Shows the name of the machine in the header and in the window title, and facts about the machine in the header.
+    // Shows the machine's name in the header and in the window title, and facts about the machine in the header.
     machine({ machine, ...status }) {
         write(document.getElementById("machine"), plain(machine.hostname ?? ""));
         write(document.getElementById("facts"), factsOf(machine));
@@ -53,7 +53,7 @@ class Page {
         document.title = parts.filter(Boolean).join(" – ");
     }
 
-    // Makes screen readers announce a sentence.
+    // Has screen readers announce a sentence.
     say(sentence) {
         document.getElementById("notice").textContent = sentence;
     }
@@ -81,7 +81,7 @@ function wanted() {
     return views.find((one) => one.name === page.address.view);
 }
 
-// The previous view stays visible until the module of the next one is loaded.
+// The previous view stays visible until the module of the next view is loaded.
 async function show() {
     const view = wanted();
 
@@ -95,7 +95,7 @@ async function show() {
             open(view, module);
     } catch (error) {
         console.error(error);
-        page.fault(`The view ${view.title} could not be loaded.`, "view", "load");
+        page.fault(`The ${view.title} view could not be loaded.`, "view", "load");
     }
 }
 

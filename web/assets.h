@@ -2,7 +2,7 @@
 /*
  * The files of the page, each compressed with gzip. web/compile.sh generates the table, web/assets.inc, at build time.
  *
- * The table contains no pointers, so it needs no relocation: it stays in pages of the executable file, and only files
+ * The table contains no pointers, so it needs no relocation: it stays in the pages of the executable, and only files
  * that are sent become resident.
  */
 #ifndef WEB_ASSETS_H
@@ -17,7 +17,7 @@ struct asset {
     char path[48]; /* path below web/ */
     char tag[17];  /* for the ETag: 64 bits of the SHA-256 of the compressed bytes */
     uint8_t type;
-    uint32_t begin, size; /* place of the compressed bytes in asset_bytes */
+    uint32_t begin, size; /* position of the compressed bytes in asset_bytes */
     uint32_t full_size;   /* size before compression */
 };
 

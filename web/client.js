@@ -18,8 +18,8 @@ const patienceMs = 15000;
 const longestRetryS = 600;
 const reasonSize = 4000;
 
-// Returns the Fault for a daemon that cannot be reached. A missing network is given as the cause only if the daemon
-// runs on another computer.
+// Returns the Fault for a daemon that cannot be reached. A missing network is blamed only if the daemon runs on another
+// computer.
 function unreachable(url) {
     const offline = globalThis.navigator?.onLine === false &&
         !/^(localhost$|127\.|\[::1\])/.test(new URL(url).hostname);
@@ -61,7 +61,7 @@ async function faultOf(response) {
         status, reason, retryAfter: after > 0 ? Math.min(after, longestRetryS) : null });
 }
 
-// Aborts a request when the caller's signal is aborted or when the time limit is reached.
+// Aborts a request when the caller's signal is aborted or the time limit is reached.
 class Limit {
     constructor(signal, patience) {
         this.signal = signal;
@@ -87,11 +87,11 @@ class Limit {
         this.signal?.removeEventListener("abort", this.abort);
     }
 
-    // Throws the abort reason of the caller's signal if it was aborted, a Fault if the time limit was reached, and the
-    // error `otherwise` in all other cases.
+    // Throws the abort reason if the caller's signal was aborted, a Fault if the time limit was reached, and otherwise
+    // the error `otherwise`.
     fail(otherwise) {
         this.signal?.throwIfAborted();
-        throw this.late ? new Fault("The daemon does not answer in time.") : otherwise;
+        throw this.late ? new Fault("The daemon did not answer in time.") : otherwise;
     }
 }
 
@@ -115,8 +115,8 @@ export class Client {
         return url.href;
     }
 
-    // The X-Requested-With header tells the daemon that a request comes from its own page, even if the browser does not
-    // treat the origin as secure (http://192.0.2.1/). Pages of other origins cannot send this header without a CORS
+    // The X-Requested-With header tells the daemon that a request comes from its own page, even if the browser
+    // considers the origin insecure (http://192.0.2.1/). Pages of other origins cannot send this header without a CORS
     // preflight.
     //
     // After a 401 the browser forgets the password: each further request would be sent without it and would prompt the
@@ -155,19 +155,19 @@ export class Client {
         }
     }
 
-    // Sends a request and returns the body of the answer as text.
+    // Sends a request and returns the response body as text.
     async text(path, { method = "GET", parameters, signal, patience = patienceMs } = {}) {
         const limit = new Limit(signal, patience);
 
         try {
             const response = await this.answer(method, this.url(path, parameters), limit);
-            return await response.text().catch(() => limit.fail(new Fault("The answer of the daemon broke off.")));
+            return await response.text().catch(() => limit.fail(new Fault("The daemon's answer was cut off.")));
         } finally {
             limit.done();
         }
     }
 
-    // Sends a request and returns the body of the answer as parsed JSON.
+    // Sends a request and returns the response body as parsed JSON.
     async json(path, options = {}) {
         const text = await this.text(path, options);
 

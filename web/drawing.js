@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canvases that are redrawn when their data changes, and only while they are visible. All canvases share one time
+// Canvases that are redrawn when their data changes, but only while they are visible. All canvases share one time
 // budget per animation frame, since a page may have hundreds of them. The marker of a point in time is an element above
 // the canvas, so that the chart is not redrawn when the marker moves.
 import { element, write } from "./element.js";
@@ -45,8 +45,8 @@ function drawSome() {
 }
 
 export class Drawing {
-    // `paint(context, width, height)` draws, in CSS pixels, on a canvas of the size of the element. Even drawing
-    // nothing takes a millisecond, so the canvas stays unused until isEmpty() returns false.
+    // `paint(context, width, height)` draws, in CSS pixels, on a canvas as large as the element. Even drawing nothing
+    // takes a millisecond, so the canvas stays unused until isEmpty() returns false.
     constructor(root, paint, isEmpty = () => false) {
         Object.assign(this, { root, paint, isEmpty, seen: false });
         this.canvas = element("canvas", { width: 0, height: 0 });
@@ -67,7 +67,7 @@ export class Drawing {
         observers.size.unobserve(this.root);
     }
 
-    // The canvas of an element that is not visible is freed.
+    // Frees the canvas of an element that is not visible.
     see(seen) {
         this.seen = seen;
         if (seen)
@@ -104,7 +104,7 @@ export class Drawing {
         this.paint(context, width, height);
     }
 
-    // Returns the colour in a custom property of the style sheet. colour() may only be called while painting.
+    // Returns the colour from a custom property of the style sheet. colour() may only be called while painting.
     colour(property) {
         return this.style.getPropertyValue(property).trim();
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that create elements. Strings become text nodes, never HTML: names of processes, symbols and cgroups are
-// untrusted.
+// Helpers that create elements. Strings become text nodes, never HTML: process, symbol and cgroup names are untrusted.
 
 const svgNames = new Set(["svg", "path", "rect", "line", "g", "text"]);
 
@@ -36,7 +35,7 @@ export function write(node, text) {
 
 const bidirectional = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-// Makes a name safe to show on one line: control characters, including bidirectional controls, become their code
+// Makes a name safe to show on one line: control characters, including bidirectional ones, are replaced by their code
 // points.
 export function plain(name) {
     return String(name).replace(bidirectional, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, "0")}`);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error line. Each source of errors, for example a Poll, has one message; equal messages are shown once. A message
-// stays long enough to be read, and an error that comes and goes does not make the line flicker.
+// stays long enough to be read, and an intermittent error does not make the line flicker.
 import { Poll } from "./poll.js";
 
 const shownMs = 3000;
 
 export class Faults {
-    // `line` is the element of the error line; its child of the class "text" contains the messages. `load` is the
+    // `line` is the element of the error line; its child with the class "text" contains the messages. `load` is the
     // button that reloads the page.
     constructor(line, load) {
         this.line = line;
@@ -45,8 +45,8 @@ export class Faults {
     }
 }
 
-// --- Detects that the daemon was updated since the page was loaded. The page then offers to reload, but never reloads
-// by itself. The status that is requested for this also contains the name of the machine, which the page shows.
+// --- Detects that the daemon has been updated since the page was loaded. The page then offers to reload, but never
+// reloads by itself. The status requested for this also contains the machine's name, which the page shows.
 
 const oftenMs = 60000;
 
@@ -60,7 +60,7 @@ export class Edition {
 
     // Requests the status once a minute, unless the current view does so.
     watch() {
-        // The errors of this Poll are ignored, since the view's own requests fail in the same way and report it.
+        // Errors of this Poll are ignored, since the view's own requests fail in the same way and report them.
         this.poll = new Poll({ visibility: this.page.visibility, fault() {} }, oftenMs, async (signal) => {
             if (performance.now() - this.at > oftenMs / 2)
                 await this.status(signal);
@@ -84,7 +84,7 @@ export class Edition {
         this.page.machine(status);
         this.version ??= status.version;
         this.page.fault(status.version === this.version ? null :
-            `The daemon now has version ${status.version}, this page has version ${this.version}.`, this, "load");
+            `The daemon now has version ${status.version}, but this page has version ${this.version}.`, this, "load");
     }
 
     // Called when the daemon can be reached again.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about the machine for the header; and the footer, with the version and the cost of the daemon and links to the
-// HTTP API.
+// Facts about the machine for the header; and the footer, with the daemon's version and cost, and links to the HTTP
+// API.
 import { element, plain, replace, write } from "./element.js";
 import { bytes, duration, percent } from "./numbers.js";
 
 const daySeconds = 86400;
 
-// Formats the machine of /api/v1/status: "Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d". The device tree calls this
-// chip "rockchip,rk3588s". If the chip is unknown, the number of CPUs is shown.
+// Formats the description of the machine in /api/v1/status: "Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d". The
+// device tree calls this chip "rockchip,rk3588s". If the chip is unknown, the number of CPUs is shown.
 export function factsOf({ model, soc, kernel, uptime_seconds: up, cpu_idle_seconds: cpus }) {
     const n = cpus?.length, days = Math.floor(up / daySeconds);
     const chip = soc ? plain(soc).replace(/^.*,/, "").toUpperCase() : n > 0 ? `${n} CPU${n === 1 ? "" : "s"}` : "";

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the last five minutes, by name, which are kept only in the browser. Times come from the monotonic clock, so
-// a wall clock that is wrong or jumps does no harm.
+// The values of the last five minutes by name, kept only in the browser. Times come from the monotonic clock, so it
+// does not matter if the wall clock is wrong or jumps.
 
 const mostNames = 8000, shortestSpan = 60;
 
 export class History {
-    // A moment is a set of values that were recorded at the same time. Two moments that are more than `gap` seconds
-    // apart are not connected by a line, since nothing was recorded in between. `clock` returns the time in
-    // milliseconds.
+    // A moment is a set of values that were recorded at the same time. Two moments more than `gap` seconds apart are
+    // not connected by a line, since nothing was recorded in between. `clock` returns the time in milliseconds.
     constructor({ seconds = 300, interval = 2, gap = 7, clock = () => performance.now() } = {}) {
         this.seconds = seconds;
         this.gap = gap;
@@ -22,7 +21,7 @@ export class History {
         return this.clock() / 1000;
     }
 
-    // Appends a point in time. The value of a name at that time is unknown unless add() is called for it.
+    // Appends a moment. The value of a name at that moment is unknown unless add() is called for it.
     begin() {
         const now = this.now();
 
@@ -55,8 +54,8 @@ export class History {
         return this.moments ? Math.min(this.seconds, this.now() - this.momentOf(oldest)) : 0;
     }
 
-    // Returns how many seconds a line shows: less than five minutes at first, so that a new line is not squeezed into a
-    // corner.
+    // Returns how many seconds a line covers: less than five minutes at first, so that a new line is not squeezed into
+    // a corner.
     span() {
         return Math.min(this.seconds, Math.max(shortestSpan, this.age()));
     }
@@ -70,7 +69,7 @@ export class History {
         return this.times[moment % this.capacity];
     }
 
-    // Adds a value to the latest moment. A value that is not a finite number is ignored, so that it is unknown.
+    // Adds a value to the latest moment. Values that are not finite numbers are left unknown.
     add(name, value) {
         if (!Number.isFinite(value) || !this.moments)
             return;

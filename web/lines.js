@@ -10,12 +10,12 @@ import { element } from "./element.js";
 import { clockOf, timeOf } from "./numbers.js";
 import { timeTicks, valueScale } from "./scales.js";
 
-// nearestPx: maximum distance between the pointer and the value that it marks; timePx: room for each time on the axis
+// nearestPx: maximum distance of the pointer from the value that it marks; timePx: room for each time on the axis
 const nearestPx = 12, timePx = 90;
 const edge = 1.5; // half of the line width, so that the line is not clipped
 
-// The line of the values called `name`. Insert `line.element` into the document, call update() after values were added,
-// and close() to free it.
+// The line of the values called `name`. Insert `line.element` into the document, call update() after adding values, and
+// close() to free the line.
 export class Line {
     // `label` names the line and `text(value)` formats a value. The scale goes from `min` to `max`, or to the highest
     // value if there is no `max`. With `axes`, the line becomes a large chart with axes. `colour` is a custom property
@@ -182,7 +182,7 @@ export class Line {
             this.markAt(null);
     }
 
-    // Marks the value that is nearest to `x`, if it is near enough.
+    // Marks the value nearest to `x`, if it is near enough.
     show(x) {
         const near = nearestPx / (this.area.right - this.area.left) * this.source.span();
         let found = null;
@@ -197,7 +197,7 @@ export class Line {
             this.drawing.mark(null);
     }
 
-    // Marks a point in time, without a value.
+    // Marks a point in time without a value.
     markAt(time) {
         const x = time === null ? NaN : this.x(time - this.source.timeOf(0));
 

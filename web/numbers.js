@@ -23,9 +23,9 @@ const formats = {
 const made = new Map();
 const kept = (name, make) => made.get(name) ?? made.set(name, make()).get(name);
 
-// The first use of an Intl formatter takes Chromium 35 ms, a sixth of all its work before the first number appears.
-// Therefore the code below formats numbers for en-US, with the same result as Intl. PluralRules is the cheapest way to
-// find the locale.
+// The first use of an Intl formatter takes 35 ms in Chromium, a sixth of all its work before the first number appears.
+// Therefore the code below formats numbers for en-US itself, with the same result as Intl. PluralRules is the cheapest
+// way to find the locale.
 const isAmerican = () => kept("american", () => new Intl.PluralRules().resolvedOptions().locale === "en-US");
 
 // Formats a number as Intl does for en-US: the shortest digits that identify this double, rounded half up.
@@ -106,7 +106,7 @@ export function metric(value, unit, name) {
     return amount(value, units[unit] ?? unit);
 }
 
-// Returns the unit to show beside a number that metric() has formatted, or "" if no unit is to be added.
+// Returns the unit to show beside a number formatted by metric(), or "" if there is none to add.
 export function unitLabel(unit) {
     return unit === "per 1000 instructions" || unit === "cpus" ? units[unit] : "";
 }

@@ -53,9 +53,9 @@ function rest(ms, signal) {
     });
 }
 
-// Calls `ask(signal)` again and again until close(): each call starts when the previous one has ended and `ms` have
-// passed since that one began. When the page becomes hidden, the running request is aborted. Errors of the request are
-// shown by `page`, and polling continues after a delay.
+// Calls `ask(signal)` repeatedly until close(): each call starts when the previous call has ended and `ms` have passed
+// since the previous call began. When the page becomes hidden, the running request is aborted. Errors of the request
+// are shown by `page`, and polling continues after a delay.
 export class Poll {
     constructor(page, ms, ask) {
         this.page = page;
@@ -110,8 +110,8 @@ export class Poll {
             this.page.recovered?.(before);
     }
 
-    // Reports an error and returns the delay until the next try. After a wrong password the delay is infinite, since
-    // the browser asks for another password only when the page is reloaded.
+    // Reports an error and returns the delay before the next attempt. After a wrong password the delay is infinite,
+    // because the browser asks for another password only when the page is reloaded.
     waitOf(error, delay) {
         if (!(error instanceof Fault)) {
             console.error(error);
@@ -121,7 +121,7 @@ export class Poll {
         const ms = error.retryAfter ? error.retryAfter * 1000 : delay;
 
         if (error.status === 401) {
-            this.report(error, `${error.message} Load the page again to be asked for it.`, "load");
+            this.report(error, `${error.message} Load the page again to enter it.`, "load");
             return Infinity;
         }
         this.report(error, `${error.message} ${ms >= announcedMs && error.retryAfter ?

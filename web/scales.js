@@ -14,7 +14,7 @@ export function valueScale(most, limit = Infinity) {
     return { end: limit < 2 * wanted ? limit : Number((Math.ceil(end / step) * step).toPrecision(9)), step };
 }
 
-// Returns the times to label on the axis of a range, at most `n`: round minutes in local time.
+// Returns the times to label on the axis of a range: at most `n`, at round minutes in local time.
 export function timeTicks(since, until, n) {
     const step = (minutes.find((one) => (until - since) / 60 / one <= n) ?? Math.ceil((until - since) / 60 / n)) * 60;
     const shift = new Date(since * 1000).getTimezoneOffset() * 60;
@@ -32,7 +32,7 @@ export function between(a, b) {
     return a === b || Number.isNaN(a + b) ? null : { since: Math.min(a, b), until: Math.max(a, b) };
 }
 
-// Returns for how many seconds the daemon keeps past samples, from its configuration; 0 if it keeps none.
+// Returns how long the daemon is configured to keep past samples, in seconds; 0 if it keeps none.
 export function hindsightOf(sampler) {
     return sampler?.enabled && sampler.hindsight?.enabled ? sampler.hindsight.seconds : 0;
 }

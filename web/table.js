@@ -7,7 +7,7 @@
 // defaults to text(). classes() and hint(), the tooltip, are optional. The column with `heading` is the header of each
 // row; the optional note(row) of this column is shown in grey after the text. Instead of text(), a column may have
 // make(), which returns an object for a cell: {root, write(row)}, and close() if it must be freed. The table can be
-// sorted by such a column only if it has value(). A row has a unique `key`, a string.
+// sorted by such a column only if the column has value(). A row has a unique `key`, a string.
 //
 // Rows may form a tree: then each row has a `depth` and `children`, and inOrder() sorts them.
 import { element, replace, write } from "./element.js";
@@ -48,7 +48,7 @@ export function shownOf(rows, limit, key) {
     return other ? [...shown, other] : shown;
 }
 
-// Makes `nodes` the children of a parent, in this order, without moving the node `still`. Other children are removed.
+// Makes `nodes` the only children of a parent, in this order, without moving the node `still`.
 export function arrange(parent, nodes, still) {
     const wanted = new Set(nodes);
     const middle = wanted.has(still) ? nodes.indexOf(still) : -1;
@@ -292,7 +292,7 @@ export class Table {
         this.rove();
     }
 
-    // Only one row can be reached by Tab; the arrow keys move between rows.
+    // Tab reaches only one row; the arrow keys move between rows.
     rove(target = null) {
         const buttons = [...this.shown.values()].map((one) => one.button).filter(Boolean);
         const stop = target ?? buttons.find((one) => one === document.activeElement) ??

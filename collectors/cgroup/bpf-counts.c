@@ -46,12 +46,12 @@ struct unrun_times {
     uint32_t n;
 };
 
-/* Marks a row that no longer exists in a table that maps old row numbers to new ones. */
+/* In a table that maps old row numbers to new ones, marks a row that no longer exists. */
 #define ROW_GONE UINT32_MAX
 
 /* --- rows --- */
 
-/* Returns whether `wanted` describes `row`. The planned events and the row's events may differ. */
+/* Returns whether `wanted` describes `row`, apart from their events, which may differ. */
 static bool bpf_row_matches(const struct bpf_row *row, const struct planned_row *wanted)
 {
     const struct group_row *planned = wanted->planned;
@@ -61,7 +61,7 @@ static bool bpf_row_matches(const struct bpf_row *row, const struct planned_row 
 }
 
 /*
- * Makes the row that `wanted` describes. `whose` is passed to row_template_make(). Returns -ENOMEM on failure.
+ * Creates the row that `wanted` describes. `whose` is passed to row_template_make(). Returns -ENOMEM on failure.
  * bpf_row_done() must be called in either case.
  */
 static int bpf_row_init(struct bpf_row *row, const struct collector_env *env, const struct planned_row *wanted,
@@ -111,8 +111,8 @@ static void bpf_increment_init(struct bpf_increment *increment, const struct bpf
 }
 
 /*
- * Scales the values by enabled / running, where `unrun_ns` is added to the enabled time. Values of a perf group that
- * has no running time are not scaled.
+ * Scales the values by enabled / running time, after adding `unrun_ns` to the enabled time. Values of a perf group
+ * without running time are not scaled.
  */
 static void bpf_increment_scale(struct bpf_increment *increment, uint64_t unrun_ns)
 {
@@ -144,7 +144,7 @@ static void bpf_row_attribute(struct bpf_row *row, const struct bpf_increment *i
 
 /*
  * Updates the row and its series. `known` is the mask of events whose totals are valid even if the events never ran.
- * `sum` already contains the activities of the CPUs on which nothing ran.
+ * `sum` already has the states that note_parts() found.
  */
 static void bpf_row_show(struct bpf_row *row, uint64_t known, struct row_sum *sum)
 {
@@ -253,7 +253,7 @@ struct bpf_counts {
     uint32_t n_rows, n_unavailable;
     struct unrun_times waits;
     bool changed;              /* increments were attributed since the last update */
-    uint64_t edition, changes; /* edition of the rows' plan (0: no rows), and plan->changes of the last update */
+    uint64_t edition, changes; /* edition of the rows' plan (0: no rows), and plan->changes at the last update */
 };
 
 static bool is_current(const struct bpf_counts *counts)
@@ -295,7 +295,7 @@ static void attribute_part(struct bpf_counts *const *chain, size_t n, const stru
 
 void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta)
 {
-    /* Counts whose rows could not be made are skipped; the cgroups above still get the increment. */
+    /* Counts whose rows could not be created are skipped; the cgroups above still get the increment. */
     for (; n > 0 && !is_current(chain[0]); n--)
         chain++;
     if (n == 0)
@@ -306,8 +306,8 @@ void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cp
 }
 
 /*
- * Returns the mask of events of the row whose totals are valid, and adds the activities of CPUs on which nothing ran to
- * `sum`.
+ * Returns the mask of events of the row whose totals are valid. Notes in `sum` which perf groups are idle, starved or
+ * unreadable; the row's own `activities` only show what ran.
  */
 static uint64_t note_parts(const struct bpf_counts *counts, uint32_t row, struct row_sum *sum)
 {
@@ -363,7 +363,7 @@ void bpf_counts_add_states(const struct bpf_counts *counts, size_t states[N_ROW_
 
 /* --- plan changes --- */
 
-/* The inputs from which the rows of one cgroup are made. */
+/* The inputs for creating the rows of one cgroup. */
 struct making {
     const struct bpf_rows *plan;
     const struct collector_env *env;
@@ -372,7 +372,7 @@ struct making {
 
 /*
  * Returns the index of the existing row that matches `wanted`, or n_rows if no row matches. The search starts at
- * `hint`, the index of the row in an unchanged plan.
+ * `hint`, the row's index if the plan has not changed.
  */
 static uint32_t find_row(const struct bpf_counts *counts, uint32_t hint, const struct planned_row *wanted)
 {
@@ -384,7 +384,7 @@ static uint32_t find_row(const struct bpf_counts *counts, uint32_t hint, const s
     return counts->n_rows;
 }
 
-/* Makes a row of the plan, or reuses the existing row if it has the same events. */
+/* Creates a row of the plan, or reuses the existing row if it has the same events. */
 static int make_row(const struct making *making, const struct planned_row *wanted, struct bpf_row *before,
                     struct bpf_row *ret)
 {
@@ -405,7 +405,7 @@ static int make_row(const struct making *making, const struct planned_row *wante
     return 0;
 }
 
-/* Makes all rows of the plan. On failure some rows are missing, and the pending time of these rows is lost. */
+/* Creates all rows of the plan. On failure some rows are missing, and their pending time is lost. */
 static int make_rows(struct bpf_counts *counts, const struct making *making)
 {
     uint32_t n = making->plan->n_rows;
@@ -505,7 +505,7 @@ struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *s
 int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_env *env,
                       const char *label, const struct names *names)
 {
-    /* Because cgroups come and go, Prometheus needs _created to know when a series started from 0. */
+    /* Because cgroups come and go, Prometheus needs _created to know when a series started at 0. */
     struct making making = {
         .plan = rows,
         .env = env,

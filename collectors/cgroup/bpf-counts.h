@@ -3,13 +3,13 @@
  * The rows and totals of one cgroup that the bpf engine counts. A cgroup has no descriptors of its own, because the
  * perf groups are opened once per CPU and belong to the engine.
  *
- * The counts that a cgroup's slot accrued on a CPU are scaled once, by the ratio of the slot's enabled to running time
- * on that CPU. The scaled counts are then added to the totals of the cgroup and of all watched cgroups above it. The
- * total of a cgroup is therefore never below the sum of the cgroups inside it, and does not drop when an inner cgroup
- * is removed.
+ * The counts that a cgroup's slot accrued on a CPU are scaled once, by the ratio of the slot's enabled time to its
+ * running time on that CPU. The scaled counts are then added to the totals of the cgroup and of all watched cgroups
+ * above it. The total of a cgroup is therefore never below the sum of the cgroups inside it, and does not drop when an
+ * inner cgroup is removed.
  *
- * Time in which a perf group was enabled but did not run cannot be scaled yet. This pending time is kept for each CPU
- * and perf group until the group runs on that CPU again. When the cgroup is removed, the cgroup above inherits the
+ * Enabled time in which a perf group did not run cannot be scaled yet. This pending time is kept for each CPU and perf
+ * group until the group runs on that CPU again. If the cgroup is removed before that, the cgroup above inherits the
  * pending time.
  */
 #ifndef COLLECTORS_CGROUP_BPF_COUNTS_H
@@ -21,7 +21,7 @@
 struct bpf_counts;
 
 /*
- * Makes the rows of the plan `rows` for the cgroup with this label. `rows` must stay valid until bpf_counts_end().
+ * Creates the rows of the plan `rows` for the cgroup with this label. `rows` must stay valid until bpf_counts_end().
  * Returns -ENOMEM on failure.
  */
 int bpf_counts_new(const struct bpf_rows *rows, const struct collector_env *env, const char *label,
@@ -29,9 +29,9 @@ int bpf_counts_new(const struct bpf_rows *rows, const struct collector_env *env,
 /* Removes the rows. */
 struct bpf_counts *bpf_counts_free(struct bpf_counts *counts, struct snapshot *snapshot);
 /*
- * Brings the rows in line with a new plan. Must be called after bpf_rows_resume(). Unchanged rows continue to count,
- * and other rows are made or removed. Counts that have ended are started again. On -ENOMEM nothing is attributed until
- * a later call succeeds.
+ * Brings the rows in line with a new plan. Must be called after bpf_rows_resume(). Unchanged rows continue to count;
+ * other rows are created or removed. If the counts had ended, counting starts again. After -ENOMEM nothing is
+ * attributed until a later call succeeds.
  */
 int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, const struct collector_env *env,
                       const char *label, const struct names *names);
@@ -41,14 +41,11 @@ int bpf_counts_resume(struct bpf_counts *counts, const struct bpf_rows *rows, co
  * of `chain` are the watched cgroups above `chain[0]`, nearest first.
  */
 void bpf_counts_attribute(struct bpf_counts *const *chain, size_t n, unsigned cpu, const uint64_t *delta);
-/*
- * Updates the rows with the increments that were attributed since the previous update, and with the states of the perf
- * groups since then.
- */
+/* Updates the rows with the increments attributed, and the perf group states seen, since the previous update. */
 void bpf_counts_update(struct bpf_counts *counts);
 /*
- * Ends the counts of a cgroup: writes the last totals to the rows and passes pending enabled time to `parent`, which is
- * NULL if no cgroup above is watched. The rows exist until bpf_counts_free().
+ * Stops counting a cgroup: writes the last totals to the rows and passes pending enabled time to `parent`, which is
+ * NULL if no cgroup above is watched. The rows remain until bpf_counts_free().
  */
 void bpf_counts_end(struct bpf_counts *counts, struct bpf_counts *parent);
 

@@ -14,8 +14,8 @@
 #include "perf/sys.h"
 
 /*
- * The properties that a run of the BPF program depends on, as strings that can be compared. If `wanted` changes, other
- * groups must be opened. If only `words` changes, the groups stay open, but another run must be started.
+ * Two strings that describe what a run of the BPF program depends on, to detect changes. If `wanted` changes, other
+ * groups must be opened. If only `words` changes, the groups stay open, but a new run must be started.
  */
 struct engine_layout {
     char *wanted; /* describes the groups that the configuration asks for */
@@ -28,7 +28,7 @@ struct engine_layout {
  */
 struct attribution {
     struct slots slots;
-    struct bpf_counts **chain; /* counts that get an increment: the slot's owner, then the cgroups above the owner */
+    struct bpf_counts **chain; /* counts to increment: those of the slot's owner, then of the cgroups above it */
     size_t chain_room;
     uint32_t events, groups; /* numbers of events and groups, as in struct bpf_shape */
     struct unknown_time unknown;
@@ -102,7 +102,7 @@ static void attribution_done(struct attribution *attribution)
     *attribution = (struct attribution){0};
 }
 
-/* A chain of cgroups has at most one entry for each component of the path, and one for the root. */
+/* A chain of cgroups has at most one entry per path component, and one for the root. */
 static int attribution_make_room(struct attribution *attribution, const char *path)
 {
     size_t n = 2;
@@ -141,7 +141,7 @@ static uint64_t time_of(const struct attribution *attribution, const uint64_t *d
     return time;
 }
 
-/* Implements bpf_attribute; A bpf_attribute, whose `userdata` is the struct attribution. */
+/* A bpf_attribute whose `userdata` is a struct attribution. */
 static void attribution_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t *delta)
 {
     struct attribution *attribution = userdata;
@@ -169,7 +169,7 @@ struct bpf_engine {
     uint32_t cpus;
     bool namespaced, paused;
     bool resting;       /* no cgroup is watched, so the program has no counters and is detached */
-    bool untested;      /* the run is new, and is not read until all cgroups have rows for its groups */
+    bool untested;      /* the run is new; it is not read until all cgroups have rows for its groups */
     bool unsettled;     /* slots were assigned or given up, or tasks were moved, so CPUs must look up slots again */
     bool behind;        /* the BPF program does not have the counters of all CPUs yet */
     struct error error; /* the error that ended counting */
@@ -179,7 +179,7 @@ struct bpf_engine *bpf_engine_free(struct bpf_engine *bpf, const struct collecto
 {
     if (!bpf)
         return NULL;
-    if (bpf_is_available(bpf->calls)) /* false if the opener process has ended */
+    if (bpf_is_available(bpf->calls)) /* false if the opener process has exited */
         bpf->calls->stop(bpf->calls->owner);
     bpf_run_free(bpf->run);
     bpf_rows_free(bpf->rows);
@@ -205,8 +205,8 @@ static bool is_slot_idle(const void *userdata, uint32_t slot)
 }
 
 /*
- * Does not read a BPF program that was lost: such a program no longer updates its records, so all later counts would be
- * charged to the slot that ran last.
+ * A BPF program that was lost is not read: it no longer updates its records, so all later counts would be charged to
+ * the slot that ran last.
  */
 static size_t engine_read_slots(struct bpf_engine *bpf, uint32_t first, uint32_t last)
 {
@@ -299,7 +299,10 @@ static int engine_test(struct bpf_engine *bpf, struct error *error)
     return r == 0 && bpf->paused ? engine_attach(bpf, false, error) : r;
 }
 
-/* Returns false if a call failed and must be retried. -ENOENT only means that the cgroup id has no slot. */
+/*
+ * Returns false if a call failed and must be retried. -ENOENT is not a failure: it means that the cgroup id has no
+ * slot.
+ */
 static bool withdraw_given_up(struct bpf_engine *bpf)
 {
     for (uint32_t i = BPF_SLOT_FIRST; i < bpf->attribution.slots.n && bpf->attribution.slots.n_given_up; i++) {
@@ -331,9 +334,9 @@ static bool is_anything_watched(const struct bpf_engine *bpf)
 }
 
 /*
- * Detaches the program while no cgroup is watched, because an attached program adds overhead to every context switch.
- * The program's counters are taken away first, so that nothing is charged for the time until the program is attached
- * again. A failure is harmless, because nobody reads the program's counts.
+ * Detaches the program while no cgroup is watched, because an attached program slows down every context switch. The
+ * program's counters are removed first, so that nothing is charged for the time until it is attached again. A failure
+ * is harmless, because nobody reads the program's counts.
  */
 static void engine_rest(struct bpf_engine *bpf)
 {
@@ -422,7 +425,9 @@ int bpf_engine_new(const struct collector_env *env, bool namespaced, struct bpf_
     return 0;
 }
 
-/* The old groups continue to count until the new groups and their BPF program are ready, which takes a while. */
+/*
+ * It takes a while until the new groups and their BPF program are ready; until then the old groups continue to count.
+ */
 static int engine_replace(struct bpf_engine *bpf, const struct collector_env *env, struct error *error)
 {
     struct bpf_groups groups = {0};
@@ -466,7 +471,7 @@ int bpf_engine_resume(struct bpf_engine *bpf, const struct collector_env *env, s
 
 /*
  * Counters are stopped before the BPF program is detached, and started after the program is attached again, so that no
- * counts are lost in between. A program whose opener has ended need not be detached.
+ * counts are lost in between. A program whose opener has exited need not be detached.
  */
 static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_env *env)
 {
@@ -487,7 +492,7 @@ static int bpf_engine_pause(struct bpf_engine *bpf, const struct collector_env *
 
 /* --- watching --- */
 
-/* The kernel's root cgroup is not assigned: BPF_SLOT_ROOT accrues what no other slot has. */
+/* The kernel's root cgroup needs no slot of its own: BPF_SLOT_ROOT accrues everything that belongs to no other slot. */
 static bool is_root(const struct bpf_engine *bpf, const struct cgroup_counts *counts)
 {
     return !bpf->namespaced && str_equal(counts->path, "/");
@@ -542,8 +547,8 @@ static int bpf_engine_watch(struct bpf_engine *bpf, struct cgroup_counts *counts
 }
 
 /*
- * Gives up the slot of the cgroup after a last reading. Tasks that are still in the cgroup are counted for the nearest
- * cgroup above that has a slot.
+ * Gives up the slot of the cgroup after a last reading. The counts of tasks that are still in the cgroup go to the
+ * nearest cgroup above that has a slot.
  */
 static void bpf_engine_unwatch(struct bpf_engine *bpf, struct cgroup_counts *counts)
 {
@@ -620,7 +625,7 @@ static int resume_rows(struct cgroup_counts *counts, const struct collector_env 
     return bpf_counts_resume(counts->bpf, rows, env, counts->label, &counts->names);
 }
 
-/* Records why an existing cgroup gets no slot. Lack of slots or of memory is not recorded. */
+/* Records why an existing cgroup gets no slot. A lack of slots or memory is not recorded. */
 static void note_refused(struct cgroup_engine *engine, const struct collector_env *env, int error)
 {
     char text[sizeof(engine->no_room.message)];
@@ -688,7 +693,7 @@ static int bpf_read_all(struct cgroup_engine *engine, const struct collector_env
     return bpf_engine_check(engine->bpf, error);
 }
 
-/* Reports the failures once for all cgroups, because the cgroups share the perf groups. */
+/* Reports the failures once for all cgroups, because all cgroups share the perf groups. */
 static int bpf_report_all(const struct cgroup_engine *engine, const struct collector_env *env,
                           struct cgroup_counts *const *counts, size_t n, struct failures *failures)
 {

@@ -16,7 +16,7 @@ static bool counts_running_time(const struct event *event)
 }
 
 /*
- * Returns whether two attrs count the same. `pinned` and `exclusive` only matter in leaders, which find_members()
+ * Returns whether two attrs count the same event. `pinned` and `exclusive` only matter in leaders, which find_members()
  * compares.
  */
 static bool count_same(const struct attr *a, const struct attr *b)
@@ -35,7 +35,7 @@ static const struct perf_event_attr *leader_of(const struct target_events *event
     return &events->attrs[__builtin_ctzll(members)].kernel;
 }
 
-/* Returns the position of the group member that counts the same as `attr`, or -1 if no member does. */
+/* Returns the position of the group member that counts the same event as `attr`, or -1 if there is none. */
 static int find_member(const struct attr *attr, const struct target_events *lent, uint64_t members)
 {
     int n = 0;
@@ -49,8 +49,8 @@ static int find_member(const struct attr *attr, const struct target_events *lent
 }
 
 /*
- * For each event in the mask `events`, finds the member of the other group that counts the same. Returns false if the
- * other group does not count one of the events, or if all events are clocks.
+ * For each event in the mask `events`, finds the member of the other group that counts the same event. Returns false if
+ * the other group does not count one of the events, or if all events are clocks.
  */
 static bool find_members(const struct target_events *own, uint64_t events, const struct target_events *lent,
                          uint64_t members, int *ret)
@@ -108,9 +108,8 @@ static int share_from(const struct collector_env *env, const struct target_event
 }
 
 /*
- * Makes `group`, which was opened for events of `config`, share descriptors of the `cpu` collector if that collector
- * counts the same events on that CPU now. The descriptors that `group` opened itself are then closed. Returns -ENOMEM
- * on failure.
+ * Makes `group`, which was opened for events of `config`, share the `cpu` collector's descriptors if that collector now
+ * counts the same events on the CPU. The group's own descriptors are then closed. Returns -ENOMEM on failure.
  */
 static int share_cpu_groups(const struct collector_env *env, const struct config_group *config,
                             struct open_group *group)
@@ -149,7 +148,7 @@ void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env)
 
 /*
  * Returns whether the event is context-switches without filters. The BPF program counts context switches itself,
- * because the kernel increments that event only after the tracepoint of the switch.
+ * because the kernel increments this event only after the context-switch tracepoint.
  */
 static bool is_switches(const struct event *event)
 {
@@ -163,7 +162,7 @@ static bool is_switches(const struct event *event)
 struct member_sources {
     enum word_source sources[GROUP_MEMBERS_MAX];
     size_t times; /* index of the member that is read together with the group's times */
-    bool spare;   /* the member `times` is only read for the times; the value goes to the spare word */
+    bool spare;   /* the member `times` is read only for the times; its value goes to the spare word */
 };
 
 /*
@@ -194,8 +193,8 @@ static void find_sources(const struct bpf_span *span, const struct open_group *o
 }
 
 /*
- * Returns the span's spare word, which is the last word. The spare word takes the value of a member that is only read
- * for the times.
+ * Returns the span's spare word, which is the last word. The spare word receives the value of a member that is read
+ * only for the times.
  */
 static unsigned spare_word(const struct bpf_span *span)
 {
@@ -252,8 +251,8 @@ static int make_spans(struct bpf_groups *groups, const struct collector_env *env
         return error_oom(error);
     if (groups->events > BPF_EVENTS_MAX || groups->groups > BPF_GROUPS_MAX)
         return error_set(error, -E2BIG,
-                         "collectors.cgroup.groups need %u events in %u perf groups here, and the engine bpf counts at "
-                         "most %u in %u: use fewer, or collectors.cgroup.engine: perf",
+                         "collectors.cgroup.groups need %u events in %u perf groups here, but the bpf engine counts at "
+                         "most %u events in %u groups: use fewer, or set collectors.cgroup.engine to perf",
                          groups->events, groups->groups, BPF_EVENTS_MAX, BPF_GROUPS_MAX);
     return 0;
 }
@@ -331,7 +330,7 @@ void bpf_groups_describe(const struct bpf_groups *groups, unsigned cpu, struct c
     }
 }
 
-/* Returns whether both sources have the same counters, so that the map entries of the CPU need no update. */
+/* Returns whether both sources have the same counters, in which case the CPU's map entries need no update. */
 static bool cpu_source_matches(const struct cpu_source *a, const struct cpu_source *b)
 {
     return memcmp(a->events, b->events, sizeof(a->events)) == 0 && memcmp(a->ids, b->ids, sizeof(a->ids)) == 0;
@@ -403,14 +402,9 @@ bool bpf_groups_are_stale(const struct bpf_groups *groups)
 
 /* --- runs --- */
 
-/*
- * Maximum number of times that a CPU is read again because it switched tasks during the reading; never reached in
- * practice.
- */
+/* How often a CPU is read again if it switched tasks during the reading; never reached in practice. */
 #define TEST_READINGS 1000
-/*
- * A difference between the slots and the counters is only an error if the difference persists for this many readings.
- */
+/* A difference between the slots and the counters is an error only if it persists for this many readings. */
 #define TEST_TRIES 10
 
 struct bpf_run *bpf_run_free(struct bpf_run *run)
@@ -522,7 +516,7 @@ static int counters_read(void *userdata, unsigned cpu, uint64_t *words, uint64_t
     return r;
 }
 
-/* Replaces counters_read() when the BPF program has ended and its maps hold the final counts. */
+/* Replaces counters_read() when the BPF program no longer runs and its maps hold the final counts. */
 static int counters_are_gone(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_valid)
 {
     (void)userdata, (void)cpu, (void)words, (void)ret_valid;
@@ -585,7 +579,7 @@ bool bpf_run_is_idle(const struct bpf_run *run, uint32_t slot)
 
 /* --- test --- */
 
-/* State of a bpf_attribute that sums the words of all slots of a CPU and passes them on to another bpf_attribute. */
+/* State of a bpf_attribute that sums the words of all of a CPU's slots and passes them on to another bpf_attribute. */
 struct bpf_sum {
     uint32_t words;
     uint64_t sums[BPF_WORDS_MAX];
@@ -602,7 +596,7 @@ static void sum_add(void *userdata, uint32_t slot, unsigned cpu, const uint64_t 
     sum->attribute(sum->userdata, slot, cpu, delta);
 }
 
-/* Repeats the reading of a CPU until the reading is consistent and the CPU has not switched tasks since. */
+/* Reads a CPU repeatedly, until the reading is consistent and the CPU did not switch tasks during it. */
 static bool read_exactly(struct bpf_run *run, struct bpf_counters *counters, unsigned cpu, struct bpf_sum *sum)
 {
     for (size_t i = 0; i < TEST_READINGS; i++) {
@@ -649,7 +643,7 @@ static int run_test_cpu(struct bpf_run *run, struct bpf_groups *groups, unsigned
         return error_set(error, -EBADE, "the BPF program does not report what runs on CPU %u", cpu);
     return error_set(error, -EBADE,
                      "the BPF program attributed %" PRIu64
-                     " to cgroups on CPU %u, where a counter has counted %" PRIu64,
+                     " to cgroups on CPU %u, but the counter increased by %" PRIu64,
                      sum->sums[word], cpu, after.words[word] - before.words[word]);
 }
 

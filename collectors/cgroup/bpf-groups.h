@@ -6,9 +6,9 @@
  * events on that CPU, the descriptors of that group are shared (group_subgroup()). A clock event need not be a member
  * of the shared group, because a clock counts the group's running time.
  *
- * The BPF program stores words. A configured group has the same words on all CPUs: a word for each event that any CPU
- * counts, and an enabled and a running time for each perf group into which the configured group is split, on the CPU
- * that needs the most perf groups.
+ * The BPF program stores words. A configured group has the same words on all CPUs: one for each event that any CPU
+ * counts, and an enabled and a running time for each of its perf groups. CPUs may split the configured group into
+ * different numbers of perf groups; the largest number determines the number of times.
  *
  * A run is the reading side of one started BPF program: the program's shape, the source of each word on each CPU, and
  * the reader (`bpf/reader.h`). A test checks that the BPF program agrees with the counters.
@@ -30,7 +30,7 @@ struct bpf_span {
     uint64_t events;              /* mask of the configured events that have a word */
     uint64_t clocks, switches;    /* masks of the configured events that count time or context switches */
     uint8_t first_event;          /* word of the first event in `events`; the words of the other events follow */
-    uint8_t first_times, n_times; /* where the times of the perf groups begin on a CPU, and how many there are */
+    uint8_t first_times, n_times; /* index of the first perf group's times; maximum number of perf groups per CPU */
     uint8_t *times;               /* for each open group (group_counts_view()), the index of its times */
 };
 
@@ -43,14 +43,14 @@ struct bpf_groups {
 
 /*
  * Opens the groups of env->config->cgroup.groups. Groups that are already open continue to count. A group is shared if
- * env->shared counts the same events, even if the group was opened separately before. Returns -ENOMEM, or, if a BPF
- * program cannot hold that many events or groups, -E2BIG with a message in `error`. bpf_groups_done() must be called in
+ * env->shared counts the same events, even if the group was opened separately before. Returns -ENOMEM, or -E2BIG with a
+ * message in `error` if a BPF program cannot hold that many events or groups. bpf_groups_done() must be called in
  * either case.
  */
 int bpf_groups_configure(struct bpf_groups *groups, const struct collector_env *env, struct error *error);
 void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env);
 
-/* The sources from which the BPF program gets the word of each event on a CPU. */
+/* Where the BPF program gets the word of each event on a CPU. */
 struct cpu_source {
     struct bpf_event events[BPF_EVENTS_MAX];
     int fds[BPF_EVENTS_MAX];      /* borrowed descriptors of SOURCE_READ events; -1 for other events */
@@ -72,13 +72,13 @@ int bpf_groups_read(struct bpf_groups *groups, struct sys *sys, unsigned cpu, ui
  */
 bool bpf_groups_are_stale(const struct bpf_groups *groups);
 
-/* Returns the word of an event whose bit is set in span->events. */
+/* Returns the index of the word that counts `event`, whose bit must be set in span->events. */
 static inline unsigned bpf_span_word(const struct bpf_span *span, size_t event)
 {
     return span->first_event + (unsigned)event_count(span->events & (event_bit(event) - 1));
 }
 
-/* Returns the word of the enabled time with index `times`. The running time is the next word. */
+/* Returns the index of the word that holds enabled time number `times`. The running time is the next word. */
 static inline unsigned bpf_groups_enabled(const struct bpf_groups *groups, unsigned times)
 {
     return groups->events + 2 * times;
@@ -108,15 +108,14 @@ int bpf_run_new(struct sys *sys, const struct bpf_calls *calls, const struct bpf
 struct bpf_run *bpf_run_free(struct bpf_run *run);
 
 /*
- * Passes the sources to the BPF program, for CPUs whose sources changed. Returns 1 if the sources of any CPU changed,
- * else 0. On errors of bpf_calls.set_cpu(), with a message in `error`, a CPU that failed is not read until a later call
- * succeeds for that CPU.
+ * Passes changed sources of CPUs to the BPF program. Returns 1 if the sources of any CPU changed, else 0, or an error
+ * of bpf_calls.set_cpu() with a message in `error`. A CPU that failed is not read until a later call succeeds for that
+ * CPU.
  */
 int bpf_run_set_cpus(struct bpf_run *run, const struct bpf_groups *groups, struct error *error);
 
 /*
- * Takes all sources away from the BPF program. The program's counts can still be read, but it counts nothing more.
- * Errors are ignored.
+ * Removes all sources from the BPF program. Its counts can still be read, but no longer increase. Errors are ignored.
  */
 void bpf_run_clear_cpus(struct bpf_run *run);
 

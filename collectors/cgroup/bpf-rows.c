@@ -26,8 +26,8 @@ static void bpf_plan_done(struct bpf_plan *plan)
 }
 
 /*
- * Makes an empty plan without rows for a configured group. Returns -ENOMEM on failure. bpf_plan_done() must be called
- * in either case.
+ * Creates an empty plan for a configured group. Returns -ENOMEM on failure. bpf_plan_done() must be called in either
+ * case.
  */
 static int bpf_plan_init(struct bpf_plan *plan, const struct collector_env *env, const struct config_group *group,
                          bool summed)
@@ -103,7 +103,7 @@ static int make_draft(struct placing *placing, struct group_row *row, uint64_t m
 }
 
 /*
- * Remakes the template of a row when perf groups with further events are added to the row, so that the row has counters
+ * Recreates a row's template when a perf group with additional events is added to the row, so that the row has counters
  * for all events. Returns -ENODATA if the machine no longer knows one of the events.
  */
 static int placing_template(struct placing *placing, struct group_row *row, uint64_t mask)
@@ -238,7 +238,7 @@ struct bpf_rows *bpf_rows_free(struct bpf_rows *rows)
     return NULL;
 }
 
-/* Reuses the existing plan of an equal group, or makes a new plan. */
+/* Reuses the existing plan of an equal group, or creates a new one. */
 static int take_plan(struct bpf_plan *plan, struct bpf_rows *rows, const struct collector_env *env,
                      const struct config_group *group)
 {

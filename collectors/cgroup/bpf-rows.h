@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan of the rows that the bpf engine makes for every cgroup. The plan also tells to which row each perf group on
- * a CPU is added. The plan is made once for all cgroups.
+ * The plan of the rows that the bpf engine creates for every cgroup. It also says which row each perf group on a CPU is
+ * added to. One plan serves all cgroups.
  *
- * The perf engine would make the same rows for the same perf groups. A perf group stays in its row as long as the group
- * is configured.
+ * The perf engine would create the same rows for the same perf groups. A perf group stays in its row as long as it is
+ * configured.
  */
 #ifndef COLLECTORS_CGROUP_BPF_ROWS_H
 #define COLLECTORS_CGROUP_BPF_ROWS_H
@@ -12,7 +12,7 @@
 #include "collectors/cgroup/bpf-groups.h"
 #include "collectors/group-rows.h"
 
-/* A perf group and the index of its row. BPF_ROW_NONE if the machine no longer knows the group's events. */
+/* A perf group and the index of its row, or BPF_ROW_NONE if the machine no longer knows the group's events. */
 struct placed_part {
     struct row_part part;
     uint32_t row;
@@ -56,7 +56,7 @@ struct planned_row {
     bool absent;        /* the row's CPU is offline, as in struct row */
 };
 
-/* An event that is not counted, which is shown as a row of each cgroup. */
+/* An event that is not counted; each cgroup has a row that shows it. */
 struct bpf_unavailable {
     const char *group; /* name of the configured group */
     const struct unavailable_event *event;
@@ -76,19 +76,19 @@ struct bpf_rows {
     struct bpf_unavailable *unavailable;
     uint32_t n_unavailable;
     size_t n_without_rows; /* number of configured groups that have no row */
-    uint64_t edition;      /* number that changes whenever the rows change; never 0 */
-    uint64_t changes;      /* number that changes whenever a part becomes readable or unreadable */
+    uint64_t edition;      /* changes whenever the rows change; never 0 */
+    uint64_t changes;      /* changes whenever a part becomes readable or unreadable */
 };
 
 /*
- * Plans the rows for the configured groups. Allocates *rows if *rows is NULL; otherwise existing rows stay. After the
- * call, bpf_counts_resume() must be called for each cgroup. After -ENOMEM no rows are planned.
+ * Plans the rows for the configured groups. Allocates *rows if it is NULL, else keeps existing rows. After the call,
+ * bpf_counts_resume() must be called for each cgroup. After -ENOMEM no rows are planned.
  */
 int bpf_rows_resume(struct bpf_rows **rows, const struct collector_env *env, const struct bpf_groups *groups);
 struct bpf_rows *bpf_rows_free(struct bpf_rows *rows);
 
 /*
- * Updates which perf groups cannot be read or are on an offline CPU. Must be called after all CPUs were read and before
+ * Records which perf groups cannot be read or are on an offline CPU. Must be called after all CPUs were read and before
  * bpf_counts_update().
  */
 void bpf_rows_update(struct bpf_rows *rows);

@@ -51,9 +51,7 @@ uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts)
     return BPF_SLOT_NONE;
 }
 
-/*
- * Changes the attribution of slots that were given up from `counts` to `parent`.
- */
+/* Reattributes the given-up slots of `counts` to `parent`. */
 static void slots_pass_on(struct slots *slots, const struct cgroup_counts *counts, struct cgroup_counts *parent)
 {
     for (uint32_t i = BPF_SLOT_FIRST; i < slots->n && slots->n_given_up; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator of the BPF program's slots. The allocator makes no system calls.
+ * Allocates the BPF program's slots. Makes no system calls.
  *
  * When a cgroup is removed, some of its tasks may still run on its slot. The slot of a removed cgroup is therefore
- * first given up, and the counts that the slot still accrues are attributed to the cgroup above. The slot is free once
- * the cgroup's id is withdrawn, every CPU has looked up the slot of its current task again, and no CPU runs a task of
- * the slot any more.
+ * first given up, and the counts that the slot still accrues are attributed to the cgroup above. The slot becomes free
+ * once the cgroup's id is withdrawn, every CPU has looked up the slot of its current task again, and no CPU still runs
+ * a task of the slot.
  */
 #ifndef COLLECTORS_CGROUP_BPF_SLOTS_H
 #define COLLECTORS_CGROUP_BPF_SLOTS_H
@@ -26,7 +26,7 @@ enum slot_state {
 
 struct slot {
     enum slot_state state;
-    struct cgroup_counts *counts; /* counts to which the slot is attributed, or NULL */
+    struct cgroup_counts *counts; /* counts that the slot is attributed to, or NULL */
     uint64_t id;                  /* the kernel's id of the cgroup, from bpf_calls.assign() */
 };
 
@@ -39,8 +39,8 @@ struct slots {
 };
 
 /*
- * Returns how many slots to allocate for `n` cgroups: a power of two that is at least twice `n`, but not more than
- * `max` cgroups can use. The number of slots is a power of two so that it rarely changes.
+ * Returns how many slots to allocate for `n` cgroups: a power of two that is at least twice `n`, but no more than `max`
+ * cgroups can use. Powers of two are used so that the number rarely changes.
  */
 uint32_t slots_for(uint64_t n, uint64_t max);
 
@@ -56,8 +56,8 @@ void slots_use(struct slots *slots, uint32_t n);
 /* Assigns a free slot to `counts`. Returns BPF_SLOT_NONE if no slot is free. */
 uint32_t slots_take(struct slots *slots, struct cgroup_counts *counts);
 /*
- * Gives up a slot. The counts that still accrue in the slot are attributed to `parent`, which may be NULL. Slots that
- * were given up earlier and are attributed to the same counts are attributed to `parent` as well.
+ * Gives up a slot. Counts that still accrue in the slot are attributed to `parent`, which may be NULL. Slots given up
+ * earlier that are attributed to the same counts are attributed to `parent` as well.
  */
 void slots_end(struct slots *slots, uint32_t slot, struct cgroup_counts *parent);
 /* Frees a slot at once, although a CPU may still run a task of the slot. */
@@ -66,7 +66,7 @@ void slots_free(struct slots *slots, uint32_t slot);
 void slots_forget(struct slots *slots, const struct cgroup_counts *counts);
 /* Must be called after the ids of slots that were given up are withdrawn and every CPU has looked up its slot again. */
 void slots_settle(struct slots *slots);
-/* Frees the draining slots of which no CPU runs a task any more, as reported by `is_idle`. */
+/* Frees the draining slots whose tasks no CPU runs any more, according to `is_idle`. */
 void slots_sweep(struct slots *slots, bool (*is_idle)(const void *userdata, uint32_t slot), const void *userdata);
 
 #endif

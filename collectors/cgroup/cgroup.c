@@ -17,14 +17,14 @@
 #include "metrics/own-metrics.h"
 
 /*
- * The minimum interval between comparisons with the directories, for a tree that inotify does not fully watch. The
- * directories are compared before a reading.
+ * If inotify does not watch the whole tree, the tree is compared with the directories before a reading, but at most
+ * once in this interval.
  */
 #define RESCAN_NS NSEC_PER_SEC
 
 struct cgroup {
     struct cgroup_set set;
-    bool complete; /* the collector was opened completely at least once */
+    bool complete; /* the collector has been opened completely at least once */
     uint64_t rescanned_ns;
     struct series *states[N_CGROUP_STATES];
     struct series *engine, *unknown; /* own metrics; `unknown` is only set with the bpf engine */
@@ -73,7 +73,7 @@ static int cgroup_add_gauges(const struct collector_env *env, struct cgroup *cgr
 }
 
 /*
- * Adds the series of the engine in use, and removes the previous engine's series, because a reload may change the
+ * Adds the series of the engine in use, and removes those of the previous engine, because a reload may change the
  * engine.
  */
 static int cgroup_add_engine(const struct collector_env *env, struct cgroup *cgroup)
@@ -93,7 +93,7 @@ static int cgroup_add_engine(const struct collector_env *env, struct cgroup *cgr
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
-/* If the engine cannot continue, an engine is chosen and opened anew, and all counts start from 0. */
+/* If the engine cannot continue, a new one is chosen and opened, and all counts start at 0. */
 static int cgroup_resume(const struct collector_env *env, struct cgroup *cgroup, struct error *error)
 {
     int r = cgroup_engine_resume(&cgroup->set.engine, env, error);
@@ -106,7 +106,7 @@ static int cgroup_resume(const struct collector_env *env, struct cgroup *cgroup,
 }
 
 /*
- * On -ENOMEM a collector that was once opened completely continues with the groups it has. The bpf engine is restarted
+ * On -ENOMEM a collector that was once opened completely continues with the groups it has. The bpf engine is reopened
  * instead, because its half-updated state may point into the previous configuration.
  */
 static bool may_go_on(const struct cgroup *cgroup, int error)
@@ -213,14 +213,15 @@ static int cgroup_report_sight(const struct collector_env *env, const struct cgr
     if (limitation)
         r = cgroup_add_failure(env, failures, "inotify", limitation);
     if (r == 0 && cgroup->set.hierarchy.namespaced)
-        r = cgroup_add_failure(env, failures, "namespace",
-                               "this process is in a cgroup namespace and sees only what is below its own root; start "
-                               "it outside, or give it the host's /sys/fs/cgroup, to see all");
+        r = cgroup_add_failure(
+            env, failures, "namespace",
+            "this process is in a cgroup namespace and sees only the cgroups below its own root; to see "
+            "all cgroups, start it outside, or give it the host's /sys/fs/cgroup");
     if (r == 0 && cgroup->set.n_wanted == 0)
         r = cgroup_add_failure(
             env, failures, "patterns",
-            "no cgroup matches collectors.cgroup.include. Paths there begin below the root that /api/v1/cgroups "
-            "shows; container=... and the like match once the name is known");
+            "no cgroup matches collectors.cgroup.include. Its paths are relative to the root that /api/v1/cgroups "
+            "shows; patterns such as container=... match once the name is known");
     return r;
 }
 
@@ -234,11 +235,11 @@ static int cgroup_report_dropped(const struct collector_env *env, const struct c
     if (cgroup_rules_want_memory(&cgroup->set.rules))
         return cgroup_add_failure(env, failures, "limit",
                                   "some are not watched, because the memory limit of this service or container is "
-                                  "reached; raise it (MemoryMax= of the unit); /api/v1/cgroups names them");
+                                  "reached; raise it (MemoryMax= of the unit); /api/v1/cgroups lists them");
     if (!no_room[0])
         return cgroup_add_failure(env, failures, "limit",
                                   "some are not watched, because collectors.cgroup.max_cgroups or the limit of open "
-                                  "files (LimitNOFILE=, ulimit -n) is reached; /api/v1/cgroups names them");
+                                  "files (LimitNOFILE=, ulimit -n) is reached; /api/v1/cgroups lists them");
     snprintf(message, sizeof(message), "some are not watched (/api/v1/cgroups lists them): %s", no_room);
     return cgroup_add_failure(env, failures, "limit", message);
 }
@@ -279,7 +280,7 @@ void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct 
             names_from_path(&names, cgroup->set.dropped[i]->path) < 0)
             return;
         if (names.texts[NAME_CONTAINER_ID] && !names.texts[NAME_CONTAINER])
-            names.unnamed = "it is dropped, and no source of names is asked about it; raise max_cgroups";
+            names.unnamed = "the cgroup is dropped, so its name is not looked up; raise max_cgroups";
         struct cgroup_view view = {
             .label = label, .state = CGROUP_STATE_DROPPED, .inode = cgroup->set.dropped[i]->inode, .names = &names};
         visit(userdata, &view);

@@ -22,15 +22,15 @@ struct cgroup_view {
 
 struct cgroup_summary {
     enum config_engine engine; /* the engine in use */
-    const char *engine_reason; /* why `auto` did not choose bpf, as a sentence without its full stop; or NULL */
+    const char *engine_reason; /* why `auto` did not choose bpf, as a sentence without a full stop; or NULL */
     uint64_t max_cgroups;      /* limit of watched cgroups; for `auto`, the limit that the engine picked */
     const char *hierarchy;     /* root directory of the cgroup hierarchy */
     bool v1;
     size_t n_wanted;           /* number of cgroups that match the patterns */
-    uint64_t descriptors_each; /* maximum number of descriptors for one cgroup */
+    uint64_t descriptors_each; /* maximum number of descriptors per cgroup */
     uint64_t limit;            /* number of cgroups that can be watched, given max_cgroups, descriptors and memory */
     const char *limitation;    /* why changes in the hierarchy may be noticed late, or NULL */
-    size_t descriptors_shared; /* number of descriptors that the engine has open for all cgroups together */
+    size_t descriptors_shared; /* number of descriptors that all cgroups share */
     uint64_t unknown_ns;       /* CPU time that was charged to no known cgroup */
 };
 

@@ -36,7 +36,7 @@ int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_en
     counts->ended = false;
     if (r != -ENODEV)
         return r;
-    /* Counts that had already ended got their last reading when they ended. */
+    /* Counts that had already ended were read a last time when they ended. */
     if (!was_ended)
         cgroup_counts_read(counts, env->sys);
     cgroup_counts_close(counts);
@@ -66,7 +66,7 @@ int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_env 
 /* --- names --- */
 
 /*
- * Adds the series perf_cgroup_info, with which queries join other series. perf_cgroup_info is a gauge in the text
+ * Adds the series perf_cgroup_info, which queries join with other series. perf_cgroup_info is a gauge in the text
  * format and an info metric in OpenMetrics.
  */
 static struct series *cgroup_counts_add_info(const struct collector_env *env, const struct cgroup_counts *counts,
@@ -155,17 +155,17 @@ struct cgroup_counts *cgroup_counts_above(const struct cgroup_counts *counts)
  * --- perf engine ---
  *
  * Each cgroup has its own events, and the events of two cgroups are never read at the same instant. A cgroup must not
- * show less than the sum of the cgroups inside it. The events of a cgroup are therefore opened and enabled before the
- * events of the cgroups inside it, and disabled and read after them.
+ * show less than the sum of the cgroups inside it. Its events are therefore opened and enabled before theirs, and
+ * disabled and read after theirs.
  *
- * In lists of counts, a cgroup precedes the cgroups inside it, unless the inner cgroups were chosen earlier. If inner
- * cgroups were chosen earlier, the totals of the outer cgroup start later than the totals of the inner cgroups anyway.
+ * In lists of counts, a cgroup precedes the cgroups inside it, unless the inner cgroups were chosen earlier. In that
+ * case the outer cgroup's totals start later than those of the inner cgroups anyway.
  */
 
 /*
  * perf_event_open(2) fails with ENOENT for a removed cgroup (perf_cgroup_connect(), css_tryget_online_from_dir()), but
- * also for an event that the PMU does not have. A dummy event, which every kernel has, tells a removed cgroup from a
- * missing event.
+ * also for an event that the PMU does not have. A dummy event, which every kernel has, distinguishes a removed cgroup
+ * from a missing event.
  */
 static bool is_removed(const struct collector_env *env, int fd)
 {

@@ -15,8 +15,8 @@
 /* --- budget --- */
 
 /*
- * Upper bounds of the memory that cgroups take in this process and in the kernel, in bytes. tests/pressure/memory.sh
- * compares these bounds with the memory of a cgroup on a real machine.
+ * Upper bounds of the memory that a cgroup takes in this process and in the kernel, in bytes. tests/pressure/memory.sh
+ * compares them with a cgroup's memory on a real machine.
  */
 #define BYTES_PER_CGROUP 2048
 #define BYTES_PER_GROUP 512
@@ -24,8 +24,8 @@
 #define BYTES_PER_DESCRIPTOR 640
 
 /*
- * Returns how many descriptors all cgroups together may have. Descriptors of other collectors are excluded; the few
- * that the `self` collector opens after the cgroups are reserved here.
+ * Returns how many descriptors all cgroups together may use. Descriptors of other collectors are excluded; the few that
+ * the `self` collector opens after the cgroups are reserved here.
  */
 static uint64_t descriptor_budget(const struct collector_env *env, struct cgroup_counts *const *counts, size_t n)
 {
@@ -50,8 +50,9 @@ static uint64_t memory_each(const struct collector_env *env, uint64_t descriptor
 }
 
 /*
- * Returns half of the memory that the daemon uses or may use to count cgroups. The other half is needed to render
- * documents for clients. The memory budget always suffices for the current cgroups.
+ * Returns the memory budget for counting cgroups: half of the sum of the memory that they take now and the memory that
+ * is still available. The other half is needed to render documents for clients. The budget always suffices for the
+ * current cgroups.
  */
 static uint64_t memory_budget(const struct collector_env *env, uint64_t own)
 {
@@ -198,7 +199,7 @@ static int engine_try_bpf(struct cgroup_engine *engine, const struct collector_e
 {
     if (hierarchy->kind == HIERARCHY_V1)
         return error_set(error, -EOPNOTSUPP,
-                         "the BPF program supports only cgroup v2, and this is v1; boot with "
+                         "the BPF program supports only cgroup v2, but this machine uses v1; boot with "
                          "systemd.unified_cgroup_hierarchy=1, or set collectors.cgroup.engine to perf");
     if (!bpf_is_available(env->bpf))
         return error_set(error, -ENOSYS, "this process cannot load a BPF program");
@@ -241,7 +242,7 @@ int cgroup_engine_resume(struct cgroup_engine *engine, const struct collector_en
     return engine->bpf ? bpf_engine_resume(engine->bpf, env, error) : 0;
 }
 
-/* Makes room for `n` cgroups, but at most for `max`. If there is not enough room, engine->no_room tells why. */
+/* Makes room for `n` cgroups, but for no more than `max`. If there is not enough room, engine->no_room says why. */
 static void cgroup_engine_make_room(struct cgroup_engine *engine, uint64_t n, uint64_t max)
 {
     engine->no_room = (struct error){0};
@@ -308,8 +309,8 @@ static int name_cgroup(struct cgroup_set *set, const struct collector_env *env, 
 }
 
 /*
- * Continues to count a cgroup after a reload, after CPUs came or went, or when the cgroup comes back while its counts
- * linger.
+ * Continues to count a cgroup after a reload, after CPUs went offline or came online, or when the cgroup comes back
+ * while its counts linger.
  */
 static int resume_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_counts *counts,
                          struct cgroup_node *node, int fd)
@@ -340,8 +341,8 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_env *env, 
 }
 
 /*
- * `fd` is the cgroup's directory, or -errno if it could not be opened. A cgroup that vanishes meanwhile is not an error
- * of the collector, because the tree reports the removal.
+ * `fd` is the cgroup's directory, or -errno if it could not be opened. If the cgroup vanishes in the meantime, that is
+ * not an error of the collector, because the tree reports the removal.
  */
 static int watch_cgroup(struct cgroup_set *set, const struct collector_env *env, struct cgroup_node *node, int fd)
 {
@@ -365,9 +366,9 @@ static bool set_wants_below(void *userdata, const char *path)
 }
 
 /*
- * Returns whether a new selection would keep exactly the cgroups that are watched now, and add each new cgroup as long
- * as there is room. Always returns false for an engine that needs descriptors for each cgroup, because other parts of
- * the daemon take descriptors as well.
+ * Returns whether the selection need not be repeated, because it would keep all watched cgroups, and new cgroups can be
+ * added while there is room. Always false for an engine that needs descriptors for each cgroup, because other parts of
+ * the daemon use descriptors, too.
  */
 static bool is_all_watched(const struct cgroup_set *set)
 {
@@ -375,7 +376,7 @@ static bool is_all_watched(const struct cgroup_set *set)
 }
 
 /*
- * A new cgroup is opened at once, before anything else is handled, because events of its tasks are lost until then. If
+ * A new cgroup is opened at once, before anything else is handled, because its tasks' events are lost until then. If
  * the cgroup cannot be opened, the next selection finds out why.
  */
 static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
@@ -394,7 +395,7 @@ static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
     set->changed |= r < 0 || !is_all_watched(set);
 }
 
-/* Ends the counts at once, because open events keep the dead cgroup in the kernel. */
+/* Stops counting at once, because open events pin the dead cgroup in the kernel. */
 static void set_on_removed(void *userdata, struct cgroup_node *node)
 {
     struct cgroup_set *set = userdata;
@@ -425,7 +426,7 @@ static int note_dropped(struct cgroup_set *set, struct cgroup_node *node)
 }
 
 /*
- * Ends the counts of cgroups that are no longer watched. Called before other cgroups are opened, which can then use the
+ * Stops counting cgroups that are no longer watched. Called before other cgroups are opened, so that these can use the
  * freed descriptors.
  */
 static int end_others(struct cgroup_set *set, const struct cgroup_candidate *candidates, size_t n)
@@ -441,7 +442,7 @@ static int end_others(struct cgroup_set *set, const struct cgroup_candidate *can
 }
 
 /*
- * -ENOSPC passes when slots become free. If a cgroup seems to be gone but the tree does not report its removal, the
+ * -ENOSPC goes away once slots become free. If a cgroup seems to be gone but the tree does not report its removal, the
  * error had another cause, and opening is retried.
  */
 static enum reason_span refusal_span(int error)
@@ -587,8 +588,8 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_env *env, str
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)
 {
     /*
-     * The addresses of the configurations can be compared, because the previous configuration is only freed after the
-     * new configuration is in use.
+     * The addresses of the configurations can be compared, because the previous configuration is freed only once the
+     * new one is in use.
      */
     set->rescan_due |= config->include != set->rules.include || config->exclude != set->rules.exclude;
     borrow_patterns(&set->rules, config);
@@ -660,7 +661,7 @@ static bool is_within(const char *path, const char *outer)
     return strncmp(path, outer, size) == 0 && (path[size] == '\0' || path[size] == '/');
 }
 
-/* Returns the counts of the innermost counted cgroup at `path` or above it, which may be lingering. */
+/* Returns the counts of the innermost counted cgroup at `path` or above it; these may be lingering. */
 static const struct cgroup_counts *find_innermost(const struct cgroup_set *set, const char *path)
 {
     const struct cgroup_node *node = cgroup_tree_innermost(set->tree, path);

@@ -14,20 +14,20 @@ HEALTH = [
     number("Boards", "none", "sum(up{%s})" % WHERE, "Boards whose last scrape succeeded."),
     number("Boards down", "none", "sum(up{%s} == bool 0)" % WHERE, "Boards whose last scrape failed.", FAULTS),
     number("Paused", "none", "sum(perfcountd_paused{%s})" % WHERE,
-           "Boards on which an operator paused counting. Their totals stand still.", WARNINGS),
+           "Boards on which an operator has paused counting. Their totals do not change.", WARNINGS),
     number("Configurations refused", "none", "sum(perfcountd_config_last_reload_successful{%s} == bool 0)" % WHERE,
-           "Boards that refused their last configuration and go on with the one before.", FAULTS),
+           "Boards that refused their last configuration and still use the previous one.", FAULTS),
     number("Collectors failed", "none", "sum(perfcountd_collector_success{%s} == bool 0)" % WHERE,
            "Collectors whose last reading failed, over all boards.", FAULTS),
     number("Groups starved", "none", 'sum(perfcountd_groups{%s, state="starved"})' % WHERE,
-           "Groups that are enabled and are never counted, as something else holds the counters. They have no values.",
+           "Groups that are enabled but never counted, because something else holds the counters. They have no values.",
            FAULTS),
     number("Groups multiplexed", "none", 'sum(perfcountd_groups{%s, state="multiplexed"})' % WHERE,
-           "Groups that are counted for a part of the time, so that their values are estimates.", WARNINGS),
+           "Groups that are counted only part of the time, so their values are estimates.", WARNINGS),
     number("Events unavailable", "none",
            'sum(perfcountd_events_unavailable{%s, collector!="self"}) or vector(0)' % WHERE,
-           "Events that cannot be counted, each with the number of CPUs or cgroups. The dashboard Board has the "
-           "reasons.", WARNINGS),
+           "Events that cannot be counted, summed over CPUs and cgroups. The dashboard Board shows the reasons.",
+           WARNINGS),
 ]
 
 OVERVIEW = [
@@ -43,59 +43,59 @@ OVERVIEW = [
 ]
 
 FLEET = [
-    text("All boards that run perfcountd. The variables above choose jobs and instances; a click on an instance in the "
-         "table opens *Board*. A panel without data needs an event that these boards do not have, or do not count: "
-         "`perfcountd plan` on the board shows which and why."),
+    text("All boards that run perfcountd. The variables above select jobs and instances; a click on an instance in the "
+         "table opens *Board*. A panel without data needs an event that these boards do not have or do not count: "
+         "`perfcountd plan` on the board shows which one, and why."),
     row("Health"), *HEALTH,
     table("Boards", OVERVIEW,
-          "Each board now: its version, where its cycles go, what its memory and package do, and the share of the time "
-          "in which its least counted group was counted.", ["instance", "job", "version"], height=10,
+          "Each board now: version, IPC, stalls, memory traffic, package power, context switches, and the fraction of "
+          "time for which its least counted group was counted.", ["instance", "job", "version"], height=10,
           links=[("instance", TO_BOARD)]),
     table("Boards unlike their model", [("Of the median", SHARE, "instance:perfcountd_board:unlike{%s}" % WHERE)],
           "Boards that are worse than the median of their model by a quarter, and by more than boards of this model "
-          "differ from each other. alerts.yml records it, where there are five boards of a model.",
+          "usually differ. alerts.yml records this for models with at least five boards.",
           ["instance", "model", "measure", "group", "pmu", "job"], height=8, links=[("instance", TO_BOARD)]),
     row("Where the cycles go"),
     lines("Instructions per cycle", "none", cpu_ratio("instructions", "cycles"),
-          "Instructions over cycles of all CPUs. Below 1 a core mostly waits; the stalls show for what.", decimals=2),
+          "Instructions divided by cycles, over all CPUs. Below 1, a core mostly waits; the stalls show for what.",
+          decimals=2),
     lines("Frontend stalls", SHARE, cpu_ratio(FRONTEND, "cycles"),
-          "The share of cycles in which no operation was dispatched because none was there: instruction cache, TLB or "
-          "branches. Arm's stall_frontend, or perf's stalled-cycles-frontend.", most=1),
+          "The share of cycles in which no operation was dispatched because none was available: instruction cache, TLB "
+          "or branches. Arm's stall_frontend, or perf's stalled-cycles-frontend.", most=1),
     lines("Backend stalls", SHARE, cpu_ratio(BACKEND, "cycles"),
-          "The share of cycles in which no operation was dispatched because the core had no room: it waits for data or "
-          "for an execution unit. Arm's stall_backend, or perf's stalled-cycles-backend.", most=1),
+          "The share of cycles in which no operation was dispatched because the core had no room: it waited for data "
+          "or for an execution unit. Arm's stall_backend, or perf's stalled-cycles-backend.", most=1),
     row("What misses"),
     lines("L2 refills", "none", per_thousand("l2d_cache_refill"),
-          "Refills of the level 2 data cache for each 1,000 instructions (arm64: l2d_cache_refill).",
-          decimals=2),
+          "Level 2 data cache refills per 1,000 instructions (arm64: l2d_cache_refill).", decimals=2),
     lines("Last level cache misses", "none", per_thousand(LAST_LEVEL),
-          "Misses of the last level of cache for each 1,000 instructions: reads on arm64 (ll_cache_miss_rd), all that "
-          "the kernel counts as cache-misses elsewhere.", decimals=2),
+          "Last level cache misses per 1,000 instructions: reads on arm64 (ll_cache_miss_rd); elsewhere, everything "
+          "that the kernel counts as cache-misses.", decimals=2),
     lines("Mispredicted branches", "none", per_thousand(BRANCHES),
-          "Branches that were retired and mispredicted, for each 1,000 instructions (br_mis_pred_retired, or perf's "
+          "Retired branches that were mispredicted, per 1,000 instructions (br_mis_pred_retired, or perf's "
           "branch-misses).", decimals=2),
     row("Memory and energy"),
     lines("Memory read", "Bps", memory("read"), "Bytes per second that the memory controllers read."),
     lines("Memory written", "Bps", memory("write"), "Bytes per second that the memory controllers wrote."),
-    lines("Package power", "watt", watts("pkg"), "Power of the processor packages, from the energy that they count "
-          "(power/energy-pkg/)."),
+    lines("Package power", "watt", watts("pkg"), "Power drawn by the processor packages, from their energy "
+          "counters (power/energy-pkg/)."),
     row("Work and quality"),
     lines("Context switches", "cps", total("perf_cpu_context_switches_total"),
-          "Context switches per second of all CPUs.", width=6),
+          "Context switches per second, over all CPUs.", width=6),
     lines("Minor faults", "cps", total("perf_cpu_minor_faults_total"),
-          "Page faults per second that needed no disk.", width=6),
+          "Page faults per second that needed no disk access.", width=6),
     lines("Major faults", "cps", total("perf_cpu_major_faults_total"),
           "Page faults per second that read from a disk. A board that has them all the time has too little memory.",
           width=6),
     lines("Share of time counted", SHARE, running("cpu", BOARD),
-          "How much of the time the least counted group of a CPU was on its PMU. Below 1 its values are estimates; "
-          "below 0.5 count fewer events.", width=6, most=1),
-    row("Ten services of each kind"),
+          "The fraction of time for which the least counted group of any CPU was on its PMU. Below 1, its values are "
+          "estimates; below 0.5, count fewer events.", width=6, most=1),
+    row("Top ten services"),
     bars("Lowest IPC", "none", "bottomk(10, %s)" % of_services(
         "(%s) and (%s > 0.01)" % (cgroup_ratio("instructions", "cycles"), cgroup_total("task_clock_seconds"))),
-        "Services that get the least out of their cycles, of those that use at least 1 % of a CPU.", decimals=2),
+        "Services with the lowest IPC, among those that use at least 1 % of a CPU.", decimals=2),
     bars("Most CPU time", "none", "topk(10, %s)" % of_services(cgroup_total("task_clock_seconds")),
-         "In CPUs: 2 means two CPUs all the time.", decimals=2),
+         "In CPUs: 2 means that two CPUs are always busy.", decimals=2),
     bars("Most context switches", "cps", "topk(10, %s)" % of_services(cgroup_total("context_switches")),
          "Context switches per second."),
     bars("Most major faults", "cps", "topk(10, %s)" % of_services(cgroup_total("major_faults")),
@@ -110,36 +110,36 @@ CGROUP_LEGEND = "{{instance}} {{cgroup}}"
 
 PER_PMU = [
     lines("IPC by PMU", "none", cpu_ratio("instructions", "cycles", BY_PMU, ON_PMU),
-          "Instructions over cycles for each kind of core.", PMU_LEGEND, decimals=2),
+          "Instructions divided by cycles, for each kind of core.", PMU_LEGEND, decimals=2),
     lines("Cycles by PMU", "hertz", total("perf_cpu_cycles_total", BY_PMU, ON_PMU),
-          "Cycles per second of all CPUs of a PMU: the frequency of each, times the share of the time in which it "
-          "worked.", PMU_LEGEND),
+          "Cycles per second, summed over the CPUs of each PMU: the CPU's frequency, times the fraction of time that "
+          "it was busy.", PMU_LEGEND),
     lines("Share of time counted", SHARE, running("cpu", BY_PMU + ", group", ON_PMU),
-          "How much of the time a group was on its PMU, on the CPU where this was least. Below 1 its values are "
-          "estimates.", PMU_LEGEND + " {{group}}", most=1),
+          "The fraction of time for which a group was on its PMU, on the CPU where it is lowest. Below 1, its values "
+          "are estimates.", PMU_LEGEND + " {{group}}", most=1),
     lines("Frontend stalls by PMU", SHARE, cpu_ratio(FRONTEND, "cycles", BY_PMU, ON_PMU),
-          "Cycles in which no operation was dispatched because none was there.", PMU_LEGEND, width=6, most=1),
+          "Cycles in which no operation was dispatched because none was available.", PMU_LEGEND, width=6, most=1),
     lines("Backend stalls by PMU", SHARE, cpu_ratio(BACKEND, "cycles", BY_PMU, ON_PMU),
-          "Cycles in which no operation was dispatched because the core waits for data or for an execution unit.",
+          "Cycles in which no operation was dispatched because the core waited for data or for an execution unit.",
           PMU_LEGEND, width=6, most=1),
     lines("L2 refills by PMU", "none", per_thousand("l2d_cache_refill", BY_PMU, ON_PMU),
-          "Refills of the level 2 data cache for each 1,000 instructions (arm64).", PMU_LEGEND, width=6, decimals=2),
+          "Level 2 data cache refills per 1,000 instructions (arm64).", PMU_LEGEND, width=6, decimals=2),
     lines("Last level cache misses by PMU", "none", per_thousand(LAST_LEVEL, BY_PMU, ON_PMU),
-          "For each 1,000 instructions: ll_cache_miss_rd on arm64, cache-misses elsewhere.", PMU_LEGEND, width=6,
+          "Per 1,000 instructions: ll_cache_miss_rd on arm64, cache-misses elsewhere.", PMU_LEGEND, width=6,
           decimals=2),
     lines("Cache miss ratio by PMU", SHARE, cpu_ratio("cache_misses", "cache_references", BY_PMU, ON_PMU),
-          "Cache misses over cache references, where both are counted: in the default configuration on x86.",
+          "Cache misses divided by cache references, where both are counted: by default, only on x86.",
           PMU_LEGEND, most=1),
     lines("Branch miss ratio by PMU", SHARE, cpu_ratio("branch_misses", "branches", BY_PMU, ON_PMU),
-          "Mispredicted branches over branches, where both are counted: in the default configuration on x86.",
+          "Mispredicted branches divided by branches, where both are counted: by default, only on x86.",
           PMU_LEGEND, most=1),
     lines("Mispredicted branches by PMU", "none", per_thousand(BRANCHES, BY_PMU, ON_PMU),
-          "For each 1,000 instructions.", PMU_LEGEND, decimals=2),
+          "Mispredicted branches per 1,000 instructions.", PMU_LEGEND, decimals=2),
 ]
 
 PER_CPU = [
     lines("Cycles by CPU", "hertz", total("perf_cpu_cycles_total", BY_CPU, ON_PMU),
-          "Cycles per second: the CPU's frequency, times the share of the time in which it worked.", CPU_LEGEND),
+          "Cycles per second: the CPU's frequency, times the fraction of time that it was busy.", CPU_LEGEND),
     lines("IPC by CPU", "none", cpu_ratio("instructions", "cycles", BY_CPU, ON_PMU),
           "Instructions per cycle of each CPU.", CPU_LEGEND, decimals=2),
     lines("Context switches by CPU", "cps", total("perf_cpu_context_switches_total", BY_CPU),
@@ -147,7 +147,7 @@ PER_CPU = [
     lines("Migrations by CPU", "cps", total("perf_cpu_cpu_migrations_total", BY_CPU),
           "Tasks per second that moved to this CPU from another one.", CPU_LEGEND),
     lines("Minor faults by CPU", "cps", total("perf_cpu_minor_faults_total", BY_CPU),
-          "Page faults per second that needed no disk.", CPU_LEGEND),
+          "Page faults per second that needed no disk access.", CPU_LEGEND),
     lines("Major faults by CPU", "cps", total("perf_cpu_major_faults_total", BY_CPU),
           "Page faults per second that read from a disk.", CPU_LEGEND),
 ]
@@ -160,51 +160,52 @@ MACHINE = [
     lines("Power", "watt", {"{{instance}} %s" % name: watts(part) for name, part in (
         ("package", "pkg"), ("cores", "cores"), ("DRAM", "ram"), ("GPU", "gpu"), ("platform", "psys"))},
           "From the energy that the processor counts (power/energy-*/). The package includes cores and GPU; the "
-          "platform includes all."),
+          "platform includes everything."),
 ]
 
 PER_CGROUP = [
     lines("CPU time", "none", cgroup_total("task_clock_seconds", IN_CGROUP),
-          "In CPUs: 2 means two CPUs all the time. A cgroup includes those below it: do not add them up.",
+          "In CPUs: 2 means that two CPUs are always busy. A cgroup includes the cgroups below it: do not add them up.",
           CGROUP_LEGEND, width=12, decimals=2),
     lines("IPC by cgroup", "none", cgroup_ratio("instructions", "cycles", IN_CGROUP),
           "Instructions per cycle of each cgroup.", CGROUP_LEGEND, width=12, decimals=2),
     lines("Context switches by cgroup", "cps", cgroup_total("context_switches", IN_CGROUP),
           "Context switches per second.", CGROUP_LEGEND),
     lines("Minor faults by cgroup", "cps", cgroup_total("minor_faults", IN_CGROUP),
-          "Page faults per second that needed no disk.", CGROUP_LEGEND),
+          "Page faults per second that needed no disk access.", CGROUP_LEGEND),
     lines("Major faults by cgroup", "cps", cgroup_total("major_faults", IN_CGROUP),
           "Page faults per second that read from a disk.", CGROUP_LEGEND),
     lines("Cycles by cgroup", "hertz", cgroup_total("cycles", IN_CGROUP),
           "Cycles per second of each cgroup.", CGROUP_LEGEND, width=12),
     lines("Share of time counted by cgroup", SHARE, running("cgroup", CGROUP, IN_CGROUP),
-          "How much of its time on a CPU the least counted group of a cgroup was on its PMU. Below 1 its values are "
-          "estimates.", CGROUP_LEGEND, width=12, most=1),
+          "The fraction of a cgroup's CPU time for which its least counted group was on its PMU. Below 1, its values "
+          "are estimates.", CGROUP_LEGEND, width=12, most=1),
 ]
 
 FAILURES = [
     lines("Groups by state", "none", {"{{state}}": "sum by (state) (perfcountd_groups{%s})" % WHERE},
           "Groups that are counted, multiplexed (estimated), starved (never counted) and unavailable (not opened)."),
     lines("Cgroups by state", "none", {"{{state}}": "sum by (state) (perfcountd_cgroups{%s})" % WHERE},
-          "Cgroups that are counted, that were dropped because there was no room, and that were removed and linger."),
+          "Cgroups that are counted, dropped (there was no room) and lingering (removed, but still shown)."),
     lines("Reading time by collector", "s",
           "max by (instance, collector) (perfcountd_collector_duration_seconds{%s})" % WHERE,
           "How long the last reading of each collector took.", "{{instance}} {{collector}}"),
     table("Events that are not counted", [("CPUs or cgroups", "none", "sum by (instance, collector, group, event, pmu, "
                                            "reason) (perfcountd_events_unavailable{%s})" % WHERE)],
-          "no_pmu: the machine has no PMU, as most virtual machines. ENOENT: the PMU does not have the event. EBUSY: another program holds the counters. EACCES and EPERM: no "
-          "permission. `perfcountd plan` on the board has the remedy of each.",
+          "no_pmu: the machine has no PMU, like most virtual machines. ENOENT: the PMU does not have the event. EBUSY: "
+          "another program holds the counters. EACCES and EPERM: permission is missing. `perfcountd plan` on the board "
+          "shows the remedy for each.",
           ["instance", "collector", "group", "event", "pmu", "reason"], width=14),
     table("Collectors", [("Success", "none", "max by (instance, collector) (perfcountd_collector_success{%s})" % WHERE),
                          ("Incomplete", "none", "max by (instance, collector, reason) "
                           "(perfcountd_collector_incomplete{%s}) > 0" % WHERE)],
-          "1 in Success: the last reading succeeded. 1 in Incomplete: the collector does not find all that it is to "
-          "count; perfcountd-metrics(7) explains the reasons.", ["instance", "collector", "reason"], width=10),
+          "Success is 1 if the last reading succeeded. Incomplete is 1 if the collector cannot find everything that it "
+          "should count; perfcountd-metrics(7) explains the reasons.", ["instance", "collector", "reason"], width=10),
     lines("CPU time of perfcountd", SHARE, {
         "{{instance}} daemon": "sum by (instance) (%s and on (job, instance) perfcountd_build_info{%s})" % (
             rate("process_cpu_seconds_total"), WHERE),
         "{{instance}} {{process}}": "sum by (instance, process) (%s)" % rate("perfcountd_process_cpu_seconds_total")},
-          "The share of a CPU that each of its processes takes.", width=12),
+          "The fraction of a CPU that each of its processes uses.", width=12),
     lines("Memory of perfcountd", "bytes", {
         "{{instance}} daemon": "max by (instance) (process_resident_memory_bytes{%s} and on (job, instance) "
                                "perfcountd_build_info{%s})" % (WHERE, WHERE),
@@ -214,60 +215,60 @@ FAILURES = [
 ]
 
 BOARD_PANELS = [
-    text("One board, or several side by side, as the variables above choose. *PMU* is for what is by PMU or CPU, "
-         "*Cgroup* for the section of cgroups. A panel without data needs an event that the board does not have, or "
-         "does not count: see *Events that are not counted* below."),
+    text("One board, or several side by side, as selected by the variables above. *PMU* applies to the panels by PMU "
+         "or CPU, *Cgroup* to the section on cgroups. A panel without data needs an event that the board does not have "
+         "or does not count: see *Events that are not counted* below."),
     row("Now"),
-    number("IPC", "none", cpu_ratio("instructions", "cycles"), "Instructions per cycle of all CPUs.", width=4,
+    number("IPC", "none", cpu_ratio("instructions", "cycles"), "Instructions per cycle, over all CPUs.", width=4,
            decimals=2),
-    number("Frontend stalled", SHARE, cpu_ratio(FRONTEND, "cycles"), "Share of cycles, of all CPUs.", width=4),
-    number("Backend stalled", SHARE, cpu_ratio(BACKEND, "cycles"), "Share of cycles, of all CPUs.", width=4),
+    number("Frontend stalled", SHARE, cpu_ratio(FRONTEND, "cycles"), "Share of cycles, over all CPUs.", width=4),
+    number("Backend stalled", SHARE, cpu_ratio(BACKEND, "cycles"), "Share of cycles, over all CPUs.", width=4),
     number("Memory read", "Bps", memory("read"), "Bytes per second that the memory controllers read.", width=4),
-    number("Package power", "watt", watts("pkg"), "Power of the processor packages.", width=4),
+    number("Package power", "watt", watts("pkg"), "Power drawn by the processor packages.", width=4),
     number("Least counted group", SHARE, running("cpu", BOARD),
-           "The share of the time in which the least counted group was on its PMU. Below 1 its values are estimates.",
+           "The fraction of time for which the least counted group was on its PMU. Below 1, its values are estimates.",
            [("red", None), ("orange", 0.5), ("green", 0.99)], width=4),
-    row("Kinds of cores"), *PER_PMU,
+    row("Kinds of core"), *PER_PMU,
     row("CPUs"), *PER_CPU,
     row("Memory and energy"), *MACHINE,
     row("Cgroups"), *PER_CGROUP,
-    row("Failures, and what counting costs"), *FAILURES,
+    row("Failures, and the cost of counting"), *FAILURES,
 ]
 
 CPU_TIME = of_containers(cgroup_total("task_clock_seconds"))
 CONTAINER_LEGEND = "{{instance}} {{namespace}} {{pod}} {{compose_project}} {{container}} {{id}}"
 
 CONTAINERS = [
-    text("Containers by the names that people gave them, as the label *container* of `perf_cgroup_info` has them. A "
-         "container without a name is not here: `perfcountd plan` on the board shows why it has none. *Board* has all "
+    text("Containers by the names that people gave them: the label *container* of `perf_cgroup_info`. A container "
+         "without a name is not shown: `perfcountd plan` on the board says why it has none. *Board* shows all "
          "cgroups."),
     row("Now"),
     number("Containers", "none", "count by (instance) (%s)" % CPU_TIME, "Containers that are counted, by board.",
            width=4),
-    number("CPUs", "none", "sum by (instance) (%s)" % CPU_TIME, "CPUs that the containers of a board use together.",
+    number("CPUs", "none", "sum by (instance) (%s)" % CPU_TIME, "CPUs that all containers of a board use together.",
            width=4, decimals=2),
     table("Containers", [
         ("CPUs", "none", CPU_TIME), ("IPC", "none", container_ratio("instructions", "cycles")),
         ("Cycles/s", "hertz", of_containers(cgroup_total("cycles"))),
         ("Context switches/s", "cps", of_containers(cgroup_total("context_switches"))),
         ("Major faults/s", "cps", of_containers(cgroup_total("major_faults")))],
-          "Each container now. Two of one name differ in their ids.",
+          "Each container now. Containers with the same name have different IDs.",
           CONTAINER.replace("job, ", "").split(", "), height=10),
     row("Over time"),
-    lines("CPU time by container", "none", CPU_TIME, "In CPUs: 2 means two CPUs all the time.", CONTAINER_LEGEND,
-          width=12, decimals=2),
+    lines("CPU time by container", "none", CPU_TIME, "In CPUs: 2 means that two CPUs are always busy.",
+          CONTAINER_LEGEND, width=12, decimals=2),
     lines("IPC by container", "none", container_ratio("instructions", "cycles"),
-          "Instructions per cycle of each container. Below 1 its code mostly waits.", CONTAINER_LEGEND, width=12,
+          "Instructions per cycle of each container. Below 1, its code mostly waits.", CONTAINER_LEGEND, width=12,
           decimals=2),
     lines("Context switches by container", "cps", of_containers(cgroup_total("context_switches")),
           "Context switches per second.", CONTAINER_LEGEND),
     lines("Minor faults by container", "cps", of_containers(cgroup_total("minor_faults")),
-          "Page faults per second that needed no disk.", CONTAINER_LEGEND),
+          "Page faults per second that needed no disk access.", CONTAINER_LEGEND),
     lines("Major faults by container", "cps", of_containers(cgroup_total("major_faults")),
           "Page faults per second that read from a disk.", CONTAINER_LEGEND),
     lines("CPU time by pod or project", "none",
           "sum by (instance, namespace, pod, compose_project) (%s)" % CPU_TIME,
-          "The containers of each pod, or of each project of compose, together. Those of neither are one line.",
+          "The sum over the containers of each pod or compose project. All other containers are one line.",
           "{{instance}} {{namespace}} {{pod}} {{compose_project}}", width=24, decimals=2, stack=True),
 ]
 
@@ -293,6 +294,6 @@ DASHBOARDS = {
                             FLEET),
     "board.json": dashboard("perfcountd-board", "perfcountd / Board", "One board that runs perfcountd: its PMUs, CPUs, "
                             "cgroups and failures.", VARIABLES + OF_BOARD, BOARD_PANELS),
-    "containers.json": dashboard("perfcountd-containers", "perfcountd / Containers", "Containers, pods and projects of "
-                                 "compose by their names.", VARIABLES[:2] + OF_CONTAINERS, CONTAINERS),
+    "containers.json": dashboard("perfcountd-containers", "perfcountd / Containers", "Containers, pods and compose "
+                                 "projects by name.", VARIABLES[:2] + OF_CONTAINERS, CONTAINERS),
 }

@@ -61,7 +61,7 @@ def cgroup_total(event, where=WHERE):
 
 
 def running(collector, by, where=WHERE):
-    """Returns the share of the time that a group was counted, for the group with the smallest share."""
+    """Returns the fraction of time for which a group was counted, for the group where it is smallest."""
     times = [rate("perf_%s_group_%s_seconds_total" % (collector, time), where) for time in ("running", "enabled")]
     return "min by (%s) (%s / (%s > 0))" % (by, *times)
 
@@ -81,7 +81,7 @@ def watts(part, by=BOARD, where=WHERE):
 
 
 def of_services(expression):
-    """Adds the labels of systemd units. A unit's cgroup includes those below it."""
+    """Adds the labels of systemd units. The counts of a unit's cgroup include those of the cgroups below it."""
     return '(%s) * on (%s) group_left (unit) max by (%s, unit) (perf_cgroup_info{%s, unit=~".+[.](service|scope)"})' % (
         expression, CGROUP, CGROUP, WHERE)
 
@@ -146,7 +146,7 @@ def reduced(values=False):
 
 
 def number(title, unit, expression, description, steps=None, width=3, decimals=None):
-    """A stat panel: one number, or one per instance with its name. STEPS are colours with the value each starts at."""
+    """A stat panel: one number, or one per instance with its name. STEPS are colours and their lowest values."""
     steps = [{"color": colour, "value": value} for colour, value in steps or [("text", None)]]
     made = panel("stat", title, description, unit, targets_of(expression, "{{instance}}", False),
                  {"reduceOptions": reduced(), "orientation": "auto", "textMode": "auto", "colorMode": "value",

@@ -57,7 +57,7 @@ def holds(condition, values):
 
 def value_of(name, values):
     if name not in values:
-        raise Mistake("there is no value %s" % name)
+        raise Mistake("no such value: %s" % name)
     return values[name]
 
 

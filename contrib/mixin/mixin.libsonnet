@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dashboards, rules and alerts of perfcountd as a monitoring mixin (https://monitoring.mixins.dev). All of them are
-// the files of ../grafana and ../prometheus (rules.json is rules.yml); this only gives them the names that tools of
-// mixins look for.
-// For jsonnet 0.18 and newer.
+// The dashboards, rules and alerts of perfcountd as a monitoring mixin (https://monitoring.mixins.dev), for jsonnet 0.18
+// and newer. This file only imports those of ../grafana and ../prometheus (rules.json is rules.yml) under the names that
+// mixin tools look for.
 local rules = import 'rules.libsonnet';
 
 {
   _config+:: {
-    // The job that scrapes perfcountd, for the alert that it is down.
+    // The job that scrapes perfcountd, for the alert PerfcountdDown.
     job: 'perfcountd',
     // Also record the names of node_exporter and cAdvisor: see ../prometheus/compat.yml.
     compat: false,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of rules as Prometheus reads it, parsed. The parser of jsonnet 0.18 (C++) fails on texts of several lines, so
-// the lines of each `expr: |` are made one first, which means the same in PromQL.
-local key = '        expr: '; // as deep as in ../prometheus/*.yml; the lines of its text are deeper
+// Parses a Prometheus rules file. The YAML parser of jsonnet 0.18 (C++) fails on multi-line strings, so the lines of
+// each `expr: |` are joined first, which means the same in PromQL.
+local key = '        expr: '; // indented as in ../prometheus/*.yml; the lines of its text are indented further
 
 local one_line(text) =
   local lines = std.split(text, '\n');
@@ -13,7 +13,7 @@ local one_line(text) =
 
 {
   parse(text)::
-    // std.split of 0.18 takes one character.
+    // In 0.18, std.split() only splits at a single character.
     local parts = std.split(std.strReplace(text, key + '|\n', '\u0001'), '\u0001');
     std.parseYaml(std.join(key, [parts[0]] + [one_line(part) for part in parts[1:]])),
 }

@@ -39,12 +39,12 @@ HEADER = """\
 # contrib/generate.py wrote this file: change the table of derived metrics (`perfcountd list-metrics`), or rules.py.
 #
 # A rule uses events of one group, which were counted at the same time, so the label `group` is kept. `and` selects the
-# CPUs that count all of these events. There is no value if a divisor did not change. If a metric has several formulas
+# CPUs that count all of these events. There is no value if a divisor did not increase. If a metric has several formulas
 # (`or`), the first whose events a group counts is used; kinds of core with different formulas are separate in
 # instance_pmu. Each window must contain several scrapes; make it longer if the scrape interval exceeds a minute.
 groups:
 """
-# Recording rules for the rates of single events, which are no derived metrics.
+# Recording rules for the rates of single events, which are not derived metrics.
 RATES = {
     "cpu": (("instance:perf_cpu_context_switches:rate5m", "context_switches"),
             ("instance:perf_cpu_major_faults:rate5m", "major_faults")),
@@ -76,7 +76,7 @@ def parse(text):
         if token[0].isdigit():
             return float(token)
         if not token[0].isalpha():
-            raise Mistake("%s: %s is out of place" % (text, token))
+            raise Mistake("%s: unexpected %s" % (text, token))
         return token
 
     def chain(signs):
@@ -88,7 +88,7 @@ def parse(text):
 
     tree = chain("+-")
     if tokens:
-        raise Mistake("%s: %s is out of place" % (text, tokens[0]))
+        raise Mistake("%s: unexpected %s" % (text, tokens[0]))
     return tree
 
 
@@ -225,13 +225,13 @@ class Writer:
         """Returns the expression for the busy time of the CPUs that count the event in a group."""
         others = [name for name in self.names if name != BUSY]
         if len(others) != 1 or self.collector != "cpu":
-            raise Mistake("busy_time must divide one event of CPUs: \"cycles / busy_time\"")
+            raise Mistake("busy_time must divide a single event that CPUs count: \"cycles / busy_time\"")
         one = ("call", "", chain_of([self.rate(others[0]), "0"], [">= bool"]))
         row = chain_of([one, self.rate(BUSY)], ["* %s group_left ()" % ON_CPU])
         return ("call", "sum without (%s) " % self.summed, row)
 
     def sum(self, tree):
-        """Renders the sum of a linear tree."""
+        """Returns the expression that sums a linear tree over CPUs; see is_linear()."""
         if tree == BUSY:
             return self.sum_busy()
         own = names_of(tree)
@@ -249,7 +249,7 @@ class Writer:
         if is_factor(tree) and SLOTS in names_of(tree):
             raise Mistake("slots must be a factor of an event: \"slots * cycles\"")
         if isinstance(tree, str):
-            raise Mistake("%s cannot be added up" % tree)
+            raise Mistake("%s cannot be summed over CPUs" % tree)
         sign, left, right = tree
         right_part = self.expression(right, sign + ")")
         if sign == "/" and not is_factor(right):

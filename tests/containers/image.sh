@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the image of contrib/container/Containerfile with podman, from a Debian base image that mmdebstrap makes, and
-# starts it with podman and docker by the commands of doc/install.md. It counts the machine's cgroups by their names.
+# Builds the image of contrib/container/Containerfile with podman, from a Debian base image made by mmdebstrap, and
+# starts it with podman and docker, using the commands in doc/install.md. It must count the machine's cgroups and show
+# the names of containers.
 #
 # usage: image.sh
 
 # Runs in a network namespace, so that docker never sees this machine's network.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
-    # It has no network, so the systems are made before.
+    # The namespace has no network, so the systems are made first.
     "$(dirname "$0")/../tree.sh" containers >/dev/null || exit
     "$(dirname "$0")/../tree.sh" image >/dev/null || exit
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
@@ -39,12 +40,12 @@ command_of() {
     sed -n "/^    \(sudo \)\?$1/,/[^\\\\]\$/ { s/^ *//; s/^sudo //; s/\\\\\$//; p }" "$root/doc/install.md" | tr '\n' ' '
 }
 
-# run_image ENGINE: starts the image with the command of the manual, except that the container has no network, so no
-# port is published.
+# run_image ENGINE: starts the image with the command from doc/install.md, except that the container has no network, so
+# no port is published.
 run_image() {
     local words
     read -ra words <<<"$(command_of "$1 run" | sed 's/-p 10298:10298/--network=none/')"
-    contains "doc/install.md has a command of $1" "${words[*]}" --network=none
+    contains "doc/install.md has a command for $1" "${words[*]}" --network=none
     inside "${words[@]}" >"$scratch/run.log" 2>&1 || fail "$1 runs the image" "$(cat "$scratch/run.log")"
     pid=$(inside "$1" inspect --format '{{.State.Pid}}' perfcountd)
     holds "$1: the container serves" eventually 10 get /-/ready
@@ -53,23 +54,23 @@ run_image() {
 get() {
     inside nsenter --target "$pid" --net curl -sS --globoff --fail --max-time 90 "$url$1"
 }
-# space KIND PID: prints the namespace of this kind of a process in the machine.
+# space KIND PID: prints which namespace of this kind the process is in; PID is in the machine.
 space() {
     inside readlink "/proc/$2/ns/$1"
 }
 
-# has_counts NAME: succeeds if the container has a task clock; its cgroup may just have been found.
+# has_counts NAME: succeeds if the container's task clock is above 0; it is 0 if the cgroup has only just been found.
 has_counts() {
     get "/api/v1/counters?container=$1&event=task_clock" | jq -e '([.counters[].value] | add // 0) > 0'
 }
 
-# counts ENGINE NAME CGROUP: checks that the container of this name and the machine's units are counted.
+# counts ENGINE NAME CGROUP: checks that this container and the machine's units are counted.
 counts() {
-    holds "$1: perfcountd counts another container by its name" eventually 10 has_field "$3" container "$2"
-    holds "$1: the other container has counts" eventually 10 has_counts "$2"
-    equals "$1: perfcountd counts the services of the machine" "$(get /api/v1/cgroups |
+    holds "$1: perfcountd shows another container's name" eventually 10 has_field "$3" container "$2"
+    holds "$1: perfcountd counts the other container" eventually 10 has_counts "$2"
+    equals "$1: perfcountd counts the machine's services" "$(get /api/v1/cgroups |
         jq -r '.cgroups[] | select(.unit == "dbus.service") | .state')" watched
-    equals "$1: the engine for cgroups" "$(get /api/v1/status | jq -r .cgroups.engine)" bpf
+    equals "$1: cgroups are counted with BPF" "$(get /api/v1/status | jq -r .cgroups.engine)" bpf
     for kind in pid net cgroup mnt; do
         holds "$1: the container has its own $kind namespace" test "$(space $kind "$pid")" != "$(space $kind 1)"
     done
@@ -77,11 +78,11 @@ counts() {
     equals "$1: the root file system and the cgroup hierarchy are read-only" \
         "$(inside awk '$2 == "/" || $2 ~ "^/sys/fs/cgroup" { print $4 }' "/proc/$pid/mounts" |
         grep -cv '^ro\(,\|$\)')" 0
-    equals "$1: the process that listens has no capability" \
+    equals "$1: the listening process has no capabilities" \
         "$(inside sed -n 's/^CapEff:\t//p' "/proc/$pid/status")" 0000000000000000
-    equals "$1: the process that listens has its own user" \
+    equals "$1: the listening process runs as a user of its own" \
         "$(inside sed -n 's/^Uid:\t\([0-9]*\).*/\1/p' "/proc/$pid/status")" 10298
-    holds "$1: the container stops when it is asked to" inside "$1" stop --time=30 perfcountd
+    holds "$1: the container can be stopped" inside "$1" stop --time=30 perfcountd
     equals "$1: the container's exit status is 0" "$(inside "$1" inspect --format '{{.State.ExitCode}}' perfcountd)" 0
 }
 

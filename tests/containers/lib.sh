@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # the scripts use these variables
-# A machine with systemd in which podman (root's and a user's), docker and containerd are used by their own clients, and
-# perfcountd.service runs as installed.
+# Boots a machine with systemd that runs perfcountd.service as installed, and podman (for root and for a user), docker
+# and containerd, each with its own client.
 #
 # Sets: image, secret (which each container has in its environment).
 
@@ -18,7 +18,7 @@ secret=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 # The work is light, so that each container always has some task_clock. The process exits at once on SIGTERM.
 # shellcheck disable=SC2016 # the container's shell expands it
 work='trap exit TERM; while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
-# crun raises root's limit of locked memory, which needs a capability that not every machine has.
+# crun raises root's limit of locked memory, which needs a capability that some machines lack.
 root_runtime=runc
 
 podman() {
@@ -36,7 +36,7 @@ ctr() {
     inside ctr --namespace "${in_namespace:-default}" "$@"
 }
 
-# start RUNTIME NAME [OPTIONS...]: starts a container. CPU shares are disabled, since the hierarchy has no controllers.
+# start RUNTIME NAME [OPTIONS...]: starts a container. CPU shares are not set, since the hierarchy has no controllers.
 start() {
     if [ "$1" = ctr ]; then
         ctr run --detach --cpu-shares 0 --env "SECRET=$secret" "${@:3}" "$image" "$2" sh -c "$work"
@@ -95,7 +95,7 @@ import_images() {
         ctr images import /run/saved.tar
 }
 
-# A user namespace may mount its own proc only if a complete proc is visible.
+# A user namespace may mount a proc of its own only if a complete proc is visible.
 prepare_runtimes() {
     inside sh -ec 'useradd --create-home --uid 1000 alice
         mkdir -p /run/whole-proc /run/whole-sys

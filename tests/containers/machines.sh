@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Names of real containers of systemd-nspawn, registered with a real systemd-machined, and of LXC.
+# Tests the names of real containers: of systemd-nspawn, registered with a real systemd-machined, and of LXC.
 #
 # usage: [SUITE=bookworm] machines.sh
 machine_kind=containers
@@ -16,9 +16,9 @@ work='while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
 # is_named CGROUP CONTAINER RUNTIME SOURCE: checks the name of the container and where it came from.
 is_named() {
     holds "$2 has its name" eventually 5 has_field "$1" container "$2"
-    equals "$2: the name of its runtime" "$(field "$1" runtime)" "$3"
-    equals "$2: the source of the name" "$(field "$1" named_by)" "$4"
-    equals "$2: ?container=NAME finds the counts" \
+    equals "$2: the runtime is known" "$(field "$1" runtime)" "$3"
+    equals "$2: the source of the name is known" "$(field "$1" named_by)" "$4"
+    equals "$2: ?container=NAME finds its counters" \
         "$(get "/api/v1/counters?container=$2&event=task_clock" | jq -r '.counters[].cgroup' | head -n 1)" "$1"
     contains "$2: perf_cgroup_info has the label" "$(get /metrics | grep '^perf_cgroup_info')" "container=\"$2\""
 }
@@ -51,13 +51,13 @@ test_nspawn() {
     local scope='/machine.slice/machine-my\x2dbox.scope'
     start_box outer my-box
     is_named "$scope" my-box nspawn systemd
-    equals "my-box: the description of its scope" "$(field "$scope" description)" "Container my-box"
+    equals "my-box: the scope's description is known" "$(field "$scope" description)" "Container my-box"
     inside machinectl terminate my-box
     holds "a container that has ended lingers" eventually 10 has_field "$scope" state lingering
     equals "a lingering container keeps its last name" "$(field "$scope" container)" my-box
 }
 
-# The container stays in the unit of its nspawn, so only systemd-machined knows its name.
+# The container stays in the unit that started systemd-nspawn, so only systemd-machined knows its name.
 test_kept_unit() {
     local unit=/system.slice/builder.service
     start_box builder build-1 --keep-unit
@@ -66,7 +66,7 @@ test_kept_unit() {
     holds "a container that has ended lingers" eventually 10 has_field "$unit" state lingering
     inside systemd-run --quiet --unit=builder sleep infinity
     holds "the unit is counted again" eventually 5 has_field "$unit" state watched
-    holds "the unit is not a container any more" eventually 5 has_field "$unit" container none
+    holds "the unit is no longer a container" eventually 5 has_field "$unit" container none
     inside systemctl stop builder
 }
 

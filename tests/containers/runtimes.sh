@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Names of containers of real runtimes: podman (root's and a user's), docker and containerd. Containers are started,
-# renamed, restarted and removed, and a real Prometheus joins their counters with their names.
+# Tests the names of containers of real runtimes: podman (for root and for a user), docker and containerd. Containers
+# are started, renamed, restarted and removed, and a real Prometheus joins their counters with their names.
 #
 # usage: [SUITE=bookworm] runtimes.sh
 
-# A network namespace, so that docker never sees this machine's network.
+# Runs in a network namespace, so that docker never sees this machine's network.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
-    # It has no network, so the system is made before.
+    # The namespace has no network, so the system is made first.
     "$(dirname "$0")/../tree.sh" containers "${SUITE:-bookworm}" >/dev/null || exit
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
@@ -23,19 +23,19 @@ can_rename="podman rootless docker" # containerd's containers have only an id
 
 # --- helpers
 
-# infos CGROUP: prints the container's name in each perf_cgroup_info series of the cgroup.
+# infos CGROUP: prints the container's name in each of the cgroup's perf_cgroup_info series.
 infos() {
     get /metrics | grep -F "perf_cgroup_info{cgroup=\"$1\"," | sed 's/.*[,{]container="\([^"]*\)".*/\1/'
 }
 has_info() {
     [ "$(infos "$1")" = "$2" ]
 }
-# task_clock CGROUP: prints its task clock in seconds so far, or 0.
+# task_clock CGROUP: prints the cgroup's task clock in seconds, or 0.
 task_clock() {
     get /metrics | grep -F "perf_cgroup_task_clock_seconds_total{cgroup=\"$1\"," |
         awk '{ sum += $NF } END { print sum + 0 }'
 }
-# rows: prints the names in the result of a PromQL query that has a row for each container with CPU time.
+# rows: prints the names in the result of a PromQL query that returns each container with CPU time.
 rows() {
     query "sum by (container) (rate(perf_cgroup_task_clock_seconds_total[20s]) * on (instance, cgroup)
         group_left (container) perf_cgroup_info{container!=\"\"}) > 0" |
@@ -53,10 +53,10 @@ has_rows() {
 test_drop_in() {
     local cgroup
     start rootless attic >"$scratch/run.log" 2>&1 ||
-        fail "a user's podman runs a container" "$(cat "$scratch/run.log")"
+        fail "podman runs a user's container" "$(cat "$scratch/run.log")"
     cgroups[rootless]=$(cgroup_of rootless attic)
     cgroup=${cgroups[rootless]}
-    matches "a user's container is below the user's manager" "$cgroup" \
+    matches "a user's container is in the cgroup of the user's manager" "$cgroup" \
         '^/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-[0-9a-f]{64}.scope$'
     holds "a user's container is counted with the default include" eventually 5 has_field "$cgroup" state watched
     equals "a user's container has no name, since the service cannot see homes" "$(field "$cgroup" container)" none
@@ -66,7 +66,7 @@ test_drop_in() {
     inside_write /run/systemd/system/perfcountd.service.d/user-containers.conf \
         <"$root/contrib/systemd/user-containers.conf"
     restart_units
-    holds "with the drop-in a user's container has its name" eventually 5 has_field "$cgroup" container attic
+    holds "with the drop-in, a user's container has a name" eventually 5 has_field "$cgroup" container attic
 }
 
 # --- start
@@ -80,10 +80,10 @@ test_start() {
         cgroups[$runtime]=$(cgroup_of "$runtime" "${names[$runtime]}")
         cgroup=${cgroups[$runtime]}
         echo "-- $runtime: $cgroup"
-        holds "$runtime: the container has its name" eventually 60 has_info "$cgroup" "${names[$runtime]}"
-        equals "$runtime: the container has the name of its runtime" "$(field "$cgroup" runtime)" "${said[$runtime]}"
-        [ "$runtime" = ctr ] || equals "$runtime: the container has its image" "$(field "$cgroup" image)" "$image"
-        holds "$runtime: the container has counts" eventually 60 has_counts "$cgroup"
+        holds "$runtime: the container's name is shown" eventually 60 has_info "$cgroup" "${names[$runtime]}"
+        equals "$runtime: the container's runtime is shown" "$(field "$cgroup" runtime)" "${said[$runtime]}"
+        [ "$runtime" = ctr ] || equals "$runtime: the container's image is shown" "$(field "$cgroup" image)" "$image"
+        holds "$runtime: the container is counted" eventually 60 has_counts "$cgroup"
         equals "$runtime: ?container=NAME finds the container" \
             "$(get "/api/v1/counters?container=${names[$runtime]}&event=task_clock" | jq -r '.counters[].cgroup')" \
             "$cgroup"
@@ -100,7 +100,7 @@ has_counts() {
 
 # --- perfcountd itself in a container, as doc/install.md shows
 
-# An image that contains only links, since the machine's /usr is mounted into it.
+# Makes an image that contains only symbolic links, since the machine's /usr is mounted into it.
 import_links() {
     # shellcheck disable=SC2016 # the inner shell expands it
     inside sh -ec 'mkdir -p /run/links && cd /run/links && mkdir usr run proc sys dev tmp etc var
@@ -109,7 +109,7 @@ import_links() {
         podman import --quiet /run/links.tar registry.invalid/links:1
 }
 
-# in_container FLAGS... -- ARGUMENTS...: runs perfcountd in a container. Sets told, its output.
+# in_container FLAGS... -- ARGUMENTS...: runs perfcountd in a container. Sets told to its output.
 in_container() {
     local flags=()
     while [ "$1" != -- ]; do
@@ -120,8 +120,8 @@ in_container() {
         /usr/local/bin/perfcountd "${@:2}" 2>&1)
 }
 
-# names_cellar FLAGS...: succeeds if plan in a container has cellar's name. On a busy machine names may be found too late
-# for one run.
+# names_cellar FLAGS...: succeeds if plan in a container shows cellar's name. On a busy machine, names may be found too
+# late for one run.
 names_cellar() {
     in_container "${spaces[@]}" "${files[@]}" "$@" -- plan
     [[ $told =~ cellar\ +podman\ +[^\ ]*$id ]]
@@ -129,14 +129,14 @@ names_cellar() {
 
 test_in_container() {
     local spaces=(--pid=host --cgroupns=host) files=(-v /var/lib/containers:/var/lib/containers:ro) id told
-    import_links >"$scratch/links.log" 2>&1 || fail "podman imports an image of links" "$(cat "$scratch/links.log")"
+    import_links >"$scratch/links.log" 2>&1 || fail "podman imports the image" "$(cat "$scratch/links.log")"
     id=$(podman inspect --format '{{.Id}}' cellar)
     in_container "${spaces[@]}" -- plan
-    contains "with podman's defaults perfcountd says which capabilities to add" "$told" --cap-add=PERFMON,BPF
+    contains "with podman's defaults, perfcountd says which capabilities to add" "$told" --cap-add=PERFMON,BPF
     eventually 60 names_cellar --cap-add=SYS_ADMIN
-    matches "with CAP_SYS_ADMIN perfcountd counts containers by their names" "$told" "cellar +podman +[^ ]*$id"
+    matches "with CAP_SYS_ADMIN perfcountd counts containers and shows their names" "$told" "cellar +podman +[^ ]*$id"
     eventually 60 names_cellar --cap-add=PERFMON,BPF --security-opt seccomp=unconfined
-    matches "with CAP_PERFMON perfcountd counts containers by their names, if no seccomp filter refuses" \
+    matches "with CAP_PERFMON and without a seccomp filter, perfcountd counts containers and shows their names" \
         "$told" "cellar +podman +[^ ]*$id"
 
     in_container "${spaces[@]}" --cap-add=SYS_ADMIN -- record --cgroup=container=cellar --seconds=1 -o /tmp/a.svg
@@ -159,12 +159,12 @@ scrape_configs:
 END
     start_prometheus "$scratch/prometheus.yml"
     eventually 15 has_rows
-    equals "Prometheus has the rates by container names" "$(rows)" "$(expected_rows)"
+    equals "Prometheus computes a rate for each container name" "$(rows)" "$(expected_rows)"
 }
 
 # --- rename, restart, remove
 
-# alice_claims ID NAME: writes into alice's podman file that the container is hers and has this name.
+# alice_claims ID NAME: adds an entry to alice's podman file which claims that the container is hers and has this name.
 alice_claims() {
     # shellcheck disable=SC2016 # the inner shell expands it
     inside setpriv --reuid=alice --regid=alice --init-groups sh -ec '
@@ -198,13 +198,13 @@ test_rename() {
     equals "a user's file still claims root's containers" "$(inside sh -c \
         'jq -r ".[].names[0]" /home/alice/.local/share/containers/storage/*-containers/containers.json' |
         sort | xargs)" "impostor-1 impostor-2 impostor-3 new-attic"
-    equals "none of root's containers has the claimed name" \
+    equals "none of root's containers has a claimed name" \
         "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.container // "" | startswith("impostor"))] | length')" 0
-    equals "a container of root without a name does not get the name that a user's file claims for it" \
+    equals "root's nameless container does not get the name that a user's file claims for it" \
         "$(field "/default/$nameless" container)" none
     end_task "$nameless"
     eventually 10 has_rows
-    equals "Prometheus has the new names only" "$(rows)" "$(expected_rows)"
+    equals "Prometheus has only the new names" "$(rows)" "$(expected_rows)"
     equals "no counter was reset" \
         "$(value 'sum(resets(perf_cgroup_task_clock_seconds_total{cgroup=~".*(libpod|docker)-.*"}[1m]))')" 0
 }
@@ -218,7 +218,7 @@ test_restart() {
         equals "$runtime: a restarted container is in the same cgroup" \
             "$(cgroup_of "$runtime" "${names[$runtime]}")" "$cgroup"
         holds "$runtime: a restarted container is counted again" eventually 5 has_field "$cgroup" state watched
-        holds "$runtime: a restarted container has its name" eventually 5 has_info "$cgroup" "${names[$runtime]}"
+        holds "$runtime: a restarted container's name is shown" eventually 5 has_info "$cgroup" "${names[$runtime]}"
         compares "$runtime: the counter of a restarted container continues from its total" \
             "$(task_clock "$cgroup") >= ${clocks[$runtime]}"
     done
@@ -228,7 +228,7 @@ test_remove() {
     local runtime cgroup
     start podman fleeting --rm >/dev/null
     cgroup=$(cgroup_of podman fleeting)
-    holds "a container that is removed at its end has its name" eventually 5 has_info "$cgroup" fleeting
+    holds "the name of a container started with --rm is shown" eventually 5 has_info "$cgroup" fleeting
     podman kill fleeting >/dev/null
     cgroups[podman_rm]=$cgroup
     names[podman_rm]=fleeting
@@ -263,7 +263,7 @@ test_include() {
     start docker new-quay >/dev/null
     cgroup=$(cgroup_of docker new-quay)
     holds "a new container is counted as soon as its name is known" eventually 5 has_field "$cgroup" state watched
-    equals "a new container has its name" "$(infos "$cgroup")" new-quay
+    equals "the new container's name is shown" "$(infos "$cgroup")" new-quay
     remove docker new-quay >/dev/null 2>&1
     write_config '{}'
     inside systemctl reload perfcountd
@@ -279,21 +279,21 @@ test_pod() {
         fail "podman makes a pod" "$(cat "$scratch/pod.log")"
     podman run --detach --pod wing --name room "$image" sh -c "$work" >/dev/null
     cgroup=$(cgroup_of podman room)
-    holds "podman: a container of a pod has its name" eventually 5 has_info "$cgroup" room
-    equals "podman: the pod's pause container is left out" "$(get /api/v1/cgroups |
+    holds "podman: the name of a container in a pod is shown" eventually 5 has_info "$cgroup" room
+    equals "podman: the pod's pause container is not counted" "$(get /api/v1/cgroups |
         jq -r --arg id "$(podman inspect --format '{{.Id}}' "${pod:0:12}-infra")" \
             '[.cgroups[] | select(.container_id == $id and .state == "watched")] | length')" 0
     podman pod rm --force wing >/dev/null 2>&1
 }
 
-# Real bundles of containerd, with the annotations of nerdctl and of Kubernetes' CRI plugin.
+# Uses real containerd bundles, with the annotations of nerdctl and of Kubernetes' CRI plugin.
 test_annotations() {
     local id cgroup pod=/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_1111_2222.slice
     local cri=io.kubernetes.cri kube
     kube=(--annotation "$cri.sandbox-name=shop-0" --annotation "$cri.sandbox-namespace=town")
     id=$(new_id)
     start ctr "$id" --annotation nerdctl/name=pantry
-    holds "containerd: a container of nerdctl has its name" eventually 5 has_info "/default/$id" pantry
+    holds "containerd: the name of a nerdctl container is shown" eventually 5 has_info "/default/$id" pantry
     equals "containerd: the name comes from the container's bundle" "$(field "/default/$id" named_by)" containerd
     end_task "$id"
     ctr --namespace k8s.io images import /run/saved.tar >/dev/null
@@ -301,20 +301,20 @@ test_annotations() {
     cgroup=$pod/cri-containerd-$id.scope
     in_namespace=k8s.io start ctr "$id" --cgroup "$cgroup" "${kube[@]}" \
         --annotation "$cri.container-type=container" --annotation "$cri.container-name=till"
-    holds "containerd: a pod's container has its name" eventually 5 has_field "$cgroup" name town/shop-0/till
+    holds "containerd: the name of a container in a pod is shown" eventually 5 has_field "$cgroup" name town/shop-0/till
     id=$(new_id)
     in_namespace=k8s.io start ctr "$id" --cgroup "$pod/cri-containerd-$id.scope" "${kube[@]}" \
         --annotation "$cri.container-type=sandbox"
     holds "the pod's sandbox has a process" inside grep -q . "/sys/fs/cgroup$pod/cri-containerd-$id.scope/cgroup.procs"
-    holds "the sandbox is left out" eventually 5 has_field "$pod/cri-containerd-$id.scope" state none
+    holds "the pod's sandbox is not counted" eventually 5 has_field "$pod/cri-containerd-$id.scope" state none
     in_namespace=k8s.io end_task "$id"
 }
 new_id() {
     od -An -N32 -tx1 /dev/urandom | tr -d ' \n'
 }
 
-# dockerd is killed and started again later, with another cgroup driver. systemd would restart it after two seconds, and
-# a new dockerd ends existing containers, so automatic restart is disabled.
+# dockerd is killed and started again later, with another cgroup driver. Automatic restart is disabled: systemd would
+# restart dockerd after two seconds, and a new dockerd ends existing containers.
 test_docker_killed() {
     local cgroup=${cgroups[docker]} id
     inside mkdir -p /run/systemd/system/docker.service.d
@@ -334,19 +334,21 @@ END
     start docker quay >"$scratch/run.log" 2>&1 || fail "docker runs a container" "$(cat "$scratch/run.log")"
     id=$(docker inspect --format '{{.Id}}' quay)
     equals "the cgroup driver is cgroupfs" "$(cgroup_of docker quay)" "/docker/$id"
-    holds "docker: a container with the cgroup driver cgroupfs has its name" eventually 5 has_info "/docker/$id" quay
+    holds "docker: with the cgroupfs driver, the container's name is shown" eventually 5 has_info "/docker/$id" quay
     remove docker quay >/dev/null
 }
 
 # --- plan
 
-# plan_has NAME SOURCE CGROUP: succeeds if plan has this row. On a busy machine names may be found too late for one run.
+# plan_has NAME SOURCE CGROUP: succeeds if plan shows this row. On a busy machine, names may be found too late for one
+# run.
 plan_has() {
     inside /usr/local/bin/perfcountd plan --config.file="$config" 2>&1 | grep -qE "$1 +$2 +$3"
 }
 test_plan() {
-    holds "plan shows where the name of a docker container comes from" eventually 10 plan_has shop/db docker "${cgroups[docker]}"
-    holds "plan shows where the name of a podman container comes from" \
+    holds "plan shows the source of a docker container's name" \
+        eventually 10 plan_has shop/db docker "${cgroups[docker]}"
+    holds "plan shows the source of a podman container's name" \
         eventually 10 plan_has "${names[podman]}" podman "${cgroups[podman]}"
 }
 
@@ -356,7 +358,7 @@ test_secret() {
         get "$path"
     done >"$scratch/replies"
     inside journalctl --no-pager -u perfcountd >"$scratch/journal"
-    lacks "no environment variable of a container is in a reply or in the log" "$secret" \
+    lacks "no response and no log line has a container's environment variable" "$secret" \
         "$scratch/replies" "$scratch/journal"
 }
 

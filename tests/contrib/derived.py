@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes tests for promtool of the recording rules of derived metrics, from the cases in derived.txt:
+Writes promtool tests for the recording rules of derived metrics, from the cases in derived.txt:
 
     perfcountd list-metrics --json | tests/contrib/derived.py RULES-FILE CASES-FILE >TESTS-FILE
 
-Each case is tested for all collectors that have the metric, with events of one group on two places (CPUs, PMUs, or
+Each case is tested for all collectors that have the metric, with events of one group in two places (CPUs, PMUs, or the
 kinds of core of a cgroup). Other input series must not affect the result: a place that has only one of the events, the
-same events in separate groups, and events of another PMU if the formula is for a certain PMU. All cases are in one
-test, each with its own label `instance`, since promtool evaluates all rules for each test.
+same events in separate groups, and, if the formula is for a certain PMU, events of another PMU. All cases are in one
+test, each with an `instance` label of its own, since promtool evaluates all rules for each test.
 """
 import fnmatch
 import json
@@ -44,23 +44,23 @@ class Case:
         return [name for name in self.places[0] if name.startswith("group_")]
 
     def events(self):
-        """Returns the events' names as formulas may have them, with and without the unit."""
+        """Returns the names of the events as they may be in formulas, with and without the unit."""
         names = [UNITS.sub("", name, count=1) for name in self.places[0]]
         return {TIMES.get(name, name) for name in names} | set(self.places[0])
 
     def formula(self, metric):
-        """Returns the index of the metric's formula whose events this case has."""
+        """Returns the index of the metric's formula that uses this case's events."""
         for i, formula in enumerate(metric["formulas"]):
             fits = not formula["pmu"] or fnmatch.fnmatchcase(self.pmus[0], formula["pmu"])
             if fits and set(formula["events"]) <= self.events():
                 return i
-        sys.exit("derived.txt: no formula of %s has the events of its case" % self.metric)
+        sys.exit("derived.txt: no formula of %s uses the events of its case" % self.metric)
 
     def add(self, collector, labels, events):
         for name, rate in events.items():
             if name == "slots":
                 continue
-            if name == BUSY:  # a series of the CPU, without a group
+            if name == BUSY:  # a per-CPU series without a group
                 self.input.append({"series": series_text("perfcountd_cpu_busy_seconds_total",
                                                          {**self.node, "cpu": labels["cpu"]}),
                                    "values": "0+%gx10" % (60 * float(rate))})
@@ -138,7 +138,7 @@ def main():
             expected += case.test(metric, formula)
             series += case.input
     for name, i in sorted(untested):
-        print("derived.txt has no case of %s: %s" % (name, metrics[name]["formulas"][i]["formula"]), file=sys.stderr)
+        print("derived.txt has no case for %s: %s" % (name, metrics[name]["formulas"][i]["formula"]), file=sys.stderr)
     if untested:
         sys.exit(1)
     test = {"name": "derived metrics", "interval": "1m", "input_series": series, "promql_expr_test": expected}

@@ -17,7 +17,7 @@ import tempfile
 from promql import panels_of, replaced, selectors
 
 WITH_QUERIES = {"timeseries", "stat", "table", "bargauge"}
-# The units that counters can have, of Grafana's packages/grafana-data/src/valueFormats/categories.ts.
+# The units that counters can have, from Grafana's packages/grafana-data/src/valueFormats/categories.ts.
 UNITS = {"none", "short", "percent", "percentunit", "bytes", "decbytes", "Bps", "binBps", "hertz", "watt", "joule", "s",
          "ms", "ns", "cps", "ops", "celsius", "volt"}
 GLOBALS = {"__rate_interval": "4m", "__interval": "1m", "__range": "1h"}
@@ -46,13 +46,13 @@ def template_label_promql(dashboard):
     for variable in queries_of(dashboard):
         match = re.fullmatch(r"label_values\((.+), *\w+\)", variable["query"]["query"])
         if not match or not list(selectors(match.group(1))):
-            yield "the variable `%s` asks for no values of a label: %s" % (variable["name"], variable["query"]["query"])
+            yield "the variable `%s` does not query label values: %s" % (variable["name"], variable["query"]["query"])
 
 
 def panel_title_description(dashboard):
     for panel in panels_of(dashboard):
         if panel["type"] in WITH_QUERIES and not (panel.get("title") and panel.get("description")):
-            yield "%s: it has no title or no description" % name_of(panel)
+            yield "%s: no title or no description" % name_of(panel)
 
 
 def units_of(panel):
@@ -67,7 +67,7 @@ def units_of(panel):
 def panel_units(dashboard):
     for panel in panels_of(dashboard):
         if panel["type"] in WITH_QUERIES and not set(units_of(panel)) <= UNITS:
-            yield "%s: it has no unit, or one that Grafana does not have" % name_of(panel)
+            yield "%s: no unit, or one unknown to Grafana" % name_of(panel)
 
 
 def target_promql(dashboard):
@@ -120,26 +120,26 @@ def target_counter_agg(dashboard):
 def legends(dashboard):
     for panel, target in targets_of(dashboard):
         if panel["type"] in ("timeseries", "bargauge") and "{{" not in target["legendFormat"]:
-            yield "%s: a legend does not name what it is about: %r" % (name_of(panel), target["legendFormat"])
+            yield "%s: a legend does not identify the series: %r" % (name_of(panel), target["legendFormat"])
 
 
 def links(dashboard):
-    """Dashboards are linked by their tag, and by their fixed uid."""
+    """Dashboards link to each other by their tag, and by their fixed uid."""
     if not any(link["type"] == "dashboards" and link["tags"] == ["perfcountd"] and link["includeVars"]
                for link in dashboard["links"]) or "perfcountd" not in dashboard["tags"]:
-        yield "there is no link to the other dashboards of perfcountd, or not its tag"
+        yield "the tag perfcountd, or the link to the other dashboards with this tag, is missing"
     if not re.fullmatch("perfcountd-[a-z]{1,29}", dashboard["uid"]):
-        yield "its uid is not perfcountd-NAME"
+        yield "the uid is not perfcountd-NAME"
     for uid in re.findall(r'"/d/([^/"]*)', json.dumps(dashboard)):
         if uid not in ("perfcountd-fleet", "perfcountd-board", "perfcountd-containers"):
-            yield "a link leads to %s, which is none of ours" % uid
+            yield "a link leads to %s, which is not one of these dashboards" % uid
 
 
 def variables_used(dashboard):
     everything = json.dumps([dashboard["panels"], [variable["query"] for variable in queries_of(dashboard)]])
     for name in variables_of(dashboard):
         if not re.search(r"\$\{?%s\b" % name, everything):
-            yield "the variable `%s` is used nowhere" % name
+            yield "the variable `%s` is not used" % name
 
 
 RULES = (template_label_promql, panel_title_description, panel_units, target_promql, target_rate_interval, target_job,

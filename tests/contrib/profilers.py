@@ -39,16 +39,16 @@ def unlike(value, schema, where):
     """Yields a message for each place at which the document does not match the schema."""
     if isinstance(schema, type):
         if not isinstance(value, schema):
-            yield "%s: %r is no %s" % (where, value, schema.__name__)
+            yield "%s: %r is not of type %s" % (where, value, schema.__name__)
     elif not isinstance(value, type(schema)):
-        yield "%s: is no %s" % (where, type(schema).__name__)
+        yield "%s: not of type %s" % (where, type(schema).__name__)
     elif isinstance(schema, list):
         for i, item in enumerate(value):
             yield from unlike(item, schema[0], "%s[%d]" % (where, i))
     else:
         for key, item in value.items():
             if key not in schema and "*" not in schema:
-                yield "%s: there is no field %s" % (where, key)
+                yield "%s: unknown field %s" % (where, key)
             else:
                 yield from unlike(item, schema.get(key, schema.get("*")), "%s.%s" % (where, key))
 
@@ -68,11 +68,11 @@ def check_parca(document):
         profiles = job["profiling_config"]["pprof_config"]
         for name in GO:
             if profiles.get(name, {}).get("enabled", True):
-                yield "%s is asked for, which perfcountd does not have" % name
+                yield "%s is requested, which perfcountd does not serve" % name
         if profiles.get("process_cpu") != {"enabled": True, "path": PATH, "delta": True}:
-            yield "process_cpu is not asked for as perfcountd has it"
-        if "params" in job:  # targetsFromGroup() of pkg/scrape/target.go adds `seconds` to the job's own map
-            yield "params would gather a `seconds` for each target"
+            yield "process_cpu is not requested as perfcountd serves it"
+        if "params" in job:  # targetsFromGroup() in pkg/scrape/target.go adds `seconds` to the job's own map
+            yield "params would collect a `seconds` from each target"
 
 
 # --- Alloy: a block is a tuple (name, label, {attribute: text of its value}, [blocks])
@@ -99,7 +99,7 @@ REQUIRED = {"discovery.file": {"files"}, "discovery.relabel": {"targets"}, "pyro
 
 
 def blocks_of(text):
-    """Returns the blocks of a file, in which each attribute, block start and block end must be on its own line."""
+    """Returns the blocks of a file in which each attribute, block start and block end is on a line of its own."""
     root = ("", "", {}, [])
     stack = [root]
     for number, line in enumerate(text.splitlines(), 1):
@@ -116,7 +116,7 @@ def blocks_of(text):
         elif line and not line.startswith("//"):
             raise SystemExit("line %d: %s" % (number, line))
     if len(stack) > 1:
-        raise SystemExit("a block has no end")
+        raise SystemExit("a block is not closed")
     return root[3]
 
 
@@ -124,12 +124,12 @@ def check_block(block, schema, where):
     name, _, attributes, blocks = block
     known, inner = schema
     for attribute in set(attributes) - known:
-        yield "%s: there is no argument %s" % (where, attribute)
+        yield "%s: unknown argument %s" % (where, attribute)
     for attribute in REQUIRED.get(name, set()) - set(attributes):
         yield "%s: %s is required" % (where, attribute)
     for child in blocks:
         if child[0] not in inner:
-            yield "%s: there is no block %s" % (where, child[0])
+            yield "%s: unknown block %s" % (where, child[0])
         else:
             yield from check_block(child, inner[child[0]], "%s.%s" % (where, child[0]))
 
@@ -140,7 +140,7 @@ def check_alloy(text):
     for component in components:
         name, label, attributes, blocks = component
         if name not in ALLOY or not label:
-            yield "there is no component %s, or it has no label" % name
+            yield "unknown component %s, or it has no label" % name
             continue
         yield from check_block(component, ALLOY[name], name)
         for value in attributes.values():
@@ -151,13 +151,13 @@ def check_alloy(text):
             profiles = {child[0]: child[2] for block in blocks if block[0] == "profiling_config" for child in block[3]}
             for kind in GO:
                 if profiles.get("profile." + kind, {}).get("enabled") != "false":
-                    yield "%s is asked for, which perfcountd does not have" % kind
+                    yield "%s is requested, which perfcountd does not serve" % kind
             if profiles.get("profile.process_cpu") != {"enabled": "true", "path": '"%s"' % PATH, "delta": "true"}:
-                yield "process_cpu is not asked for as perfcountd has it"
-            # Arguments.Validate() of internal/component/pyroscope/scrape/scrape.go
+                yield "process_cpu is not requested as perfcountd serves it"
+            # Arguments.Validate() in internal/component/pyroscope/scrape/scrape.go requires this
             if seconds(attributes.get("delta_profiling_duration", '"14s"').strip('"')) > \
                     seconds(attributes.get("scrape_interval", '"15s"').strip('"')) - 1:
-                yield "delta_profiling_duration must be a second less than scrape_interval"
+                yield "delta_profiling_duration must be at least a second shorter than scrape_interval"
 
 
 def main():

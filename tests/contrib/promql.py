@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads Grafana dashboards: their panels, the selectors in a PromQL expression, and variables that Grafana replaces.
+"""Reads Grafana dashboards: their panels, the selectors in a PromQL expression, and variables replaced by Grafana.
 
 Prometheus checks the syntax of the expressions.
 """
@@ -54,13 +54,13 @@ def selectors(expression):
 
 
 def regex_value(values):
-    """Returns the regular expression that Grafana puts into PromQL for a variable with several values."""
+    """Returns the regular expression with which Grafana replaces a variable with several values in PromQL."""
     escaped = [re.sub(r"[$^*{}\[\]'+?.()|]", r"\\\\\g<0>", value.replace("\\", "\\\\\\\\")) for value in values]
     return escaped[0] if len(escaped) == 1 else "(%s)" % "|".join(escaped)
 
 
 def replaced(text, values):
-    """Replaces `$name` and `${name}` by values, the longest names first."""
+    """Replaces `$name` and `${name}` with their values, the longest names first."""
     for name in sorted(values, key=len, reverse=True):
         text = text.replace("${%s}" % name, values[name])
         text = re.sub(r"\$%s\b" % name, lambda match, value=values[name]: value, text)

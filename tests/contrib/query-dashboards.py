@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sends a Prometheus all queries of Grafana dashboards, and checks that each result has data.
+"""Sends all queries of Grafana dashboards to a Prometheus, and checks that each result has data.
 
 usage: query-dashboards.py URL SCRAPE_SECONDS BOARD ABSENT DASHBOARD...
 
 The query of each variable must return values, and each value must select data in some panel. The expressions of all
-panels must have data, and the same data if all values of the variables are selected by `.+` and by a list. ABSENT lists
-the expressions that need a PMU which the instance BOARD lacks: they must have no data if no instance has their metric,
-and BOARD must not have it.
+panels must have data, and the data must be the same whether all values of the variables are selected by `.+` or by a
+list. ABSENT lists the expressions that need a PMU which the instance BOARD lacks: BOARD must not have their metric, and
+if no instance has it, they must have no data.
 """
 import json
 import math
@@ -41,10 +41,10 @@ class Prometheus:
             with urllib.request.urlopen(url) as reply:
                 return json.load(reply)["data"]
         except urllib.error.HTTPError as error:
-            sys.exit("%s is refused: %s" % (parameters, error.read().decode()))
+            sys.exit("query rejected: %s: %s" % (parameters, error.read().decode()))
 
     def samples(self, expression, values, instant):
-        """Returns the labels of all series in the result that have a number."""
+        """Returns the labels of all series in the result that have at least one number."""
         expression = replaced(expression, {**values, **self.globals})
         if instant:
             found = self.ask("query", query=expression, time=self.end)["result"]
@@ -77,7 +77,7 @@ class Check:
         self.complaints.append(": ".join(words))
 
     def variables(self, name, dashboard):
-        """Returns the value All of each variable, and the list of its values, queried while the others are at All."""
+        """Returns each variable's value for All, and the list of its values, queried while the others are at All."""
         queries = [variable for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
         everything = {variable["name"]: variable["allValue"] for variable in queries}
         lists = {}
@@ -94,9 +94,9 @@ class Check:
         metric = self.absent.pop(key)[0]
         if not any(re.fullmatch(metric, name) or metric == matchers.get("__name__", ("", ""))[1]
                    for name, matchers, _, _ in selectors(expression)):
-            self.complain(*key, "it is listed as absent for %s, which it does not ask for" % metric)
+            self.complain(*key, "listed as absent because of %s, which it does not use" % metric)
         if self.prometheus.samples('{__name__=~"%s", instance="%s"}' % (metric, self.board), {}, True):
-            self.complain(*key, "it is listed as absent, and %s has %s" % (self.board, metric))
+            self.complain(*key, "listed as absent, but %s has %s" % (self.board, metric))
         return not self.prometheus.samples('{__name__=~"%s"}' % metric, {}, True)
 
     def target(self, key, target, everything, lists):
@@ -104,13 +104,13 @@ class Check:
         each = {name: regex_value(found) for name, found in lists.items() if found}
         by_list = self.prometheus.samples(target["expr"], {**everything, **each}, target["instant"])
         if sorted(map(str, by_all)) != sorted(map(str, by_list)):
-            self.complain(*key, "a list of all values selects something else than All")
+            self.complain(*key, "a list of all values does not select the same as All")
         if self.expected_absent(key, target["expr"]):
             self.without += 1
             if by_all:
-                self.complain(*key, "it has data, and is listed as absent")
+                self.complain(*key, "has data, but is listed as absent")
         elif not by_all:
-            self.complain(*key, "it has no data", target["expr"])
+            self.complain(*key, "no data", target["expr"])
 
     def value(self, name, variable, value, targets, everything):
         """Checks that some panel has data if only this value is selected."""
@@ -141,7 +141,7 @@ def load_absent(path):
         rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
     for line in rows:
         if len(line) != 5:
-            sys.exit("%s: there are not five columns: %s" % (path, line))
+            sys.exit("%s: not five columns: %s" % (path, line))
     return {tuple(line[:3]): (line[3], line[4]) for line in rows}
 
 
@@ -152,10 +152,10 @@ def main():
     for path in sys.argv[5:]:
         check.dashboard(path)
     for key in check.absent:
-        check.complain(*key, "%s lists it, and it is not there" % sys.argv[4])
+        check.complain(*key, "listed in %s, but does not exist" % sys.argv[4])
     for complaint in check.complaints:
         print(complaint)
-    print("%d questions, %d expressions without data as listed, %d complaints" % (
+    print("%d queries, %d expressions without data as listed, %d complaints" % (
         check.prometheus.asked, check.without, len(check.complaints)))
     sys.exit(bool(check.complaints))
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs in the clean system for armhf.sh: builds the daemon and the unit tests for armhf without a warning, and runs each
-# test by /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that skips a part of itself
-# passes. /build/system gets the daemon and the libraries it needs, for tests/vm/armhf.sh.
+# test with /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that skips some of its
+# parts passes. The daemon and the libraries it needs are copied to /build/system, for tests/vm/armhf.sh.
 set -u
 
 host=arm-linux-gnueabihf
@@ -33,7 +33,7 @@ collect() {
     sort -u <<<"$libraries" | xargs cp -L -t "$system/lib/arm-linux-gnueabihf/" && mv -T "$system" /build/system
 }
 
-# run TEST: runs the test, and ends with its exit status.
+# run TEST: runs the test, and exits with its exit status.
 run() {
     srcdir=/build/source exec timeout --kill-after=5 1800 \
         /build/qemu-arm-static "tests/unit/$1" >"$1.log" 2>&1 </dev/null
@@ -70,7 +70,7 @@ for name in "${names[@]}"; do
     wait "${running[$name]}" || status=$?
     judge "$name" $status
 done
-[ $skipped -eq 0 ] || echo "SKIP: what $skipped parts of the tests need under qemu-user"
+[ $skipped -eq 0 ] || echo "SKIP: what $skipped parts of the tests need, but qemu-user lacks"
 echo "$((SECONDS - begin)) s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

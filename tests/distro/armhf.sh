@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests 32 bits: cross-builds the daemon and the unit tests for armhf in a clean system without a warning. The tests run
-# with qemu-user, which emulates one process on this machine's kernel.
+# Tests a 32-bit build: cross-builds the daemon and the unit tests for armhf in a clean system without a warning. The
+# tests run with qemu-user, which emulates one process on this machine's kernel.
 #
-# DISTRO_BUILD (default: build/distro) is the directory of the build and the logs; its armhf/system has the daemon with
-# the libraries it needs, for the boards armhf-6.1 and armhf-5.10 of tests/vm/run.sh. Needs root to make the clean
+# DISTRO_BUILD (default: build/distro) is the directory for the build and the logs; its armhf/system has the daemon and
+# the libraries it needs, for the boards armhf-6.1 and armhf-5.10 of tests/vm/run.sh. Needs root to create the clean
 # system.
 set -u
 export LC_ALL=C
@@ -22,7 +22,7 @@ tools=qemu-arm-static:qemu-user-static
 
 git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
 [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip "compilers from amd64 to armhf"
-[ "$(id -u)" -eq 0 ] || skip "root, to make other systems"
+[ "$(id -u)" -eq 0 ] || skip "root, to create other systems"
 mkdir -p "$DISTRO_BUILD" || die "cannot write to $DISTRO_BUILD"
 install_tools
 tree=$("$root/tests/tree.sh" package bookworm armhf) || exit 1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs in the clean system for run.sh: builds /build/source and its tests without a warning, and runs all unit tests,
-# tests/e2e/smoke.sh, and tests/e2e/cgroup.sh with the engine bpf, unless libbpf is too old for this kernel. With
+# tests/e2e/smoke.sh, and tests/e2e/cgroup.sh with the BPF engine, unless libbpf is too old for this kernel. With
 # --clang, perfcountd is also built with clang.
 #
 # usage: inside.sh CFLAGS [--clang]
@@ -22,7 +22,7 @@ build() {
     { /build/source/configure --enable-werror "${@:2}" && make -j"$(nproc)" all &&
         { [ -z "${programs-}" ] || make -j"$(nproc)" check TESTS=; }; } >build.log 2>&1 </dev/null && return
     grep -m 8 -A 8 -E '(error|warning):' build.log || tail -n 30 build.log
-    echo "failed: the build in $1"
+    echo "failed: build in $1"
     return 1
 }
 
@@ -38,7 +38,7 @@ unit() {
 }
 export -f unit
 
-# script NAME: runs a script of tests/e2e.
+# script NAME: runs a script in tests/e2e.
 script() {
     local status=0
     PERFCOUNTD=/build/gcc/perfcountd "/build/source/tests/e2e/$1.sh" >"/build/gcc/$1.log" || status=$?

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in a fresh system for run.sh: `./quickstart run` of /build/source installs what it needs, builds, and serves.
+# Runs in a fresh system for run.sh: checks that `./quickstart run` in /build/source installs what it needs, builds, and
+# serves.
 #
 # usage: quickstart.sh
 set -u

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# For each Debian release that boards run, builds perfcountd in a clean system without a warning, and runs its unit
+# For each Debian release in use on boards, builds perfcountd in a clean system without a warning, and runs its unit
 # tests and tests/e2e/smoke.sh.
 #
 # usage: run.sh [--packages | --others] [SUITE...]
 #
-# --packages: builds with optimization and also with clang, and tests the Debian package in a container with systemd,
-# and `./quickstart run` in a fresh system. --others: skips this machine's suite, which the other steps of tests/run.py
-# test. SUITE is bullseye, bookworm or trixie (default: all). DISTRO_BUILD (default: build/distro) is the directory of
-# the builds and the logs. Needs root to make the systems. Two suites run at a time.
+# --packages: builds with optimization, and also with clang; tests the Debian package in a container with systemd, and
+# `./quickstart run` in a fresh system. --others: skips this machine's suite, which other steps of tests/run.py test.
+# SUITE is bullseye, bookworm or trixie (default: all). DISTRO_BUILD (default: build/distro) is the directory for the
+# builds and the logs. Needs root to create the systems. Two suites run at a time.
 set -u
 export LC_ALL=C
 
@@ -29,7 +29,7 @@ compile() {
     clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/inside.sh "${flags[@]}"
 }
 
-# package SUITE: builds the suite's package, and tests it in a container with that suite.
+# package SUITE: builds the suite's package, and tests it in a container that runs that suite.
 package() {
     echo "-- package"
     SUITE=$1 PERFCOUNTD=$DISTRO_BUILD/$1/gcc/perfcountd PACKAGE_BUILD=$DISTRO_BUILD/$1-package \
@@ -67,7 +67,7 @@ esac
 suites=("$@")
 [ $# -gt 0 ] || suites=(bullseye trixie bookworm)
 git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
-[ "$(id -u)" -eq 0 ] || skip "root, to make other systems"
+[ "$(id -u)" -eq 0 ] || skip "root, to create other systems"
 here_suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 if [ $others = yes ] && [[ " ${suites[*]} " == *" $here_suite "* ]]; then
     echo "== Debian $here_suite is this machine's"

@@ -37,7 +37,7 @@ block 'route: ' | sed "s/9199/$hook_port/" >"$scratch/alertmanager.yml"
 mkdir "$scratch/profiles"
 (cd "$scratch/profiles" && exec python3 "$scratch/hook" 2>"$scratch/hook.log") &
 children+=("$!")
-# Alertmanager looks for its templates below /usr/share, even if the package was only unpacked elsewhere.
+# Alertmanager looks for its templates under /usr/share, even if the package was only unpacked elsewhere.
 share=$(realpath "$(dirname "$(command -v prometheus-alertmanager)")/../share")
 # shellcheck disable=SC2016 # the inner shell expands it
 unshare --mount sh -ec '[ "$1" = /usr/share ] || mount -t overlay -o "lowerdir=$1:/usr/share" overlay /usr/share

@@ -7,7 +7,7 @@
 need curl jq unshare
 
 web=$scratch/web.yml
-# password_of_alice HASH [FILE]: changes the password of alice in the file.
+# password_of_alice HASH [FILE]: replaces alice's password hash in the file.
 password_of_alice() {
     sed -i "s|alice: .*|alice: $1|" "${2-$web}"
 }
@@ -72,10 +72,10 @@ status_on_socket() {
 as=()
 equals "the daemon's own user needs no password on the unix socket" "$(status_on_socket http://localhost/metrics)" 200
 equals "the daemon's own user may reload" "$(status_on_socket -X POST http://localhost/-/reload)" 200
-equals "a request that a proxy forwards needs the password" \
+equals "a request forwarded by a proxy needs the password" \
     "$(status_on_socket http://localhost/metrics -H 'X-Forwarded-For: 192.0.2.1')" 401
 equals "a request with a foreign Host needs the password" "$(status_on_socket http://board.example/metrics)" 401
-equals "over loopback root needs the password" "$(status_of /metrics)" 401
+equals "over loopback, root needs the password" "$(status_of /metrics)" 401
 holds "top reads from the unix socket" "$PERFCOUNTD" top --url="unix:$socket" --count=1 --interval=100ms
 "$PERFCOUNTD" top --url="$url" --count=1 >"$scratch/top" 2>&1
 contains "over loopback, top says how to connect" "$(cat "$scratch/top")" 'use its unix socket, as root'
@@ -92,10 +92,10 @@ if [ "$(id -u)" = 0 ]; then
         contains "$command says how to get access" "$(cat "$scratch/said")" 'run this as root'
     done
 else
-    left_out "a member of the socket's group, which only root can become"
+    left_out "root, to become a member of the socket's group"
 fi
 
-# --- from another machine: an address other than loopback, in a network namespace
+# --- clients on another machine: an address other than loopback, in a network namespace
 
 cat >"$scratch/remote.sh" <<'END'
 ip link set lo up && ip address add 192.0.2.1/24 dev lo
@@ -115,7 +115,7 @@ if unshare -rn true 2>/dev/null; then
     equals "without users, no other machine may reload" "$(remote "")" "403 403 403 "
     equals "with users, a client with the password may reload" "$(remote "$web")" "401 200 401 "
 else
-    left_out "a network namespace, for a client from outside"
+    left_out "a network namespace, for a client on another machine"
 fi
 
 # --- a hash that takes minutes to check
@@ -131,8 +131,8 @@ begin=$SECONDS
 yes "$url/-/reload" | head -n 150 | xargs curl -s -X POST -u bob:secret >"$scratch/reloads"
 equals "150 reloads succeed" "$(grep -o reloaded "$scratch/reloads" | wc -l)" 150
 equals "the warning is logged once" "$(grep -c 'bcrypt cost' "$daemon_log")" 1
-# A message is logged once a minute beside the first hundred.
-compares "requests in a loop do not fill the log" \
+# After the first hundred, a message is logged only once a minute.
+compares "repeated requests do not flood the log" \
     "$(grep -c 'configuration reloaded' "$daemon_log") <= 102 + ($SECONDS - $begin) / 60"
 stop_daemon
 equals "the daemon exits cleanly afterwards" "$daemon_status" 0
@@ -155,7 +155,7 @@ unknown_is_checked() {
 }
 holds "an unknown password is checked" eventually 60 unknown_is_checked
 
-# --- the file changes
+# --- the password file changes
 
 password_of_alice "$other"
 new_password_holds() {

@@ -53,7 +53,7 @@ async def receive(reader):
 
 
 async def good_client():
-    """Returns whether a request from another address on a new connection is answered."""
+    """Returns whether a new connection from another address gets a response."""
     try:
         reader, writer = await asyncio.wait_for(connect("127.0.0.2"), PATIENCE)
         writer.write(get)
@@ -70,7 +70,7 @@ async def others_are_served(name):
 
 
 async def exchange(name, data, expected, parts=1):
-    """Sends the data; the last status must be one of the expected ones, unless the connection is closed without any."""
+    """Sends the data; the last status must be one of those expected, or the connection closed without a response."""
     reader, writer = await connect()
     try:
         for i in range(parts):
@@ -122,7 +122,7 @@ def is_closed(s):
 
 
 async def drip(n=30):
-    """Sends a byte a second, in the request or in the TLS handshake: a deadline for the whole request ends it."""
+    """Sends a byte a second, in the request or in the TLS handshake, until the deadline for the whole request."""
     async def one(raw):
         if raw:
             reader, writer = await asyncio.open_connection(host, port, local_addr=("127.0.0.1", 0))

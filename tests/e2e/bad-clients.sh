@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Clients that send nothing, a byte a second, too much or garbage, over plain HTTP and over TLS: each gets a response or
-# is disconnected, its descriptors are closed, and clients of other addresses are served meanwhile. During a flood of
+# is disconnected, its descriptors are closed, and clients at other addresses are served meanwhile. During a flood of
 # each kind, valid requests succeed and no wrong password is accepted. bench/times.py measures how long a scrape takes
 # meanwhile.
 # set: all
@@ -20,7 +20,8 @@ attack() {
     done <"$scratch/attack"
     holds "$1: the daemon is still running" running "$daemon_pid"
     grep -E ' (error|warning) ' "$daemon_log" | sed 's/^/    /'
-    equals "$1: the log has no line for each client" "$(grep -cE ' (error|warning) ' "$daemon_log")" "$complaints"
+    equals "$1: the clients cause no error or warning in the log" \
+        "$(grep -cE ' (error|warning) ' "$daemon_log")" "$complaints"
 }
 count_complaints() {
     complaints=$(grep -cE ' (error|warning) ' "$daemon_log")
@@ -61,8 +62,8 @@ END
 start_daemon --web.config.file="$scratch/web.yml"
 flood "no password" refused secret
 flood "wrong passwords" wrong secret
-# Wrong passwords are checked at such a low priority that a busy machine may not have answered any of them.
-equals "wrong passwords get no response but 401 and 503" "$(figure answers_200) $(figure answers_other)" "0 0"
+# Wrong passwords are checked at such a low priority that a busy machine may not have responded to any of them.
+equals "wrong passwords get no response other than 401 and 503" "$(figure answers_200) $(figure answers_other)" "0 0"
 lacks "no password is in the log" '127[.]0[.]1[.][0-9]+-[0-9]|secret' "$daemon_log"
 flood "silent clients where a password is required" silent secret
 stop_daemon
@@ -83,7 +84,7 @@ equals "the daemon exits cleanly after TLS" "$daemon_status" 0
 echo "$tls" >>"$scratch/web.yml"
 start_daemon --web.config.file="$scratch/web.yml"
 flood "silence instead of a handshake" silent secret "$pki/ca.pem"
-flood "a handshake of a byte a second" drip secret "$pki/ca.pem"
+flood "a handshake at a byte a second" drip secret "$pki/ca.pem"
 stop_daemon
 equals "the daemon exits cleanly after TLS and a password" "$daemon_status" 0
 finish

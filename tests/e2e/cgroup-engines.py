@@ -20,10 +20,10 @@ import urllib.parse
 
 EVENTS = {"task_clock_seconds": "task_clock", "minor_faults": "minor_faults", "context_switches": "context_switches"}
 SERIES = re.compile(r'perf_cgroup_(%s)_total\{cgroup="([^"]*)"[^ ]* (\S+)' % "|".join(EVENTS))
-# A sum of times is rounded to microseconds, and so are its parts.
+# A total of times and its parts are each rounded to microseconds.
 ROUNDING = 1e-6
-# The kernel adds an event to the counters of a cgroup and of its parents one after the other. A reading in between has
-# one event too few in the parent for each CPU.
+# The kernel adds an event to the counters of a cgroup and its parents one after the other, so a reading in between may
+# find the parent one event short on each CPU.
 IN_FLIGHT = os.cpu_count()
 
 
@@ -51,7 +51,7 @@ class Daemon:
 
 
 class Watcher(threading.Thread):
-    """Reads one daemon all the time."""
+    """Scrapes one daemon continuously, and compares its totals."""
 
     def __init__(self, url, below, clock_slack):
         super().__init__(daemon=True)
@@ -164,7 +164,7 @@ class Scenario:
         return self.measure(["entering"], work)
 
     def staying(self):
-        """A task that nothing interrupts: while it runs, bpf's total, perf's and bpf's again are read ten times."""
+        """A task that nothing interrupts: while it runs, the totals of bpf, perf and again bpf are read ten times."""
         self.make("staying")
         key = self.below + "/staying", "task_clock"
         readings = []
@@ -241,7 +241,7 @@ def main():
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
     scenario = Scenario(arguments)
-    # With the engine perf each event reads the clock separately when a task is switched in or out (doc/cgroups.md).
+    # With the engine perf, each event reads the clock separately when a task is switched in or out (doc/cgroups.md).
     watchers = {engine: Watcher(getattr(arguments, engine), arguments.below, slack)
                 for engine, slack in (("perf", 5e-3), ("bpf", 0))}
     for watcher in watchers.values():

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2034 # variables of lib.sh, and variables that the scripts use
-# Creates cgroups below a parent of the test's own, which is always removed at exit, and runs loads of known size in
+# Creates cgroups below a parent that belongs to the test and is always removed at exit, and runs loads of known size in
 # them. Source it after lib.sh.
 #
-# Sets: hierarchy (directory of the hierarchy in which perf counts cgroups), below (path of the parent cgroup, as in the
+# Sets: hierarchy (directory of the hierarchy that perf_event uses), below (path of the parent cgroup, as in the
 # label `cgroup`), parent (its directory), load (the compiled cgroup-load.c).
 
-[ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
+[ "$(id -u)" -eq 0 ] || skip "root, to create cgroups"
 
-# hierarchy_of MOUNTINFO: prints the directory of a v1 hierarchy with perf_event, since the kernel counts cgroups there
-# if one exists; otherwise that of v2.
+# hierarchy_of MOUNTINFO: prints the directory of the hierarchy in which the kernel counts cgroups: the v1 hierarchy
+# with perf_event if there is one, otherwise v2.
 hierarchy_of() {
     awk '{
             for (i = 7; $i != "-"; i++)
@@ -24,7 +24,7 @@ hierarchy_of() {
 }
 
 hierarchy=$(hierarchy_of /proc/self/mountinfo)
-[ -n "$hierarchy" ] || skip "a cgroup hierarchy in which perf counts"
+[ -n "$hierarchy" ] || skip "a cgroup hierarchy that perf_event uses"
 below=/perfcountd-test-$$
 parent=$hierarchy$below
 mkdir "$parent" 2>/dev/null || skip "the right to make cgroups"
@@ -70,8 +70,8 @@ unknown_us() {
 # Upper bound on the page faults of the loads that were not attributed. A fault takes at least a microsecond.
 unknown_faults=0
 
-# On a kernel that traces nothing of process 1, what a program does after a thread of process 1 had preempted it is
-# unknown until the next switch. So no normal task preempts a load of known size.
+# If the kernel hides process 1 from tracing, and a thread of process 1 preempts a program, it is unknown until the next
+# switch which task runs. Loads of known size therefore run at a priority that no normal task can preempt.
 unpreempted=(chrt -f 1)
 "${unpreempted[@]}" true 2>/dev/null || unpreempted=()
 
@@ -104,8 +104,8 @@ remove() {
 # The engine to test: perf, bpf or auto, by default from $ENGINE. with_engines() sets it.
 engine=${ENGINE-perf}
 
-# cgroup_config FILE LINES...: writes a configuration that only enables the collector cgroup, with $engine. LINES go
-# below collectors.cgroup.
+# cgroup_config FILE LINES...: writes a configuration that only enables the collector cgroup, with $engine. LINES are
+# keys of collectors.cgroup.
 cgroup_config() {
     {
         printf 'web: {min_interval: 0s}\nhistory: {enabled: false}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    enabled: true\n'
@@ -160,12 +160,12 @@ inotify_watches() {
     cat "/proc/$1/fdinfo/"* 2>/dev/null | grep -c '^inotify '
 }
 
-# dying: prints how many removed cgroups below the parent are still held open by somebody.
+# dying: prints how many removed cgroups below the parent are still in use.
 dying() {
     awk '$1 == "nr_dying_descendants" { print $2 }' "$parent/cgroup.stat"
 }
 
-# document JQ-FILTER: prints /api/v1/cgroups through the filter.
+# document JQ-FILTER: applies the filter to /api/v1/cgroups.
 document() {
     get /api/v1/cgroups | jq -r "$1"
 }
@@ -175,8 +175,8 @@ watched() {
 watches_exactly() {
     [ "$(watched)" = "$*" ]
 }
-# is_caused COUNT PAGES: succeeds if the count is that of the pages, apart from unattributed faults and the few that the
-# program causes when it exits.
+# is_caused COUNT PAGES: succeeds if the count is PAGES, less any unattributed faults, plus the few that the program
+# causes when it exits.
 is_caused() {
     [[ $1 =~ ^[0-9]+$ ]] && [ "$1" -ge $(($2 - unknown_faults)) ] && [ "$1" -le $(($2 + 2 + $2 / 100)) ]
 }
@@ -211,8 +211,8 @@ no_more_dying() {
     [ "$(dying)" -le "$1" ]
 }
 
-# in_layout COMMANDS CONFIG-LINES...: starts a daemon in a mount namespace of its own, after the commands, to which $1
-# is an empty directory. Sets layout, the path of that directory.
+# in_layout COMMANDS CONFIG-LINES...: runs the commands in a new mount namespace, where $1 is an empty directory, and
+# then starts a daemon there. Sets layout, the path of that directory.
 in_layout() {
     layout=$(mktemp -d "$scratch/layout.XXXXXX")
     chmod 711 "$scratch" "$layout" # started by root, the daemon changes to another user

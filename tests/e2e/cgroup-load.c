@@ -6,11 +6,11 @@
  *        cgroup-load CGROUP-DIRECTORY spin MILLISECONDS
  *        cgroup-load CGROUP-DIRECTORY work MILLISECONDS
  *
- * "work" writes a line once it is in the cgroup, works from a line of its standard input on, writes a line, and waits
- * to be killed.
+ * "work" writes a line once it is in the cgroup, starts to work when it reads a line, writes another line when it is
+ * done, and waits to be killed.
  *
- * Everything is made ready before it joins the cgroup, so that next to nothing but the load is counted there. Built by
- * the scripts without sanitizers, whose shadow pages would be faults as well.
+ * The program prepares everything before it joins the cgroup, so that hardly anything but the load is counted there.
+ * The scripts build it without sanitizers, whose shadow memory would cause more page faults.
  */
 #define _GNU_SOURCE
 #include <err.h>

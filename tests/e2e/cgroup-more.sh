@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Cgroups on the real kernel, with both engines: accuracy, names, and what happens when cgroups, descriptors or watches
-# are unavailable.
+# Tests cgroups on the real kernel, with both engines: accuracy, names, and what happens when cgroups, descriptors or
+# watches are unavailable.
 # set: all
 # packages: python3-prometheus-client
 # engines: perf bpf
@@ -81,14 +81,14 @@ END
 
     # A cgroup includes its descendants.
     before=$(($(count $in/A) + $(count $in/B)))
-    equals "a parent has the sum of its children" "$(count $in)" "$before"
+    equals "a parent's count is the sum of its children's" "$(count $in)" "$before"
     before=$(count $in/B/inner)
     i=$(count $in/B)
     fault $in/B 1000
-    equals "faults in the parent itself do not count for the child" "$(count $in/B/inner)" "$before"
-    caused "faults in the parent itself count for the parent" "$(count $in/B)" "$((i + 1000))"
+    equals "faults in the parent itself are not attributed to the child" "$(count $in/B/inner)" "$before"
+    caused "faults in the parent itself are attributed to the parent" "$(count $in/B)" "$((i + 1000))"
 
-    # Short-lived cgroups: what a program does before the counters are open counts for the parent.
+    # Short-lived cgroups: what a program does before their counters are open is attributed to the parent.
     before=$(count $in)
     for i in {1..25}; do
         make "$in/short$i"
@@ -97,7 +97,7 @@ END
         rmdir "$hierarchy$in/short$i" || remove "$in/short$i"
     done
     ours=$(($(count $in) - before))
-    compares "25 short-lived cgroups: the parent has their load, within 1 %" \
+    compares "25 short-lived cgroups: the parent's count includes their load, within 1 %" \
         "$ours > 0.99 * $caused - $unknown_faults && $ours < 1.01 * $caused"
 
     # One series for each CPU.
@@ -112,8 +112,8 @@ END
         grep -c '^perf_cgroup_minor_faults_total{.*cpu="')" "$(nproc --all)"
     url=$summed
 
-    # A busy loop is compared, because it rarely switches: the scheduler accounts the time of a switch to the task, perf
-    # to nobody.
+    # The load is a busy loop because it rarely switches: the scheduler attributes the time of a switch to the task,
+    # perf to none.
     local spent counted stolen
     stolen=$(stolen_time)
     unknown=$(unknown_us)
@@ -133,7 +133,7 @@ END
     # The kernel subtracts steal time from a cgroup's CPU time; perf's clock does not.
     stolen=$(awk "BEGIN { print $(stolen_time) - $stolen }")
     unknown=$(($(unknown_us) - unknown))
-    compares "task-clock is the kernel's CPU time of the cgroup, within 2 %, unknown and steal time" \
+    compares "task-clock equals the kernel's CPU time of the cgroup, within 2 % plus unknown and steal time" \
         "$counted > (0.98 * $spent - $unknown) / 1e6 && $counted < 1.02 * $spent / 1e6 + $stolen && $counted > 0.1"
 
     # Sorting by an event.
@@ -168,8 +168,8 @@ test_deep() {
             fault "$path" 2000
         done
         before=$(($(count $in) - before))
-        caused "a cgroup includes what is $levels levels below" "$before" 10000
-        # caused() subtracts what is unknown, which may be all of it.
+        caused "a cgroup's count includes a cgroup $levels levels below it" "$before" 10000
+        # caused() allows for unattributed faults, which may be all of them.
         compares "$levels levels below: most page faults are attributed" "$before > 5000"
     done
     end_daemon
@@ -180,14 +180,14 @@ has_spent() {
     [ "$(cpu_time "$1")" -ge "$2" ]
 }
 
-# preemptions PID: prints how often another task preempted the process.
+# preemptions PID: prints how often the process was preempted.
 preemptions() {
     awk '$1 == "nonvoluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
 }
 
-# The shell moves a busy loop between two cgroups and reads twice after each move, until the loop was not preempted
-# during three moves: the engine bpf notices a move when the CPU switches, so a CPU that does not switch is the hard
-# case.
+# The shell moves a busy loop between two cgroups and reads twice after each move, until there were three moves during
+# which the loop was not preempted. The engine bpf notices a move when the CPU switches, so a CPU that does not switch
+# is the hard case.
 test_moved() {
     local in=$below/moved cpu attempt from=a to=b kept=0 before after late=()
     make $in $in/a $in/b
@@ -207,13 +207,13 @@ test_moved() {
                 task_clock_of $in/$from "$scratch/second") s")
         if [ "$after" = "$before" ]; then
             kept=$((kept + 1))
-            compares "a task moved from $from to $to counts for $to" "$(task_clock_of $in/$to "$scratch/second") - $(
-                task_clock_of $in/$to "$scratch/first") > 0"
+            compares "a task moved from $from to $to is attributed to $to" \
+                "$(task_clock_of $in/$to "$scratch/second") - $(task_clock_of $in/$to "$scratch/first") > 0"
         fi
         read -r from to <<<"$to $from"
     done
     [ $kept -gt 0 ] || left_out "a CPU that does not switch"
-    equals "moved $attempt times: after the next reading nothing counts for the old cgroup" "${late[*]-}" ""
+    equals "moved $attempt times: after the next reading, nothing is attributed to the old cgroup" "${late[*]-}" ""
     kill "${children[-1]}"
     wait "${children[-1]}" 2>/dev/null
     end_daemon
@@ -252,8 +252,8 @@ for name in sorted(text):
 sys.exit(twice)
 END
 
-# lacks_controls TITLE FILE: checks that the file has no C0 character but the line feed, no DEL and no C1 character,
-# which a terminal may interpret.
+# lacks_controls TITLE FILE: checks that the file has no character that a terminal may interpret: no C0 character but
+# the line feed, no DEL and no C1 character.
 lacks_controls() {
     if LC_ALL=C grep -aqP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$2"; then
         fail "$1" "$(LC_ALL=C grep -aP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$2" | head -n 3 | cat -v)"
@@ -262,7 +262,7 @@ lacks_controls() {
     fi
 }
 
-# counted_of FILTER: prints the sum of minor faults of the cgroups that match ?cgroup=.
+# counted_of FILTER: prints the sum of minor faults of the cgroups that match ?cgroup=FILTER.
 counted_of() {
     get "/api/v1/counters?event=minor_faults" -G --data-urlencode "cgroup=$1" | jq '[.counters[].value] | add // 0'
 }
@@ -303,13 +303,13 @@ test_names() {
     for i in "${names[@]}"; do
         make "$in/$i"
     done
-    # Linux refuses newlines in the names of cgroups (EINVAL).
+    # Linux refuses newlines in cgroup names (EINVAL).
     mkdir "$hierarchy$in/"$'new\nline' 2>/dev/null
     for i in $'tab\there' $'\x01control' $'\x7f' $'\e]0;title\a' $'csi\xc2\x9b31m' $'alike\e' $'alike\a'; do
         make "$in/$i"
     done
-    # Names that are not UTF-8 are all shown with U+FFFD, and must not become equal series. Neither must a name that
-    # looks like the suffix that distinguishes them.
+    # In names that are not UTF-8, U+FFFD replaces the invalid bytes. Their series must still differ, even from those of
+    # a name that imitates the suffix that distinguishes them.
     for i in $'\xff' $'\xfe' $'\xef\xbf\xbd' $'\xef\xbf\xbd#fe' $'\xef\xbf\xbd#ff' $'\xc3\x28' $'cut\xe2\x82' \
         $'surrogate\xed\xa0\x80' $'over\xc0\xaf' $'beyond\xf4\x90\x80\x80'; do
         make "$in/bad$i"
@@ -323,8 +323,9 @@ test_names() {
     done
     deep=$deep/${long:0:$((4000 - ${#deep} - 1))}
     make "$deep"
-    # The last path is longer than any system call accepts.
-    (cd "$hierarchy$deep" && mkdir "$long" && cd "$long" && mkdir "$long") || fail "a path beyond PATH_MAX can be made"
+    # The next path is longer than any system call accepts.
+    (cd "$hierarchy$deep" && mkdir "$long" && cd "$long" && mkdir "$long") ||
+        fail "a path beyond PATH_MAX can be created"
 
     cgroup_config "$config" "include: [\"$in/**\"]" "linger: 2s" "$faults_group"
     start_daemon --config.file="$config"
@@ -338,11 +339,11 @@ test_names() {
     get /metrics >"$scratch/text"
     get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
     holds "promtool accepts strange names" promtool check metrics <"$scratch/text"
-    equals "promtool has no complaint about strange names" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
+    equals "promtool reports no problem with strange names" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
     holds "the exposition is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$scratch/text"
     holds "a strict parser accepts text and OpenMetrics, and no two series are equal" \
         /usr/bin/python3 "$scratch/names.py" "$scratch/text" "$scratch/openmetrics"
-    # Only the text format is parsed, so that one wrong name does not hide the others.
+    # Here only the text format is parsed, so that one wrong name does not hide the others.
     /usr/bin/python3 "$scratch/names.py" "$scratch/text" >"$scratch/names" 2>/dev/null
     for i in "${names[@]}"; do
         holds "$(printf '%q' "$i") has a series under its name" grep -qxF -- \
@@ -353,13 +354,13 @@ test_names() {
     equals "both documents are JSON" \
         "$(get /api/v1/cgroups | jq -r type) $(get /api/v1/counters | jq -r type)" "object object"
     holds "JSON is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null <(get /api/v1/counters)
-    holds "U+FFFD stands for bytes that are not UTF-8" grep -qF $'\xef\xbf\xbd' "$scratch/text"
+    holds "U+FFFD replaces bytes that are not UTF-8" grep -qF $'\xef\xbf\xbd' "$scratch/text"
     caused "the cgroup with the long name is counted" "$(count "$deep")" 50
     caused "the cgroup with the quote is counted" "$(count "$in/quote\"s")" 100
     caused "?cgroup= accepts a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
         --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
     check_controls "$in"
-    equals "names that look alike are all watched and distinguished" "$(document '[.cgroups[] |
+    equals "cgroups whose names look alike are all watched, under different labels" "$(document '[.cgroups[] |
         select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
     get "/api/v1/counters?event=minor_faults" |
         jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort' >"$scratch/alike"
@@ -393,7 +394,7 @@ test_limits() {
     start_daemon --config.file="$config"
     wrapper=()
     if [ "$engine" = bpf ]; then
-        equals "$limit descriptors are enough for all" "$(cgroups_in watched) $(cgroups_in dropped)" "30 0"
+        equals "$limit descriptors are enough for all cgroups" "$(cgroups_in watched) $(cgroups_in dropped)" "30 0"
     else
         compares "with $limit descriptors the daemon watches as many cgroups as fit" \
             "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < $limit"
@@ -410,19 +411,20 @@ test_limits() {
         clients+=($!)
     done
     wait "${clients[@]}"
-    equals "after twenty clients at once the daemon still answers" "$(status_of /metrics)" 200
+    equals "after twenty concurrent clients the daemon still responds" "$(status_of /metrics)" 200
     remove $in/c10
     if [ "$engine" != bpf ]; then
-        holds "when a cgroup is removed, a dropped one is watched" eventually 60 not is_in_state $in/c10 watched
+        holds "when a watched cgroup is removed, a dropped one takes its place" \
+            eventually 60 not is_in_state $in/c10 watched
         eventually 60 equal_numbers "cgroups_in dropped" "$((29 - $(cgroups_in watched)))"
-        compares "then as many cgroups as fit are watched" \
+        compares "each of the remaining cgroups is watched or dropped" \
             "$(cgroups_in watched) + $(cgroups_in dropped) == 29 && $(cgroups_in watched) > 0"
     fi
     holds "the daemon is still running" running "$daemon_pid"
     end_daemon
 
-    # inotify's limit is per user. The daemon runs as a user whom no other test uses, and who has all but five watches
-    # in use.
+    # The inotify limit is per user. The daemon runs as a user that no other test uses, and that has all but five
+    # watches in use.
     local other_user=$((60000 + $$ % 5000))
     cgroup_config "$config" "include: [\"$in/**\"]" "$faults_group"
     chmod 755 "$scratch"
@@ -436,23 +438,23 @@ test_limits() {
         start_daemon --config.file="$config"
         wrapper=()
         kill "$watches_holder"
-        matches "inotify's limit: the log names max_user_watches" "$(cat "$daemon_log")" 'max_user_watches'
-        equals "inotify's limit: the status names max_user_watches" "$(get /api/v1/status | grep -c max_user_watches)" 1
-        compares "inotify's limit: all cgroups are watched nevertheless" "$(cgroups_in watched) == 29"
+        matches "inotify limit: the log names max_user_watches" "$(cat "$daemon_log")" 'max_user_watches'
+        equals "inotify limit: the status names max_user_watches" "$(get /api/v1/status | grep -c max_user_watches)" 1
+        compares "inotify limit: all cgroups are watched nevertheless" "$(cgroups_in watched) == 29"
         fault $in/c20 100
-        caused "inotify's limit: a watched cgroup is counted" "$(count $in/c20)" 100
+        caused "inotify limit: a watched cgroup is counted" "$(count $in/c20)" 100
         make $in/late $in/c20/late
-        holds "inotify's limit: a rescan finds a new cgroup" eventually 60 has_cgroup $in/late
-        holds "inotify's limit: a rescan finds a nested cgroup" eventually 60 has_cgroup $in/c20/late
+        holds "inotify limit: a rescan finds a new cgroup" eventually 60 has_cgroup $in/late
+        holds "inotify limit: a rescan finds a nested cgroup" eventually 60 has_cgroup $in/c20/late
         remove $in/c20/late
-        holds "inotify's limit: a rescan notices a removed cgroup" eventually 60 not is_in_state $in/c20/late watched
+        holds "inotify limit: a rescan notices a removed cgroup" eventually 60 not is_in_state $in/c20/late watched
         end_daemon
     else
-        left_out "a daemon as another user, for inotify's limit"
+        left_out "a daemon that runs as another user, for the inotify limit"
     fi
     remove_cgroups "$hierarchy$in"
 }
-# hold_watches REST: uses up the other user's inotify watches except for REST.
+# hold_watches REST: uses up the other user's inotify watches, except for REST of them.
 hold_watches() {
     install -d -m 777 "$scratch/watched"
     setpriv "--reuid=$other_user" --clear-groups /usr/bin/python3 "$here/hold-watches.py" \
@@ -470,7 +472,7 @@ cpus_are_served() {
 
 # check_part TITLE: checks a daemon whose root cgroup is $in/space.
 check_part() {
-    matches "$1: the log or the status says that only a part of the tree is visible" \
+    matches "$1: the log or the status says that only part of the tree is visible" \
         "$(cat "$daemon_log"; get /api/v1/status)" 'namespace|part of'
     holds "$1: the root is watched" eventually 60 is_in_state / watched
     make $in/space/inner
@@ -499,18 +501,18 @@ test_layouts() {
     in_layout "mount -o remount,bind,ro $hierarchy" "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
     caused "a read-only mount is counted" "$(count $in/a)" 100
-    holds "a read-only mount: CPUs are served" cpus_are_served
+    holds "a read-only mount: CPU counters are served" cpus_are_served
     end_daemon
 
     in_layout "mount -t cgroup2 none \$1; umount -R /sys/fs/cgroup" "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    caused "a hierarchy that is mounted elsewhere is counted" "$(count $in/a)" 100
+    caused "a hierarchy mounted elsewhere is counted" "$(count $in/a)" 100
     end_daemon
 
     in_layout 'umount -R /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
-    matches "no cgroup file system: the log has the failure" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
-    matches "no cgroup file system: the status has the failure" "$(failure_of_collector)" 'mount'
-    holds "no cgroup file system: CPUs are served" cpus_are_served
+    matches "no cgroup file system: the log reports the failure" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
+    matches "no cgroup file system: the status reports the failure" "$(failure_of_collector)" 'mount'
+    holds "no cgroup file system: CPU counters are served" cpus_are_served
     equals "no cgroup file system: /api/v1/cgroups is served" "$(status_of /api/v1/cgroups)" 200
     equals "no cgroup file system: no cgroup is watched" \
         "$(document '[.. | objects | select(.state? == "watched")] | length')" 0
@@ -533,7 +535,7 @@ test_layouts() {
         'include: ["/", "/*"]' "$faults_group"
     check_part "a cgroup namespace"
     end_daemon
-    # In a container without a cgroup namespace, a part of the tree is bound to the mount point.
+    # In a container without a cgroup namespace, part of the tree is bind-mounted.
     in_layout "mkdir \$1/part; mount --bind $hierarchy$in/space \$1/part; umount -R /sys/fs/cgroup" \
         'include: ["/", "/*"]' "$faults_group"
     check_part "a part of the tree"
@@ -543,7 +545,7 @@ test_layouts() {
         exec unshare --cgroup bash -c 'shift; exec \"\$@\"' x \"\$@\"" \
         "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    caused "a cgroup namespace with the mounts of the host is counted" "$(count $in/a)" 100
+    caused "in a cgroup namespace with the host's mounts, cgroups are counted" "$(count $in/a)" 100
     end_daemon
     remove $in/space $in/a $in/b $in
 }
@@ -562,7 +564,7 @@ test_patterns_of_names() {
     holds "name patterns select cgroups at any depth, but not their children" eventually 60 \
         watches_exactly $in/deep/$unit $in/docker/$id
     make $in/late/new-$unit
-    holds "a new cgroup that matches is opened" eventually 60 is_in_state $in/late/new-$unit watched
+    holds "a new matching cgroup is opened" eventually 60 is_in_state $in/late/new-$unit watched
     fault $in/docker/$id/inner 500
     caused "a cgroup includes the counts of its children" "$(count $in/docker/$id)" 500
     equals "?unit=GLOB selects by unit" \
@@ -570,7 +572,7 @@ test_patterns_of_names() {
         "$in/late/new-$unit"
     equals "?container_id= and ?unit= must both match" \
         "$(get "/api/v1/counters?container_id=$id&unit=*" | jq '.counters | length')" 0
-    equals "a name that no cgroup has matches nothing" \
+    equals "a name that matches no cgroup gives an empty result" \
         "$(get "/api/v1/rates?seconds=0.05&container=nothing" | jq '.rates | length')" 0
     matches "an invalid glob is rejected with the name of its parameter" \
         "$(get "/api/v1/counters?pod=[x" -w ' %{http_code}')" 'pod.* 400$'
@@ -593,8 +595,8 @@ untold_seconds() {
         END { printf "%.6f\n", untold }'
 }
 
-# Some kernels run no BPF program and write no perf record at some switches. On one that was modified so that nothing
-# traces process 1, 2.7 ms per second were seen. perf's records of the same switches have the same gaps.
+# Some kernels run no BPF program and write no perf record at some switches. On one that hides process 1 from tracing,
+# 2.7 ms per second were unknown. perf's records of the same switches have the same gaps.
 test_unknown() {
     local in=$below/unknown
     [ "$engine" = bpf ] || return 0
@@ -614,7 +616,7 @@ END
     perf script -i "$scratch/switches" --ns -F cpu,time,event,trace 2>"$scratch/perf" |
         sed -nE 's/^ *\[([0-9]+)\] +([0-9.]+): .* prev_pid=([0-9]+) .* next_pid=([0-9]+) .*/\1 \2 \3 \4/p' >"$scratch/lines"
     compares "perf recorded the load's switches" "$(wc -l <"$scratch/lines") > 100000"
-    compares "the unknown time is at most the gaps in perf's records and 0.1 ms per second" \
+    compares "the unknown time is at most the gaps in perf's records plus 0.1 ms per second" \
         "$(jq -s '.[1].cgroups.unknown_seconds - .[0].cgroups.unknown_seconds' "$scratch"/{before,after}) < $(
             untold_seconds <"$scratch/lines") + 1e-4 * $(jq -s '.[1].timestamp - .[0].timestamp' "$scratch"/{before,after})"
     end_daemon
@@ -641,10 +643,10 @@ test_vacant() {
         jq -c '[.cgroups[] | select(.unnamed)] | length, (.[0].unnamed | length > 20)' | xargs)" "1 true"
     end_daemon
     "$PERFCOUNTD" plan --json --config.file="$config" >"$scratch/plan.json"
-    equals "plan: each cgroup has the source of its name, or the reason why it has none" \
+    equals "plan shows the source of each cgroup's name, or why it has none" \
         "$(jq -r '.cgroups.cgroups[] | .named_by // .unnamed | length > 3' "$scratch/plan.json" | uniq -c | xargs)" \
         "3 true"
-    matches "plan: the table of containers has the reason" "$("$PERFCOUNTD" plan --config.file="$config")" \
+    matches "plan: the container table shows the reason" "$("$PERFCOUNTD" plan --config.file="$config")" \
         "CONTAINER +NAMED BY +CGROUP"$'\n'"- +- +$in/docker-$id.scope +[a-z]"
     kill "${residents[@]}"
     wait "${residents[@]}" 2>/dev/null
@@ -666,7 +668,7 @@ test_stat() {
     # shellcheck disable=SC2016 # the inner shell expands them
     "$PERFCOUNTD" stat --config.file="$config" --cgroup='*.service' --sort=minor-faults --output="$scratch/table" -- \
         sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in"
-    equals "stat --cgroup lists the cgroups that match, the most faults first" \
+    equals "stat --cgroup lists the matching cgroups, most faults first" \
         "$(cgroups_of_table | cut -d ' ' -f 1,2)" "$in/b.service $in/a.service"
     # shellcheck disable=SC2016 # the inner shell expands them
     "$PERFCOUNTD" stat --config.file="$config" --cgroup="$in/[ab].service" --sort=minor-faults --order=asc \
@@ -718,7 +720,7 @@ test_record() {
     start_daemon --config.file="$config"
     holds "the daemon counts the cgroups" eventually 60 is_in_state $in/docker-$id.scope/inner watched
     for flags in "" "--url=$url"; do
-        equals "record accepts a path${flags:+ of a daemon}" \
+        equals "record accepts a path${flags:+, with a daemon}" \
             "$(names_of_recording $in/$unit.service $flags)" "0 $in/$unit.service"
         equals "record accepts a last path component" "$(names_of_recording $unit.service $flags)" "0 $unit.service"
         equals "record accepts a glob" "$(names_of_recording "$in/[p]erf*" $flags)" "0 $in/[p]erf*"
@@ -727,11 +729,11 @@ test_record() {
         equals "record accepts a container" "$(names_of_recording container_id=$id $flags)" "0 container_id=$id"
         matches "record lists the cgroups if several match" "$(names_of_recording "$in/*/inner" $flags)" \
             "^2 .*matches 2 cgroups: $in/docker-$id.scope/inner, $in/$unit.service/inner; name one"
-        matches "children of a cgroup that matches are not listed" "$(names_of_recording "$in/**" $flags)" \
+        matches "children of a matching cgroup are not listed" "$(names_of_recording "$in/**" $flags)" \
             "^2 .*matches 2 cgroups: $in/docker-$id.scope, $in/$unit.service; name one"
         matches "record says that no cgroup matches" \
             "$(names_of_recording "nosuch-$unit" $flags)" "^1 .*nosuch-$unit matches no cgroup"
-        matches "record warns that containers whose names are not known may match the pattern" \
+        matches "record warns that containers without a known name may match the pattern" \
             "$(names_of_recording container=nosuch $flags)" \
             "^1 .*container=nosuch matches no cgroup.*; [0-9]+ containers? ha[sv]e? no known name: "
     done
@@ -742,8 +744,7 @@ test_record() {
     remove_cgroups "$hierarchy$in"
 }
 
-# Samples in each format have their cgroup, whatever its name is. Samples of a removed cgroup can still be selected by
-# it.
+# Samples have their cgroup in each format, whatever its name. A removed cgroup still selects its past samples.
 sampled_cgroups() {
     local hostile=$in/$unit.service/$'a;"\e\xff b' clean=$in/$unit.service/$'a;"\xef\xbf\xbd\xef\xbf\xbd b'
     make "$hostile"
@@ -768,10 +769,10 @@ sampled_cgroups() {
     holds "the cgroup is removed" eventually 60 rmdir "$hierarchy$hostile"
     equals "past samples of a removed cgroup are found" \
         "$(get "/api/v1/samples?last=60&cgroup=a*%20b" | jq -r 'select(.type == "sample") | .cgroup' | sort -u)" "$clean"
-    equals "a stream of a removed cgroup is rejected" "$(status_of "/api/v1/samples?cgroup=a*%20b")" 404
+    equals "a request to stream a removed cgroup is rejected" "$(status_of "/api/v1/samples?cgroup=a*%20b")" 404
     equals "past samples of several cgroups are found" \
         "$(get "/api/v1/samples?last=60&cgroup=$in/**" | jq -r 'select(.type == "sample") | .cgroup' | sort -u | wc -l)" 3
-    equals "a name that no cgroup has is rejected" "$(status_of "/api/v1/samples?last=60&unit=no.service")" 404
+    equals "a name that matches no cgroup is rejected" "$(status_of "/api/v1/samples?last=60&unit=no.service")" 404
 }
 
 [ $# -gt 0 ] || set -- truth deep moved unknown names limits layouts patterns_of_names vacant stat record

@@ -18,8 +18,8 @@ v1_hierarchy() {
 v1_is_gone() {
     [ "$(v1_hierarchy)" = 0 ]
 }
-# restore_v1: returns the perf_event controller to v2. It stays in v1 if the v1 hierarchy was unmounted while one of its
-# cgroups was still dying, so the hierarchy is mounted again to remove that cgroup.
+# restore_v1: moves the perf_event controller back to v2. It stays in v1 if the v1 hierarchy was unmounted while one of
+# its cgroups was still dying, so the hierarchy is mounted again to remove that cgroup.
 restore_v1() {
     local attempt where
     where=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-v1.XXXXXX")

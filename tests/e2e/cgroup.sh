@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Cgroups that are created and removed on the real kernel, with both engines: which are counted, from when on, and until
-# when.
+# Tests cgroups that are created and removed on the real kernel, with both engines: which ones are counted, and from
+# when until when.
 # set: quick
 # engines: perf bpf
 #
@@ -14,7 +14,7 @@ need curl jq cc pgrep unshare
 
 config=$scratch/cgroup.yaml
 
-# --- which are counted
+# --- which cgroups are counted
 
 test_selection() {
     local in=$below/selection
@@ -26,12 +26,12 @@ test_selection() {
         watches_exactly $in/a $in/b $in/b/x $in/c
     equals "perfcountd_cgroups has the number of watched cgroups" "$(cgroups_in watched)" 4
     equals "no cgroup is dropped" "$(cgroups_in dropped)" 0
-    matches "plan: the row of the cgroups has their descriptors" "$("$PERFCOUNTD" plan --config.file="$config")" \
+    matches "plan: the cgroup row shows the number of descriptors" "$("$PERFCOUNTD" plan --config.file="$config")" \
         $'\n'"cgroup +[a-z]+ +software +4 cgroups +$(each 8) +counting"
     "$PERFCOUNTD" report --config.file="$config" >"$scratch/report"
-    matches "report: the row of the cgroups has their descriptors" "$(cat "$scratch/report")" \
+    matches "report: the cgroup row shows the number of descriptors" "$(cat "$scratch/report")" \
         $'\n'"cgroup +[a-z]+ +software +4 cgroups +$(each 8) +counting"
-    lacks "report: no name of a cgroup is printed" "$in" "$scratch/report"
+    lacks "report: no cgroup name is printed" "$in" "$scratch/report"
     equals "plan, status and /api/v1/cgroups name the engine" "$("$PERFCOUNTD" plan --config.file="$config" --json |
         jq -r .cgroups.engine) $(get /api/v1/status | jq -r .cgroups.engine) $(document .engine)" \
         "$engine $engine $engine"
@@ -57,12 +57,13 @@ test_selection() {
     equals "dropped cgroups are listed" "$(state_of $in/b/y) $(state_of $in/b/x/deep)" "dropped dropped"
     equals "the log has one line about max_cgroups" "$(grep -c 'max_cgroups' "$daemon_log")" 1
     remove $in/c
-    holds "when a cgroup is removed, the next one is watched" eventually 60 watches_exactly $in/a $in/b $in/b/x $in/b/y
+    holds "when a cgroup is removed, the next one is watched instead" \
+        eventually 60 watches_exactly $in/a $in/b $in/b/x $in/b/y
     fault $in/b/y 300
-    caused "the next one is counted" "$(count $in/b/y)" 300
+    caused "the cgroup that is watched instead is counted" "$(count $in/b/y)" 300
     make $in/d
     holds "a new cgroup is watched or dropped, never lost" eventually 60 not is_in_state $in/d none
-    equals "no more than max_cgroups are watched" "$(cgroups_in watched)" 4
+    equals "no more than max_cgroups cgroups are watched" "$(cgroups_in watched)" 4
     equals "the other cgroups are dropped" "$(cgroups_in dropped)" 2
     end_daemon
 
@@ -113,7 +114,7 @@ test_coming_and_going() {
         is_caused "$counted" 100 || missed+="path $i: $counted "
         remove "$in/path$i/to/it" "$in/path$i/to" "$in/path$i"
     done
-    equals "a whole path that is made at once is counted, 10 of 10" "$missed" ""
+    equals "a path whose directories are all created at once is counted, 10 of 10" "$missed" ""
 
     eventually 60 settled_at "$before"
     pinned=$(dying)
@@ -123,12 +124,12 @@ test_coming_and_going() {
         eventually 60 settled_at "$before"
     holds "the daemon does not keep a removed cgroup alive: nr_dying_descendants is unchanged" \
         eventually 60 no_more_dying "$pinned"
-    caused "it was read a last time: its total is the load" "$(count $in/brief)" 3000
+    caused "a removed cgroup was read one last time: its total is the load" "$(count $in/brief)" 3000
     equals "a removed cgroup lingers" "$(state_of $in/brief)" lingering
     make $in/brief
-    holds "a cgroup that is made again within linger is watched" eventually 60 is_in_state $in/brief watched
+    holds "a cgroup that is recreated within linger is watched" eventually 60 is_in_state $in/brief watched
     fault $in/brief 500
-    caused "it continues from its total" "$(count $in/brief)" 3500
+    caused "a cgroup that is recreated within linger continues from its total" "$(count $in/brief)" 3500
     created=$(created_of $in/brief)
     # The directory is replaced by another inode before the daemon looks at it.
     remove $in/brief
@@ -136,7 +137,7 @@ test_coming_and_going() {
     eventually 60 all_threads_sleep
     eventually 60 is_in_state $in/brief watched
     fault $in/brief 40
-    caused "a cgroup that is removed and made again at once continues from its total" "$(count $in/brief)" 3540
+    caused "a cgroup that is removed and recreated at once continues from its total" "$(count $in/brief)" 3540
     remove $in/brief
     holds "a cgroup that is removed again lingers" eventually 60 is_in_state $in/brief lingering
     sed -i 's/linger: 1h/linger: 1s/' "$config"
@@ -145,10 +146,10 @@ test_coming_and_going() {
     holds "after linger no cgroup is lingering" eventually 60 equal_numbers "cgroups_in lingering" 0
     equals "after linger the series of the cgroup are gone" "$(count $in/brief) $(state_of $in/brief)" "none none"
     get /metrics >"$scratch/text"
-    lacks "after linger the exposition does not have the cgroup" "\"$in/brief\"" "$scratch/text"
-    caused "a cgroup that is made again after linger starts at 0" "$(take_in $in/brief 2 200)" 200
+    lacks "after linger the exposition no longer has the cgroup" "\"$in/brief\"" "$scratch/text"
+    caused "a cgroup that is recreated after linger starts at 0" "$(take_in $in/brief 2 200)" 200
     again=$(created_of $in/brief)
-    compares "a cgroup that is made again after linger has a later _created" \
+    compares "a cgroup that is recreated after linger has a later _created" \
         "${again:-0} > ${created:-0} && ${created:-0} > 0"
     remove $in/brief $in/stays
     equals "no collector failed" "$(get /metrics | awk '/^perfcountd_collector_success/ { print $2 }' | sort -u)" 1
@@ -160,7 +161,7 @@ created_of() {
             'index($0, start) == 1 && index($0, label) { print $2 }'
 }
 
-# --- a thousand at once
+# --- a thousand cgroups at once
 
 # count_known: prints how many cgroups are watched or dropped.
 count_known() {
@@ -184,11 +185,11 @@ test_at_once() {
     caused "the last of many cgroups is counted" "$(count $in/$many)" 300
     equals "there is one watch, for the parent of the cgroups" "$(inotify_watches "$daemon_pid")" "$watches"
     (cd "$hierarchy$in" && seq 2 2 $many | xargs rmdir && seq 2 2 $many | xargs mkdir)
-    holds "all cgroups are watched after half of them are made again" \
+    holds "all cgroups are watched after half of them are recreated" \
         eventually 60 equal_numbers "cgroups_in watched" $many
     eventually 60 is_in_state $in/2 watched
     fault $in/2 200
-    caused "a cgroup that was made again starts at 0" "$(count $in/2)" 200
+    caused "a recreated cgroup starts at 0" "$(count $in/2)" 200
     (cd "$hierarchy$in" && seq $many | xargs rmdir && seq $many | xargs mkdir && seq $many | xargs rmdir)
     holds "no cgroup is left if all are removed before they are opened" eventually 60 equal_numbers count_known 0
     holds "no descriptor is left" eventually 60 equal_numbers "open_files $daemon_pid" "$files"
@@ -219,7 +220,7 @@ test_uncounted() {
     holds "the default patterns select the slices" eventually 60 watches_exactly /other.slice /system.slice
     holds "cgroups in a slice that is not scanned do not wake the daemon" \
         eventually 60 sleeps_through make_and_remove $in/other.slice/a .service
-    holds "cgroups in a directory that no pattern leads to do not wake the daemon" \
+    holds "cgroups in a directory where no pattern can match do not wake the daemon" \
         eventually 60 sleeps_through make_and_remove $in/empty/a .slice
     holds "cgroups of services wake the daemon" not sleeps_through make_and_remove $in/system.slice/a .service
     sed -i "s/^    enabled: true$/&\n    include: ['\/other.slice\/*']/" "$config"
@@ -234,7 +235,7 @@ test_uncounted() {
 
 # --- no cgroup to count
 
-# attached: prints how many BPF programs of the opener are attached.
+# attached: prints how many of the opener's BPF programs are attached.
 attached() {
     readlink "/proc/$(child_named perfcountd-open)/fd/"* | grep -c 'bpf_link\|bpf-raw-tracepoint'
 }
@@ -252,9 +253,9 @@ test_no_cgroup() {
         fault $below/other 5000
         make $in/cgroup
         eventually 60 watches_exactly $in/cgroup
-        equals "the first cgroup: $programs programs are attached, time $i" "$(attached)" $programs
+        equals "for the first cgroup, $programs programs are attached, round $i" "$(attached)" $programs
         fault $in/cgroup 1000
-        caused "the first cgroup has its own page faults" "$(count $in/cgroup)" 1000
+        caused "the first cgroup has only its own page faults" "$(count $in/cgroup)" 1000
         remove $in/cgroup
         holds "after the last cgroup is removed, no program is attached" eventually 60 has_none_attached
     done

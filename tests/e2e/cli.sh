@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The command line: both output streams and the exit status.
+# Tests the command line: both output streams and the exit status.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need jq setpriv
@@ -35,11 +35,11 @@ compares "--help lists the commands" "${#commands[@]} >= 11"
 for command in "" "${commands[@]}"; do
     # shellcheck disable=SC2086 # no word, or one
     try $command --help
-    equals "$command --help fits a terminal of 80 by 40" \
+    equals "$command --help fits an 80x40 terminal" \
         "$(awk 'length > 80' "$scratch/out") $(($(wc -l <"$scratch/out") > 40))" " 0"
     matches "$command --help has an example" "$out" $'\n'"example: (sudo )?perfcountd ${command/help/stat}"
     while read -r flag; do
-        holds "the manual has -$flag" grep -qE "^\\.It Fl ${flag//./\\.}( |$)" "$root/doc/perfcountd.8"
+        holds "the manual documents -$flag" grep -qE "^\\.It Fl ${flag//./\\.}( |$)" "$root/doc/perfcountd.8"
     done < <(awk '$1 ~ /^--/ { sub(/=.*/, "", $1); print substr($1, 2) }' "$scratch/out")
 done
 try --version
@@ -51,23 +51,24 @@ for command in run check-config list-events list-metrics plan record report setu
     matches "$command --help says what the command does" \
         "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
     text=$out
-    equals "$command --help has each flag once" \
+    equals "$command --help lists each flag once" \
         "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | sort | uniq -d)" ""
     try help "$command"
     equals "help $command prints the same as $command --help" "$status $out" "0 $text"
 done
-holds "help of a command has its flags" grep -q -e '^  --interval=' "$scratch/out"
-lacks "help of a command has no other flags or commands" '^  --no-opener|^  plan ' "$scratch/out"
+holds "the help of a command lists its flags" grep -q -e '^  --interval=' "$scratch/out"
+lacks "the help of a command lists no other flags or commands" '^  --no-opener|^  plan ' "$scratch/out"
 for word in help version; do
     try $word
     equals "$word is --$word" "$status $out" "0 $("$PERFCOUNTD" --$word)"
 done
 
 try stat --help
-equals "a command has only its own flags" "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" \
+equals "the help of stat lists only its own flags" \
+    "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" \
     "--config.file --json --interval --count --last --event --all-cpus --per-cpu --cgroup --sort --order --limit --output --url --help "
 try list-presets --help
-equals "a command with few flags lists only those" \
+equals "the help of list-presets lists only its few flags" \
     "$(sed -n 's/^  \(--[a-z.-]*\).*/\1/p' "$scratch/out" | tr '\n' ' ')" "--json --help "
 
 # --- bad usage
@@ -130,20 +131,20 @@ equals "a valid file: the message" "$out" "$good: ok"
 try check-config --config.file "$good"
 equals "--config.file names the file to check" "$out" "$good: ok"
 
-# tests/unit/test-config.c tests the errors of a configuration.
+# Configuration errors are tested in tests/unit/test-config.c.
 printf 'wbe: {}\nweb: {lisen: []}\n%s\n' \
     'collectors: {cpu: {enabled: maybe, groups: [{name: x, events: "{cycels}"}]}}' >"$bad"
 status=0
 "$PERFCOUNTD" check-config "$bad" 2>"$scratch/err" || status=$?
 equals "several errors: exit status" "$status" 2
-equals "several errors: each has its position" "$(cut -d: -f2,3 "$scratch/err" | tr '\n' ' ')" "1:1 2:7 3:29 3:65 "
+equals "several errors: each has a position" "$(cut -d: -f2,3 "$scratch/err" | tr '\n' ' ')" "1:1 2:7 3:29 3:65 "
 refuses "the daemon refuses to start, with the first error" \
     "$bad:1:1: .*wbe" --config.file="$bad" --web.listen-address=127.0.0.1:0
 echo 'collectors: {cpu: {groups: ["core{cs,1:1:hp}"]}}' >"$bad"
 try check-config "$bad"
 equals "modifiers without effect: exit status" "$status" 0
 equals "modifiers without effect: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
-    "$bad:1:38: warning: the modifiers h, G and H of \"1:1:hp\" do nothing: task-clock counts time whatever the CPU does"
+    "$bad:1:38: warning: the modifiers h, G and H of \"1:1:hp\" have no effect: task-clock counts time whatever the CPU does"
 if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     echo 'collectors: {cpu: {groups: [{name: x, events: "sched:sched_swich"}]}}' >"$bad"
     try check-config "$bad"
@@ -163,7 +164,7 @@ matches "hindsight without the sampler: warning" "$("$PERFCOUNTD" check-config "
     "^$bad: warning: sampler.hindsight keeps no samples unless sampler.enabled is true"
 
 echo 'sampler: {event: cycels}' >"$bad"
-refuses "an unknown event to sample is rejected" "^$bad: sampler.event: .*cycels.*cycles" check-config "$bad"
+refuses "an unknown sampler event is rejected" "^$bad: sampler.event: .*cycels.*cycles" check-config "$bad"
 
 refuses "check-config: a missing file" "$scratch/missing.yaml.*[Nn]o such file" check-config "$scratch/missing.yaml"
 refuses "the daemon: a missing file" "$scratch/missing.yaml.*[Nn]o such file" \
@@ -179,7 +180,7 @@ if [ "$(id -u)" -ne 0 ] || setpriv --reuid=65534 --clear-groups test -x "$PERFCO
     equals "an unreadable file: exit status" "$status" 2
     matches "an unreadable file: the message" "$(cat "$scratch/err")" "$bad.*[Pp]ermission"
 else
-    left_out "a perfcountd that other users may run"
+    left_out "a perfcountd binary that other users may run"
 fi
 
 # --- check-config, the web configuration
@@ -197,7 +198,7 @@ matches "a password that is slow to check causes a warning" \
     "$err" "^$web: warning: .*alice.* is 18: .* 256 times as long"
 echo 'http_server_config: {http2: true}' >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
-matches "an enabled HTTP/2 causes a warning" "$status $err" \
+matches "enabling HTTP/2 causes a warning" "$status $err" \
     "^0 $web: warning: http_server_config.http2: .* HTTP/1.1 only.* write \"http2: false\""
 start_daemon --web.config.file="$web"
 equals "the daemon logs the warning once" "$(grep -c 'http_server_config.http2: .* HTTP/1.1 only' "$daemon_log")" 1
@@ -226,7 +227,7 @@ refuses "a missing web configuration is rejected" "^$scratch/missing.yml: .*no s
     check-config --web.config.file="$scratch/missing.yml"
 : >"$scratch/empty.yaml"
 try check-config "$scratch/empty.yaml"
-equals "an empty file means the defaults" "$status" 0
+equals "an empty file selects the defaults" "$status" 0
 
 # --- what the machine supports
 
@@ -247,7 +248,7 @@ holds "list-metrics has formulas" grep -q '^    instructions / cycles$' "$scratc
 try list-metrics --json
 holds "each metric has a unit, a help text and formulas with their source" jq -e '.metrics | length > 20 and
     all(.[]; .unit and .help and all(.formulas[]; .formula and .source and (.events | length > 0)))' "$scratch/out"
-equals "list-metrics has the metrics of the plan" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
+equals "list-metrics and plan have the same metrics" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
     "$("$PERFCOUNTD" plan --json | jq -c '[.metrics | (.available + .absent)[] | .metrics[].name] | unique')"
 try plan --config.file="$good"
 equals "plan: exit status" "$status" 0
@@ -258,7 +259,7 @@ holds "plan --json is JSON" jq -e . "$scratch/out"
 try stat --interval=100ms
 equals "stat: exit status" "$status" 0
 holds "stat shows rates" grep -q context.switches "$scratch/out"
-equals "stat lists the events separately that plan does not find" \
+equals "stat and plan list the same events as not counted" \
     "$(sed -n 's/^not counted: //p' "$scratch/err")" \
     "$("$PERFCOUNTD" plan | sed -n '/^not counted:/,$ s/^  //p')"
 try stat --interval 100ms --count 2 --json
@@ -273,7 +274,7 @@ equals "report: exit status" "$status" 0
 equals "report has its sections in order" \
     "$(sed -n 's/^## //p' "$scratch/out" | grep -v '^self-test of ' | tr '\n' ,)" \
     "perfcountd report 1,CPUs,PMUs,plan,end,"
-holds "report has what plan prints" grep -qw context_switches "$scratch/out"
+holds "report includes the output of plan" grep -qw context_switches "$scratch/out"
 holds "report tests software events" grep -qE '^    (context-switches: [0-9]+|cpu-clock: .*\(E[A-Z]+\))' "$scratch/out"
 try report --config.file="$scratch/missing.yaml"
 equals "report with an unreadable configuration: exit status" "$status" 0
@@ -296,7 +297,7 @@ for command in "" "${commands[@]}"; do
         # shellcheck disable=SC2086 # words
         timeout 60 "$PERFCOUNTD" $arguments $format >/dev/full 2>"$scratch/err" </dev/null || status=$?
         equals "$arguments $format to a full disk: exit status" "$status" 1
-        equals "one sentence says why: $arguments $format" "$(grep -v '^not counted: ' "$scratch/err")" \
+        equals "$arguments $format to a full disk: one sentence says why" "$(grep -v '^not counted: ' "$scratch/err")" \
             "perfcountd: cannot write standard output: No space left on device"
     done
 done
@@ -306,8 +307,8 @@ for file in /dev/full "$scratch/missing/report.txt"; do
     matches "report to $file: the message" "$err" '^perfcountd: .*cannot write .*(No space left|No such file)'
 done
 
-# What a report must not contain is named "planted" here: host, user, home, program, its directory and the
-# configuration's.
+# Everything whose name a report must not contain is called "planted" here: the host, the user, the home directory, the
+# program, and the directories of the program and the configuration.
 report_names_nobody() {
     local home=$scratch/planted/home
     mkdir -p "$home"
@@ -319,18 +320,18 @@ report_names_nobody() {
         "$home/planted" report --config.file="$home/planted.yaml" >"$scratch/out" 2>"$scratch/err"
     equals "report with planted names: standard error" "$(cat "$scratch/err")" ""
     holds "report with planted names is complete" grep -qx '## end' "$scratch/out"
-    holds "report has the group" grep -qE '^cpu +z ' "$scratch/out"
-    lacks "report has no name of host, user, program or path" 'planted' "$scratch/out"
-    lacks "the report contains no path of the test's directory" "$scratch" "$scratch/out"
+    holds "report with planted names has the group" grep -qE '^cpu +z ' "$scratch/out"
+    lacks "the report contains no host, user, program or path name" 'planted' "$scratch/out"
+    lacks "the report does not contain the path of the test's directory" "$scratch" "$scratch/out"
 }
 if [ "$(id -u)" -eq 0 ] && unshare --uts true 2>/dev/null; then
     report_names_nobody
 else
-    left_out "root, to have a host name of its own"
+    left_out "root, to set a host name in a namespace"
 fi
 
-# plan_of_others PROGRAM [GROUP]: runs plan as a user without privileges. setpriv would ignore the mode of the file,
-# since it drops root's capabilities only at its execve(2), so a shell is in between.
+# plan_of_others PROGRAM [GROUP]: runs plan as a user without privileges. setpriv itself would ignore the mode of the
+# file, since it keeps root's capabilities until its execve(2); it therefore runs a shell, which runs the program.
 plan_of_others() {
     status=0
     # shellcheck disable=SC2016 # the inner shell expands them
@@ -338,8 +339,8 @@ plan_of_others() {
         >"$scratch/out" 2>"$scratch/err" || status=$?
 }
 
-# The suggested command, run as root, lets a group count, and nobody else. The group is a number, since a machine
-# without the package has no group perfcountd.
+# The suggested command, run as root, lets only members of a group count. The group is a number, since a machine without
+# the package has no group perfcountd.
 obey_setcap() {
     local program=$scratch/program/perfcountd command group=61027
     mkdir -p "${program%/*}"
@@ -354,8 +355,8 @@ obey_setcap() {
     plan_of_others "$program"
     equals "other users may not execute perfcountd: exit status" "$status" 126
     plan_of_others "$program" $group
-    equals "the group may count: exit status" "$status" 0
-    lacks "the group lacks no permission" EACCES "$scratch/out"
+    equals "members of the group may count: exit status" "$status" 0
+    lacks "members of the group lack no permission" EACCES "$scratch/out"
 }
 
 chmod 755 "$scratch"
@@ -369,7 +370,7 @@ if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0
     matches "stat without permission: the message" \
         "$(cat "$scratch/err")" 'not counted: cpu .*\(EACCES\).*no group can be opened here'
     $cannot "$PERFCOUNTD" list-events >"$scratch/out" 2>"$scratch/err" || status=$?
-    lacks "list-events for other users has no tracepoint" 'sched:sched_switch' "$scratch/out"
+    lacks "list-events shows other users no tracepoints" 'sched:sched_switch' "$scratch/out"
     matches "list-events says that there may be more events" "$(cat "$scratch/err")" \
         '^perfcountd: tracepoints are not listed, since /sys/.*available_events.*Permission denied; run .* with sudo$'
     equals "list-events --json says that there may be more events" \
@@ -456,13 +457,13 @@ matches "one line at the start says what is counted" "$(jq -r 'select(.kind == "
     '^(counting: cpu [0-9].*: |nothing can be counted)'
 stop_daemon
 start_daemon run --web.telemetry-path /m
-equals "the command run accepts a flag and its value as two words" "$(status_of /m)" 200
+equals "the run command accepts a flag and its value as two words" "$(status_of /m)" 200
 stop_daemon
 printf 'web: {listen: ["127.0.0.1:0"], telemetry_path: /file}\n' >"$good"
 launch_daemon --config.file="$good"
 eventually 60 listening_or_dead
 url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
-equals "the telemetry path of the file is used" "$(status_of /file)" 200
+equals "the configured telemetry path is used" "$(status_of /file)" 200
 stop_daemon
 missing=$scratch/missing.yaml
 printf 'collectors: {cgroup: {enabled: false}, cpu: {groups: [%s]}}\n' \
@@ -470,9 +471,10 @@ printf 'collectors: {cgroup: {enabled: false}, cpu: {groups: [%s]}}\n' \
 start_daemon --config.file="$missing"
 hint=$(grep -o '[0-9]* events are not counted, see .*"' "$daemon_log")
 stop_daemon
-matches "the log names the plan of its configuration" "$hint" ", see \"perfcountd plan --config.file=$missing\""
+matches "the log names the plan command for its configuration" "$hint" \
+    ", see \"perfcountd plan --config.file=$missing\""
 try plan --config.file="$missing"
-equals "plan counts as many events that are not counted" \
+equals "plan reports the same number of events that are not counted" \
     "$(sed -n 's/^not counted: \([0-9]* events\) .*/\1/p' "$scratch/out") are not counted" "${hint%%,*}"
 start_daemon --config.file="$good" --web.telemetry-path=/flag
 equals "a flag overrides the file" "$(status_of /flag)" 200

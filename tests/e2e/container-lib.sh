@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2034 # variables of the other libraries, and variables that the scripts use
-# A machine with container runtimes, simulated by the layouts that they publish: real cgroups with real processes below
-# the test's parent, which the daemon sees as the root of the hierarchy, and the runtimes' links and state files in
-# directories that are bound over the real ones in the daemon's mount namespace. Source it after cgroup-lib.sh.
+# Simulates a machine with container runtimes, in the layouts that these publish: real cgroups with real processes,
+# below the test's parent cgroup, which the daemon sees as the root of the hierarchy; and the runtimes' links and state
+# files, in directories that the daemon's mount namespace mounts over the real ones. Source it after cgroup-lib.sh.
 #
 # Sets: machine (its directory; $machine/var/log is the daemon's /var/log, and so on).
 
@@ -16,8 +16,8 @@ mkdir -p "$machine/var/log/containers" "$machine/var/log/pods"
 config=$scratch/containers.yaml
 chmod 711 "$scratch" # root's daemon changes to another user
 
-# start_machine CONFIG-LINES... [-- FLAGS...]: starts a daemon in it; the lines go below collectors.cgroup. If no line
-# sets include, its default applies.
+# start_machine CONFIG-LINES... [-- FLAGS...]: starts a daemon on that machine. The lines are keys of collectors.cgroup;
+# if none sets include, its default applies.
 start_machine() {
     local lines=()
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -103,7 +103,7 @@ end_in() {
     done
 }
 
-# link_log POD NAMESPACE CONTAINER ID: makes a log link as the kubelet does. The log itself may be missing.
+# link_log POD NAMESPACE CONTAINER ID: creates a log link as the kubelet does. The log itself may be missing.
 link_log() {
     ln -s "/var/log/pods/$2_$1_$(uid_of "$1")/$3/0.log" "$machine/var/log/containers/$1_$2_$3-$4.log"
 }
@@ -189,9 +189,9 @@ info_of() {
 
 # strictly_parsed TEXT OPENMETRICS: checks that strict parsers accept the expositions in the files TEXT and OPENMETRICS.
 strictly_parsed() {
-    equals "promtool has no complaint" "$(promtool check metrics <"$1" 2>&1)" ""
+    equals "promtool reports no problem" "$(promtool check metrics <"$1" 2>&1)" ""
     holds "the exposition is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$1"
-    holds "a strict parser accepts OpenMetrics, no name is too long, and each cgroup has one series of names" \
+    holds "a strict parser accepts OpenMetrics, no name is too long, and each cgroup has one perf_cgroup_info series" \
         /usr/bin/python3 -c '
 import collections, sys
 from prometheus_client.openmetrics import parser

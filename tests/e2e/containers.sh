@@ -11,8 +11,8 @@ need curl jq cc pgrep promtool sha256sum unshare /usr/bin/python3
 . "$here/cgroup-lib.sh"
 . "$here/container-lib.sh"
 
-# Both are random texts in state files. The canary stands for a secret, which must not reach the daemon. The beacon is in
-# names, which do reach it, and so shows that a text in the daemon's memory is found.
+# Two random texts in state files. The canary stands for a secret, which must not reach the daemon. The beacon is part
+# of names, which do reach it, and shows that the search finds a text in the daemon's memory.
 random_text() {
     od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
 }
@@ -66,7 +66,7 @@ has_beacon() {
     [[ $(names_of "$1" container) == *"$beacon"* ]]
 }
 
-# in_memory TEXT PID...: prints how often the text is in the memory of each process.
+# in_memory TEXT PID...: prints how often the text occurs in the memory of each process.
 in_memory() {
     /usr/bin/python3 "$here/memory-has.py" "${@:2}" <<<"$1"
 }
@@ -74,7 +74,7 @@ in_memory() {
 check_memory() {
     local counts
     counts=$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")
-    equals "round $1: the secret is not in the memory of the daemon, the opener and the reader" "$counts" "0 0 0"
+    equals "round $1: the secret is not in the memory of the daemon, the opener or the reader" "$counts" "0 0 0"
     compares "round $1: the search finds a name in the memory" "$(in_memory "$beacon" "$daemon_pid") > 0"
 }
 
@@ -87,8 +87,8 @@ check_replies() {
     done
     cp "$daemon_log" "$scratch/log"
     echo "$canary" >"$scratch/canary"
-    contains "names are in the replies" "$(grep -o -m 1 "$beacon" "$scratch/replies" | head -n 1)" "$beacon"
-    equals "the secret is in no reply and not in the log" \
+    contains "the replies contain names" "$(grep -o -m 1 "$beacon" "$scratch/replies" | head -n 1)" "$beacon"
+    equals "neither the replies nor the log contain the secret" \
         "$(cat "$scratch/replies" "$scratch/log" | grep -cF -f "$scratch/canary")" 0
     equals "the daemon has no state file open" \
         "$(find "/proc/$daemon_pid/fd" "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | grep -c '\.json')" 0
@@ -99,35 +99,36 @@ status_field() {
     awk -v field="$2:" '$1 == field { $1 = ""; print substr($0, 2) }' "/proc/$1/status"
 }
 
-# check_reader PID: the reader has read the secret, but lacks every means to pass it on.
+# check_reader PID: checks that the reader, which has read the secret, has no means to pass it on.
 check_reader() {
     local set
     for set in CapInh CapPrm CapEff CapBnd CapAmb; do
         equals "the reader: $set" "$(status_field "$1" $set)" 0000000000000000
     done
-    equals "the reader: no supplementary groups" "$(status_field "$1" Groups | xargs)" ""
-    compares "the reader: it is not root" "$(awk '$1 == "Uid:" { print $2 * $3 * $4 * $5 }' "/proc/$1/status") > 0"
-    equals "the reader: it gets no privileges" "$(status_field "$1" NoNewPrivs)" 1
-    equals "the reader: its system calls are filtered" "$(status_field "$1" Seccomp)" 2
-    equals "the reader: it has no file open" "$(find "/proc/$1/fd" -mindepth 1 ! -name 2 -printf '%l\n' |
+    equals "the reader has no supplementary groups" "$(status_field "$1" Groups | xargs)" ""
+    compares "the reader is not root" "$(awk '$1 == "Uid:" { print $2 * $3 * $4 * $5 }' "/proc/$1/status") > 0"
+    equals "the reader cannot gain privileges" "$(status_field "$1" NoNewPrivs)" 1
+    equals "the reader's system calls are filtered" "$(status_field "$1" Seccomp)" 2
+    equals "the reader has no file open" "$(find "/proc/$1/fd" -mindepth 1 ! -name 2 -printf '%l\n' |
         grep -vE '^(socket:|/dev/null$)')" ""
-    equals "the reader: it has four sockets" "$(find "/proc/$1/fd" -mindepth 1 -lname 'socket:*' | wc -l)" 4
-    equals "the reader: it has no network socket" "$(find "/proc/$1/fd" -mindepth 1 -printf '%l\n' |
+    equals "the reader has four sockets" "$(find "/proc/$1/fd" -mindepth 1 -lname 'socket:*' | wc -l)" 4
+    equals "the reader has no network socket" "$(find "/proc/$1/fd" -mindepth 1 -printf '%l\n' |
         sed -n 's/^socket:\[\(.*\)\]$/\1/p' | grep -cvxFf <(awk '{ print $7 }' /proc/net/unix))" 0
 }
 
-# Matches a container without a name whose reason is the state file or the runtime, not that the lookup is pending.
+# Matches a container whose name is missing because of the state file or the runtime, not because it is still being
+# looked up.
 explained='^- (the state file of its runtime (has an unsupported format|is too large)|its runtime has given it no name).*; '
 
-# check_bad_files NAME: malformed state files do not stop the reader, and the reason is reported.
-# tests/unit/test-state-formats.c has more of them.
+# check_bad_files NAME: checks that malformed state files do not stop the reader, and that the reason is reported.
+# tests/unit/test-state-formats.c has more such files.
 check_bad_files() {
     local id half
     half=$(id_of "half written")
     echo '{"Name": "/half", "Config": {"Image": "example' | put "/var/lib/docker/containers/$half/config.v2.json" 600
     run_in "/system.slice/docker-$half.scope"
     eventually 60 is_explained "$half"
-    matches "half written: there is no name, but a reason with a remedy" \
+    matches "half written: there is no name, but the reason and a remedy" \
         "$(names_of "/system.slice/docker-$half.scope" container unnamed)" "$explained"
     id=$(id_of large)
     mkdir -p "$machine/var/lib/docker/containers/$id"
@@ -135,7 +136,7 @@ check_bad_files() {
     run_in "/system.slice/docker-$id.scope"
     eventually 60 is_explained "$id"
     matches "100 MB: the file is not read, and the reason is reported" \
-        "$(names_of "/system.slice/docker-$id.scope" container unnamed)" "too large to be read; remove"
+        "$(names_of "/system.slice/docker-$id.scope" container unnamed)" "too large to read; remove"
     put_docker "$half" "whole-$beacon"
     holds "half written: the name is found once the file is complete" eventually 60 has_beacon \
         "/system.slice/docker-$half.scope"
@@ -162,7 +163,7 @@ check_hostile_labels() {
             eventually 60 has_beacon "$cgroup"
     done
     get /api/v1/cgroups >"$scratch/cgroups"
-    holds "no control character is in a name" jq -e '[.cgroups[] | .container, .compose_project, .compose_service |
+    holds "no name contains a control character" jq -e '[.cgroups[] | .container, .compose_project, .compose_service |
         values | test("[\\p{Cc}\\x{feff}]")] | (length > 20) and (any | not)' "$scratch/cgroups"
     get /metrics >"$scratch/text"
     get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
@@ -176,7 +177,7 @@ check_another_user() {
     run_in "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-$id.scope"
     eventually 60 not has_names "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-$id.scope" none
     read_names
-    equals "a user's cgroup with the id of root's container has no name" \
+    equals "a user's cgroup with the id of a root container has no name" \
         "$(names_of "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-$id.scope" container image)" "- -"
 }
 is_explained() {
@@ -188,7 +189,7 @@ check_places() {
     local place places
     places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/cgroups/state-files.c" | tr -d '"' |
         sed 's|^&|/run/user/UID|' | sort -u)
-    compares "there are places of state files" "$(wc -l <<<"$places") > 10"
+    compares "the opener looks for state files in several places" "$(wc -l <<<"$places") > 10"
     for place in $places; do
         holds "doc/names.md has $place" grep -qF "\`$place\`" "$root/doc/names.md"
     done
@@ -230,7 +231,7 @@ check_bad_files $reader_name
 check_hostile_labels
 check_another_user
 check_places
-equals "in the end the secret is in no memory" "$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")" \
+equals "at the end, the secret is in no process's memory" "$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")" \
     "0 0 0"
 end_machine
 
@@ -244,7 +245,8 @@ users_storage() {
     jq -n '[$ARGS.positional | _nwise(2) | {id: .[0], names: [.[1]], image: "0", metadata:
         ({"image-name": "example/\(.[1]):1", name: .[1], env: "PASSWORD=secret"} | tojson)}]' --args "$@"
 }
-# put_home USER NAME: writes standard input to containers.json in the home NAME and gives all of it to the user.
+# put_home USER NAME: writes standard input to containers.json in the home directory NAME, which then belongs to the
+# user.
 put_home() {
     put "/home/$2/$storage/containers.json" 600
     chown -R "$1:$1" "$machine/home/$2"
@@ -252,7 +254,7 @@ put_home() {
 }
 of_ann=$(id_of ann) of_bob=$(id_of bob) of_root=$(id_of root) later=$(id_of later)
 put_docker "$of_root" grafana
-# Ann's file also names Bob's container and root's.
+# Ann's file also claims Bob's container and root's.
 users_storage "$of_ann" web "$of_bob" claimed "$of_root" claimed "$later" later | put_home $ann ann
 users_storage "$of_bob" db | put_home $bob bob
 in_ann=$(scope_of $ann "$of_ann") in_bob=$(scope_of $bob "$of_bob") in_root=/system.slice/docker-$of_root.scope
@@ -265,7 +267,7 @@ called "root's container has root's name" "$in_root" grafana
 equals "the image and the runtime are known" "$(names_of "$in_ann" image runtime)" "example/web:1 podman"
 called "a user's cgroup with the id of root's container has the name from this user's file" \
     "$(scope_of $ann "$of_root")" claimed
-equals "root's container keeps its name" "$(names_of "$in_root" container)" grafana
+equals "root's container still has its name" "$(names_of "$in_root" container)" grafana
 
 # Bob replaces the file with a link to Ann's. The daemon must not read Ann's file on Bob's behalf.
 rm "$machine/home/bob/$storage/containers.json"
@@ -280,24 +282,24 @@ matches "a link to another user's file: the reason is reported" "$(names_of "$in
 run_in "$(scope_of $ann "$later")"
 called "the container has its name if it belongs to that user" "$(scope_of $ann "$later")" later
 
-# The daemon keeps counting after its reader was killed.
+# The daemon keeps counting after its reader is killed.
 reader=$(child_named $reader_name)
 holds "a reader is running" [ -n "$reader" ]
 equals "the status names the reader" "$(get /api/v1/status | jq -c .reader)" '{"state":"running","pid":'"$reader"'}'
 kill -KILL "$reader"
 holds "the log says that the reader is gone" eventually 60 grep -q \
-    "the reader of container names is gone: process $reader was ended by signal 9 (Killed)" "$daemon_log"
+    "the reader of container names is gone: process $reader was killed by signal 9 (Killed)" "$daemon_log"
 equals "the status says that the reader is lost" "$(get /api/v1/status | jq -c .reader)" '{"state":"lost","pid":null}'
-equals "names that the lost reader has read are kept" "$(names_of "$in_ann" container)" web
+equals "names from the lost reader are kept" "$(names_of "$in_ann" container)" web
 fault "$below$in_ann" 100
 compares "counting continues" "$(count "$in_ann") >= 100"
-holds "the ended reader is not left as a zombie" not child_named $reader_name
+holds "the reader does not remain as a zombie" not child_named $reader_name
 end_machine
 
 # Without an opener the daemon opens the state files itself, but it still passes them to the reader.
 start_machine "$faults_group" 'include: ["/user.slice/**/*.scope", "/system.slice/*.scope"]' -- --no-opener
-called "--no-opener: root's container has its name" "$in_root" grafana
-called "--no-opener: a user's container has its name" "$in_ann" web
+called "--no-opener: root's container is shown by name" "$in_root" grafana
+called "--no-opener: a user's container is shown by name" "$in_ann" web
 equals "--no-opener: the daemon keeps no state file open" \
     "$(find "/proc/$daemon_pid/fd" -lname '*containers*' | wc -l)" 0
 holds "--no-opener: a reader is running" child_named $reader_name

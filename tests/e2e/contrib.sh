@@ -66,7 +66,7 @@ semicolon http://192.168.1.15:10298/metrics"
 equals "avahi-targets reports the lines that it leaves out" "$(grep -c 'left out' "$scratch/avahi.log")" 10
 inode=$(stat -c %i "$scratch/lan.json")
 avahi_targets
-equals "avahi-targets does not replace a file without a change" "$(stat -c %i "$scratch/lan.json")" "$inode"
+equals "avahi-targets does not replace an unchanged file" "$(stat -c %i "$scratch/lan.json")" "$inode"
 holds "avahi-targets fails if there is no machine" not avahi_targets /dev/null
 equals "avahi-targets keeps the file if there is no machine" "$(stat -c %i "$scratch/lan.json")" "$inode"
 
@@ -99,9 +99,9 @@ END
 simulated() {
     "$contrib/fleet/backfill" --label=instance=opi "$@" "file://$scratch/simulated" 2>/dev/null
 }
-# The numbers must be exact; they have 57 bits here. With a double, an idle counter might fall by one, which rate()
+# The numbers must be exact; they have 57 bits here. As a double, an idle counter might decrease by one, which rate()
 # takes for a reset.
-equals "backfill has the totals of each reading, as far back as the history has a counter's growth" \
+equals "backfill has the total at each reading, as far back as the history knows how much each counter grew" \
     "$(simulated --since=100 --until=200 --openmetrics | grep -v '_group_')" '# TYPE perf_cgroup_task_clock_seconds counter
 perf_cgroup_task_clock_seconds_total{cgroup="/a \"b\"",pmu="a55",group="s",instance="opi"} 2.000000000 120.000
 perf_cgroup_task_clock_seconds_total{cgroup="/a \"b\"",pmu="a55",group="s",instance="opi"} 2.000000001 130.000
@@ -133,7 +133,7 @@ equals "backfill refuses a --since that is not a time" "$(refused --since=null -
     "1 backfill: --since=null: not a time in seconds since 1970"
 equals "backfill fails if the history begins too late" "$(refused --since=50 --until=100 --openmetrics)" \
     "1 backfill: no samples: the history begins at 110.0, which is after --until"
-# A pause after the outage: no growth is known in the reading at 130.
+# A pause after the outage: the reading at 130 does not say how much the counters grew.
 cp "$scratch/simulated/api/v1/history" "$scratch/history"
 jq '.rows[] |= (.enabled[2] = null | .running[2] = null | .events[][2] = null)' "$scratch/history" \
     >"$scratch/simulated/api/v1/history"
@@ -166,7 +166,7 @@ done
 equals "each formula has a case in derived.txt" "$("$root/tests/contrib/derived.py" "$contrib/prometheus/rules.yml" \
     "$root/tests/contrib/derived.txt" <"$scratch/metrics.json" 2>&1 >"$scratch/derived.yml")" ""
 holds "promtool test rules of derived metrics" promtool test rules "$scratch/derived.yml"
-# promtool evaluates all rules at each step, and the tests of alerts cover days, so these tests only load the rules that
+# promtool evaluates all rules at each step, and the tests of alerts cover days, so these tests load only the rules that
 # alerts use.
 used=$scratch/used
 mkdir -p "$used/contrib/prometheus" "$used/tests/contrib"
@@ -185,7 +185,7 @@ untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | wh
 done)
 equals "every rule and alert is tested" "$untested" ""
 
-# anchors FILE: prints the anchors that GitHub makes from the headings of a page.
+# anchors FILE: prints the anchors that GitHub generates for the headings of a page.
 anchors() {
     sed -n 's/^##* //p' "$1" | tr '[:upper:] ' '[:lower:]-' | tr -cd 'a-z0-9_\n-'
 }
@@ -198,7 +198,7 @@ done <"$scratch/runbooks")" ""
 # --- dashboards
 
 export PYTHONDONTWRITEBYTECODE=1
-holds "the linter has no complaint about the dashboards" "$root/tests/contrib/lint-dashboards.py" \
+holds "the linter reports no problem in the dashboards" "$root/tests/contrib/lint-dashboards.py" \
     "$contrib"/grafana/{fleet,board,containers}.json
 "$root/tests/contrib/panels.py" "$contrib/grafana/containers.json" "$root/tests/contrib/containers.yml" \
     >"$scratch/containers.yml"
@@ -243,10 +243,10 @@ holds "Alloy's configuration matches Alloy's schema" \
 sed 's/delta: true/deltas: true/' "$profiles/parca.yaml" >"$scratch/changed.yaml"
 jsonnet -e "std.parseYaml(importstr '$scratch/changed.yaml')" >"$scratch/changed.json"
 contains "the check finds a field that Parca does not know" \
-    "$("$root/tests/contrib/profilers.py" parca "$scratch/changed.json")" "there is no field deltas"
+    "$("$root/tests/contrib/profilers.py" parca "$scratch/changed.json")" "unknown field deltas"
 sed 's/    url =/    uri =/' "$profiles/perfcountd.alloy" >"$scratch/changed.alloy"
 contains "the check finds an argument that Alloy does not know" \
-    "$("$root/tests/contrib/profilers.py" alloy "$scratch/changed.alloy")" "there is no argument uri"
+    "$("$root/tests/contrib/profilers.py" alloy "$scratch/changed.alloy")" "unknown argument uri"
 
 start_daemon --sampler.enabled --config.file="$light" --web.listen-address="unix:$scratch/profiles.sock"
 mkdir "$scratch/ingest"
@@ -271,17 +271,17 @@ equals "the profile is sent with the password from a file" "$(jq -r .authorizati
     "Basic $(printf board:secret | base64)"
 equals "the profile is compressed with gzip" "$(head -c 2 "$scratch/ingest/body" | od -An -tx1)" " 1f 8b"
 pprof -raw -symbolize=none "$scratch/ingest/body" >"$scratch/raw" 2>/dev/null
-matches "the profile is one of cpu-clock" "$(cat "$scratch/raw")" 'PeriodType: cpu-clock nanoseconds'
+matches "the profile is of cpu-clock" "$(cat "$scratch/raw")" 'PeriodType: cpu-clock nanoseconds'
 matches "the samples of the profile have labels" "$(cat "$scratch/raw")" 'cgroup:\[/.*comm:\['
 : >"$scratch/ingest/refuse"
 holds "push-profile fails if Pyroscope refuses the profile" not push_profile
 holds "push-profile fails if the daemon rejects the request" not push_profile PROFILE_QUERY=seconds=never
 holds "push-profile fails without an address" not push_profile PYROSCOPE_URL=
-equals "perfcountd-profiles.env has all variables of push-profile" \
+equals "perfcountd-profiles.env has every variable that push-profile uses" \
     "$(sed -nE 's/^#?([A-Z_]+)=.*/\1/p' "$profiles/perfcountd-profiles.env" | sort | xargs)" \
     "$(grep -oE '\$\{[A-Z_]+' "$profiles/push-profile" | sed 's,^..,,' | grep -v PERFCOUNTD_SOCKET | sort -u | xargs)"
 
-# The command in doc/fleet.md prints the difference of two sets of profiles.
+# The command in doc/fleet.md prints the difference between two sets of profiles.
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c"
 mkdir "$scratch/before" "$scratch/after"
 for set in before after; do
@@ -296,7 +296,7 @@ command=$(sed -n 's/^    go tool \(pprof .*-diff_base.*\)/\1/p' "$root/doc/fleet
 contains "doc/fleet.md has a command that compares profiles" "$command" "before/*.pb.gz"
 (cd "$scratch" && eval "$command") >"$scratch/difference" 2>/dev/null
 grew=$(awk '$NF == "hot_seventy" { print $1 }' "$scratch/difference")
-matches "pprof shows the function that is new" "$grew" '^[0-9.]+m?s$'
+matches "pprof shows the new function" "$grew" '^[0-9.]+m?s$'
 stop_daemon
 
 # --- Kubernetes
@@ -308,7 +308,7 @@ objects() {
     kubectl label --local -f - -o json checked=yes |
         jq -sS 'map(if .kind == "List" then .items[] else . end) | sort_by(.kind)'
 }
-# base MONITOR: prints the objects that kustomize makes from a copy of the base with this monitor.
+# base MONITOR: prints the objects that kustomize generates from a copy of the base with this monitor.
 base() {
     rm -rf "$scratch/base"
     cp -r "$kubernetes/base" "$scratch/"
@@ -322,9 +322,9 @@ for monitor in pod service none; do
         "$("$kubernetes/chart.py" "monitor=$monitor" | objects)" \
         "$(base $monitor)"
 done
-equals "kustomize makes objects of these kinds" \
+equals "kustomize generates objects of these kinds" \
     "$({ base pod; base service; } | jq -r '.[].kind' | sort -u | xargs)" "DaemonSet PodMonitor Service ServiceMonitor"
-equals "values of the chart change the fields that they name" \
+equals "the chart's values change the fields that they name" \
     "$(diff <("$kubernetes/chart.py") <("$kubernetes/chart.py" image.repository=registry.internal/p image.tag=1 \
         sysAdmin=true seccompProfile=Unconfined scrapeInterval=1m resources.cpu=20m resources.memory=32Mi \
         image.pullPolicy=Always) | sed -n 's/^> *//p')" \
@@ -355,7 +355,7 @@ equals "the Prometheus operator documents each field of the monitors" "$({ base 
     grep -vxE 'app.kubernetes.io/.*|endpoints|podMetricsEndpoints|jobLabel|selector|matchLabels|port|interval' |
     xargs)" "action metricRelabelings regex relabelings sourceLabels targetLabel"
 
-# The daemon works with the capabilities of the chart, and with a read-only root file system.
+# The daemon works with the chart's capabilities and a read-only root file system.
 sets=$([ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || echo sysAdmin=true)
 capabilities=$("$kubernetes/chart.py" monitor=none ${sets:+"$sets"} | objects | jq -r '
     .[0].spec.template.spec.containers[0].securityContext.capabilities | select(.drop == ["ALL"]) | .add |
@@ -366,7 +366,7 @@ wrapper=(unshare --mount sh -c 'mount --make-rprivate / && mount --bind / / && m
     exec setpriv --no-new-privs --bounding-set="-all,$0" "$@"' "$capabilities")
 start_daemon --config.file="$light"
 wrapper=()
-contains "the daemon counts with the capabilities of the chart" "$(get /metrics)" 'perf_cpu_context_switches_total{'
+contains "the daemon counts with the chart's capabilities" "$(get /metrics)" 'perf_cpu_context_switches_total{'
 equals "the process that listens has no capability" \
     "$(grep -E '^Cap(Eff|Prm|Bnd)' "/proc/$daemon_pid/status" | cut -f2 |
     sort -u)" 0000000000000000
@@ -437,10 +437,10 @@ each_is_recorded() {
 }
 
 eventually 60 all_are_up # Prometheus asks DNS again after 30 s if it had no answer
-equals "the machines of the file, of DNS and of the inventory are up, under their names" "$(instances)" \
+equals "the machines in the file, in DNS and in the inventory are up, under their names" "$(instances)" \
     "127.0.0.1 opi5-01 opi5-07 opi5-08 opi5-09"
-equals "a machine has the labels of the file" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
-equals "a machine has the site in its name, and the board in the inventory" \
+equals "a machine has the labels from the file" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
+equals "a machine has the site from its name, and the board from the inventory" \
     "$(query 'up{instance="opi5-09"}' | jq -r '.[].metric | "\(.site) \(.board)"')" "lab orangepi-5"
 for rule in 'instance:perf_cpu_context_switches:rate5m{instance="opi5-08"}' \
     'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}' \
@@ -455,15 +455,15 @@ done
 compares "the running ratio of software events is 1" \
     "$(value 'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}') == 1"
 holds "the rates of all five machines are recorded" eventually 60 each_is_recorded
-compares "OpenMetrics has _created series of cgroups" "$(get /metrics -H "$openmetrics" |
+compares "OpenMetrics has _created series for cgroups" "$(get /metrics -H "$openmetrics" |
     grep -c '^perf_cgroup_.*_created{') > 0"
 equals "Prometheus does not store _created series" "$(query 'count({__name__=~".*_created"})')" "[]"
 sent=$(sed -n '/^remote_write:/,$ s/^ *regex: //p' "$scratch/site/scrape.yml")
 for metric in instance:perf_cpu_context_switches:rate5m site_unit:perf_cgroup_instances:count perfcountd_board_info up; do
     matches "a site sends $metric" "$metric" "^($sent)$"
 done
-equals "a site sends no series of cgroups" "$(query "count({__name__=~\"$sent\", cgroup!=\"\"})")" "[]"
-# Prometheus evaluates each group of rules first at some time within its interval of up to a minute.
+equals "a site sends no cgroup series" "$(query "count({__name__=~\"$sent\", cgroup!=\"\"})")" "[]"
+# Prometheus first evaluates each rule group at some time within its interval, which is up to a minute.
 rules_are_evaluated() {
     curl -sS http://127.0.0.1:9090/api/v1/rules >"$scratch/rules"
     jq -e 'all(.data.groups[].rules[]; .health != "unknown")' "$scratch/rules" >/dev/null

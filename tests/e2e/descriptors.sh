@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# With a low limit of open files, clients are served no matter how many descriptors counters, cgroups, reloads and
-# samples would take. What could not be opened is counted as soon as the limit is higher.
+# With a low limit of open files, clients are served however many descriptors the counters, cgroups, reloads and samples
+# would take. Events that could not be opened are counted as soon as the limit is raised.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl jq pgrep prlimit
@@ -10,7 +10,7 @@ need curl jq pgrep prlimit
 config=$scratch/perfcountd.yaml
 clients=()
 
-# limited N: start_daemon will start a daemon that may have N descriptors, and that inherits only its standard streams.
+# limited N: makes start_daemon start a daemon that may have N descriptors and inherits only its standard streams.
 limited() {
     # shellcheck disable=SC2016 # the inner shell expands it
     wrapper=(bash -c 'for fd in /proc/$$/fd/*; do
@@ -20,7 +20,7 @@ limited() {
         ulimit -n "$1" && shift && exec "$@"' limited "$1")
 }
 
-# write_config GROUPS [LINES...]: writes a configuration with that many groups of one event for each CPU, and all
+# write_config GROUPS [LINES...]: writes a configuration with that many groups of one event, for each CPU, and with all
 # cgroups of the test.
 write_config() {
     local i
@@ -74,19 +74,19 @@ of_daemon() {
     echo $((all - counting - ${#clients[@]}))
 }
 
-# serves TITLE: checks that two clients are served at once.
+# serves TITLE: checks that two concurrent clients are served.
 serves() {
     local path first second
     for path in /-/ready /metrics; do
         open_client && first=$fd
         open_client && second=$fd
-        equals "$1: two clients at once get $path" "$(ask "$first" $path) $(ask "$second" $path)" "200 200"
+        equals "$1: two concurrent clients get $path" "$(ask "$first" $path) $(ask "$second" $path)" "200 200"
         close_clients
     done
 }
 
-# fills TITLE: checks that as many clients as descriptors are reserved for are all served, and that one more replaces an
-# idle client.
+# fills TITLE: checks that all clients for which descriptors are reserved are served, and that one more replaces an idle
+# client.
 fills() {
     local n i statuses=''
     n=$(descriptors clients)
@@ -96,12 +96,12 @@ fills() {
     for i in "${clients[@]}"; do
         statuses+="$(ask "$i" /metrics) "
     done
-    equals "$1: all $n clients are served at once" "$(tr ' ' '\n' <<<"$statuses" | grep -c '^200$')" "$n"
+    equals "$1: all $n concurrent clients are served" "$(tr ' ' '\n' <<<"$statuses" | grep -c '^200$')" "$n"
     compares "$1: the daemon itself uses no more than its reserved descriptors" "$(of_daemon) <= $daemon_share"
     open_client
     equals "$1: one more client replaces an idle one" "$(ask "$fd" /metrics)" 200
     close_clients
-    holds "$1: a new client is served when there is room" eventually 60 curl -sf "$url/metrics"
+    holds "$1: a new client is served once there is room" eventually 60 curl -sf "$url/metrics"
 }
 
 is_refused() {
@@ -149,7 +149,7 @@ check_with_limit() {
     fills "$title, after a reload"
     stream "$title"
     rmdir "$hierarchy$below"/b*
-    equals "$title: no connection waited to be accepted" "$(grep -c 'wait to be accepted' "$daemon_log")" 0
+    equals "$title: no connection had to wait to be accepted" "$(grep -c 'waiting to be accepted' "$daemon_log")" 0
     stop_daemon
     equals "$title: the daemon exits cleanly" "$daemon_status" 0
 }
@@ -179,15 +179,16 @@ stream() {
     for i in "${clients[@]}"; do
         statuses+="$(ask "$i" /-/ready) "
     done
-    compares "$1: descriptors of the stream other than ring buffers are reserved as well" "$(of_daemon) - 1 <= $most"
+    compares "$1: the stream's descriptors other than ring buffers are reserved as well" "$(of_daemon) - 1 <= $most"
     close_clients
-    equals "$1: all other clients are served beside the stream" "$(tr ' ' '\n' <<<"$statuses" | grep -c '^200$')" "$n"
+    equals "$1: all other clients are served alongside the stream" \
+        "$(tr ' ' '\n' <<<"$statuses" | grep -c '^200$')" "$n"
     compares "$1: ring buffers and counters stay within their share" \
         "$(descriptors open) + $(descriptors sampling) <= $(descriptors counters) + $(descriptors sampler)"
     kill "${children[-1]}"
 }
 
-# --- too few: the daemon prints one sentence and exits
+# --- too few descriptors: the daemon prints one sentence and exits
 
 write_config 2
 for limit in 6 12 16; do
@@ -195,9 +196,9 @@ for limit in 6 12 16; do
     launch_daemon --config.file="$config" --web.listen-address=127.0.0.1:0
     eventually 60 not running "$daemon_pid" || kill -9 "$daemon_pid"
     wait "$daemon_pid"
-    equals "$limit: the daemon exits with 1" $? 1
+    equals "$limit: the daemon exits with status 1" $? 1
     equals "$limit: the daemon prints one sentence" "$(wc -l <"$daemon_log")" 1
-    matches "$limit: the sentence has the remedy" \
+    matches "$limit: the sentence names the remedy" \
         "$(cat "$daemon_log")" "the limit of open files is $limit, .*LimitNOFILE"
 done
 
@@ -245,7 +246,7 @@ test_retry() {
     start_daemon --no-opener --config.file="$config"
     prlimit --pid "$daemon_pid" --nofile=64:
     configure first second >"$config"
-    equals "a reload that needs more descriptors than there are succeeds" "$(status_of /-/reload -X POST)" 200
+    equals "a reload that needs more descriptors than are available succeeds" "$(status_of /-/reload -X POST)" 200
     equals "one group is opened completely" "$(counted)" 30
     equals "the metrics say why the other group is not open" \
         "$(get /metrics | grep -c '^perfcountd_events_unavailable{.*group="second".*reason="EMFILE"} 1$')" 30
@@ -258,11 +259,11 @@ test_retry() {
     prlimit --pid "$daemon_pid" --nofile=1024:
     holds "after the limit is raised, the other group is counted" eventually 60 counts 60
     equals "no event is unavailable" "$(get /metrics | grep -c '^perfcountd_events_unavailable')" 0
-    equals "the events of the other group have its name as label" \
+    equals "the events of the other group have its name as a label" \
         "$(get /metrics | grep -c '^perf_cpu_second_.*group="second"')" 30
     compares "totals continue" "$(first_total) >= $before"
-    # A retry every two seconds would end each attempt early; an event of the machine, such as a mount, wakes the daemon
-    # once.
+    # A retry every two seconds would interrupt each sleep of 6 s; an event on the machine, such as a mount, wakes the
+    # daemon only once.
     holds "once all events are open, the daemon sleeps" eventually 60 sleeps_through sleep 6
     stop_daemon
 }

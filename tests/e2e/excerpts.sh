@@ -1,21 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon prints what README.md and doc/*.md show about cgroups, answers the requests that they show, and accepts
-# their configurations; the manual has every page and command. A test on a board compares the excerpts from a board.
+# Compares the daemon with README.md and doc/*.md: it prints what they show about cgroups, answers the requests that
+# they show, and accepts their configurations. The manual has every page and command. Excerpts from a board are compared
+# by a test on a board.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq openssl python3
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 
-# made_cgroup PATH: makes a cgroup that the documents name, which is removed at the end unless it existed before.
+# made_cgroup PATH: creates a cgroup that the documents name, and removes it at the end unless it existed before.
 made_cgroup() {
     [ -d "$hierarchy$1" ] && return
     mkdir "$hierarchy$1" || skip "the right to make $hierarchy$1"
     at_end=("rmdir $hierarchy$1" "${at_end[@]}")
 }
 
-# configurations FILE: writes each code block of the file that begins with a key of the configuration into its own file.
+# configurations FILE: writes each code block that begins with a configuration key into a file of its own.
 configurations() {
     awk -v to="$scratch/config-$(basename "$1")" '
         /^    (collectors|sampler|web):/ && !in_block { in_block = 1; n++ }
@@ -65,9 +66,9 @@ done
 compares "the documents have configurations" "$n_configurations >= 5"
 stop_daemon
 
-# --- the commands of doc/security.md that try TLS, verbatim except for the port, the hash and the password
+# --- the TLS commands of doc/security.md, verbatim except for the port, the hash and the password
 
-# of_doc PATTERN: prints the first line in a code block of doc/security.md that matches.
+# of_doc PATTERN: prints the first matching line in a code block of doc/security.md.
 of_doc() {
     sed -n 's/^    //p' "$root/doc/security.md" | grep -m1 -e "$1"
 }
@@ -80,11 +81,11 @@ cd "$scratch" || exit 1
         sed 's|\$[^ }]*|$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW|'
 } >web.yml
 make=$(of_doc '^openssl req')
-holds "the certificate is made" bash -c "$make 2>/dev/null"
+holds "openssl creates the certificate" bash -c "$make 2>/dev/null"
 check=$(of_doc '^perfcountd check-config --web.config.file')
 equals "check-config accepts the certificate and the users" \
     "$(${check/#perfcountd/$PERFCOUNTD} | tail -n 1)" "web.yml: ok"
-client=(--insecure -u prometheus:secret) # until the daemon is ready
+client=(--insecure -u prometheus:secret) # used only until the daemon is ready
 run=$(of_doc '^perfcountd --web.config.file')
 # shellcheck disable=SC2086 # words
 start_daemon ${run#perfcountd } --web.listen-address=127.0.0.1:0

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Both exposition formats, checked with promtool and the strict OpenMetrics parser.
+# Checks both exposition formats with promtool and the strict OpenMetrics parser.
 # set: quick
 # packages: python3-prometheus-client
 . "$(dirname "$0")/lib.sh"
 need curl promtool /usr/bin/python3
 
-# Other tests' cgroups come and go between two scrapes.
+# Only the root cgroup is counted, since other tests' cgroups come and go between two scrapes.
 echo 'collectors: {cgroup: {include: ["/"]}}' >"$scratch/root.yaml"
 start_daemon --config.file="$scratch/root.yaml"
 get /metrics >"$scratch/text"
@@ -19,12 +19,12 @@ matches "OpenMetrics has its content type" "$headers" 'Content-Type: application
 headers=$(get /metrics -D - -o /dev/null -H 'Accept: application/openmetrics-text;q=0.1,text/plain;q=0.5')
 matches "the larger q wins" "$headers" 'Content-Type: text/plain'
 headers=$(get /metrics -D - -o /dev/null -H 'Accept: image/png')
-matches "the text format is used if nothing matches" "$headers" 'Content-Type: text/plain'
+matches "the text format is used if Accept has no supported format" "$headers" 'Content-Type: text/plain'
 
 holds "promtool check metrics accepts the exposition" promtool check metrics <"$scratch/text"
-equals "promtool has no complaint" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
+equals "promtool reports no problem" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
 
-holds "there are counters of this machine" grep -q '^perf_cpu_context_switches_total{.*} [0-9]' "$scratch/text"
+holds "the exposition has counters of this machine" grep -q '^perf_cpu_context_switches_total{.*} [0-9]' "$scratch/text"
 
 series=$(grep -v '^#' "$scratch/text" | sed 's/ [^ ]*$//')
 equals "no two series are equal" "$(sort <<<"$series" | uniq -d)" ""
@@ -64,12 +64,12 @@ if len(left) < 20:
     sys.exit("there are only %d series" % len(left))
 print("%d series" % len(left))
 END
-holds "a strict parser accepts OpenMetrics, with the samples and the HELP of the text format" \
+holds "a strict parser accepts OpenMetrics, which has the same samples and HELP as the text format" \
     /usr/bin/python3 "$scratch/compare.py" "$scratch/text" "$scratch/openmetrics"
 equals "OpenMetrics ends with # EOF" "$(tail -n 1 "$scratch/openmetrics")" "# EOF"
 holds "OpenMetrics has units" grep -q '^# UNIT perf_cpu_group_enabled_seconds seconds$' "$scratch/openmetrics"
 
-# The daemon reads only once a minute, so that two scrapes are equal to the last byte.
+# The daemon reads its counters only once a minute, so that two scrapes are equal to the last byte.
 stop_daemon
 echo 'web: {min_interval: 60s}' >"$scratch/once.yaml"
 start_daemon --config.file="$scratch/once.yaml"
@@ -77,7 +77,7 @@ for accept in text/plain application/openmetrics-text; do
     get "/metrics?collect[]=cpu" -H "Accept: $accept" >"$scratch/plain"
     get "/metrics?collect[]=cpu" -H "Accept: $accept" -H 'Accept-Encoding: gzip' >"$scratch/gzip"
     equals "gzip is used on request, $accept" "$(od -An -tx1 -N2 "$scratch/gzip")" " 1f 8b"
-    holds "the gzip response has the bytes of the plain one, $accept" cmp "$scratch/plain" <(gzip -dc "$scratch/gzip")
+    holds "the decompressed response equals the plain one, $accept" cmp "$scratch/plain" <(gzip -dc "$scratch/gzip")
 done
 get "/metrics?collect[]=cpu" -H 'Accept-Encoding: gzip;q=0' >"$scratch/refused"
 holds "gzip;q=0 disables compression" cmp "$scratch/plain" \

@@ -16,7 +16,7 @@ need curl ip jq nft nsenter openssl prometheus promtool unshare victoria-metrics
 . "$here/tls-lib.sh"
 fleet=$root/contrib/fleet
 
-# --- the networks: the board's, which this script runs in, behind a router with NAT; and the site's with the databases
+# --- the networks: the board's, in which this script runs, behind a router with NAT; and the site's, with the databases
 
 board_ip=192.168.7.2 site_ip=203.0.113.2
 mkdir -p /run/netns
@@ -101,7 +101,7 @@ count_is() {
 
 # --- the board
 
-# settings: prints the environment variables of the service: those of the unit, and then those of push.env.
+# settings: prints the service's environment variables: those of the unit, and then those of push.env.
 settings() {
     { sed -n 's/^Environment=//p' "$fleet/perfcountd-push.service" | xargs -n 1; grep '^[a-z]' "$fleet/push.env"; } |
         sed "s|%H|opi5-07|; s|/etc/perfcountd/push.yml|$scratch/push.yml|; s|/var/lib/perfcountd-push|$scratch/queue|
@@ -118,11 +118,11 @@ start_vmagent() {
     children+=("$vmagent_pid")
     holds "vmagent starts" eventually 60 curl -sf http://127.0.0.1:8429/health
 }
-# agent_sum METRIC: prints the sum of all series of vmagent's metric.
+# agent_sum METRIC: prints the sum of all series of this vmagent metric.
 agent_sum() {
     curl -sS http://127.0.0.1:8429/metrics | awk -v metric="^$1[{ ]" '$0 ~ metric { sum += $NF } END { printf "%.0f\n", sum }'
 }
-# n_scrapes: prints how many scrapes vmagent has made, also those that failed: each of them leaves a sample of `up`.
+# n_scrapes: prints how many scrapes vmagent has made, including failed ones: each stores a sample of `up`.
 n_scrapes() {
     agent_sum vm_promscrape_scrape_duration_seconds_count
 }
@@ -144,7 +144,7 @@ up='up{instance="opi5-07"}' switches='perf_cpu_context_switches_total{instance="
 for database in prometheus victoria; do
     holds "$database receives samples" eventually 60 has_count $database "$up" 3
 done
-equals "nobody at the site reaches the board" \
+equals "the site cannot connect to the board" \
     "$(at_site curl -sS -o /dev/null -w '%{http_code}' --max-time 2 "http://$board_ip:10298/metrics" 2>/dev/null)" 000
 
 # --- the link is cut
@@ -164,7 +164,7 @@ restored=$(date +%s)
 kill "${loads[@]}"
 echo "    the link was cut for $((restored - cut)) s; $(agent_sum vmagent_remotewrite_pending_data_bytes) bytes are queued"
 holds "the queue is sent once the link is back" eventually 300 nothing_is_queued
-echo "    after $(($(date +%s) - restored)) s it is empty"
+echo "    the queue was empty after $(($(date +%s) - restored)) s"
 : >"$scratch/push.yml"
 scrapes_are_over() {
     local before
@@ -173,15 +173,15 @@ scrapes_are_over() {
     [ "$before" = "$(n_scrapes)" ]
 }
 kill -HUP "$vmagent_pid"
-holds "vmagent ends scraping after a reload" eventually 60 scrapes_are_over
+holds "vmagent stops scraping after a reload" eventually 60 scrapes_are_over
 holds "the queue is empty after the last scrape" eventually 120 nothing_is_queued
 scrapes=$(n_scrapes)
 for database in prometheus victoria; do
-    # The last ones may have left the queue, and not be stored yet.
+    # The last samples may have left the queue without being stored yet.
     holds "$database has each of the $scrapes scrapes once" eventually 60 count_is $database "$up" "$scrapes"
     equals "no two samples in $database have the same time" \
         "$(series $database "$up" | jq 'length - (unique_by(.[0]) | length)')" 0
-    compares "more than 100 samples in $database are from the time without a link" "$(series $database "$up" |
+    compares "more than 100 samples in $database are from while the link was cut" "$(series $database "$up" |
         jq "map(select(.[0] > $cut and .[0] < $restored)) | length") > 100"
     equals "count_over_time in $database counts each sample once" \
         "$(query $database "count_over_time(${switches}[$(($(date +%s) - cut + 60))s])" | jq -r '.[0].value[1]')" \
@@ -210,7 +210,7 @@ compares "the series has a gap of more than 25 s" "$(longest_gap victoria) > 25"
 gap=$(database=$victoria_url board=opi5-07
     eval "$(sed -n '/^    gap=/,/)$/p' "$root/doc/fleet.md")"
     echo "$gap")
-matches "the command of doc/fleet.md finds the outage" "$gap" '^--since=[0-9.]+ --until=[0-9.]+$'
+matches "the command in doc/fleet.md finds the outage" "$gap" '^--since=[0-9.]+ --until=[0-9.]+$'
 fill() {
     # shellcheck disable=SC2086 # words
     "$fleet/backfill" $gap --label=job=perfcountd --label=instance=opi5-07 "$@" http://127.0.0.1:10298
@@ -222,12 +222,12 @@ is_filled() {
 }
 for database in victoria prometheus; do
     holds "$database has samples of the outage" eventually 120 is_filled $database
-    echo "    its longest gap was $(longest_gap $database) s"
+    echo "    the longest gap in $database is $(longest_gap $database) s"
     equals "the counter in $database never falls" \
         "$(query $database "resets(${switches}[1h])" | jq -r '.[0].value[1]')" 0
 done
 fill --openmetrics >"$scratch/openmetrics"
-contains "promtool makes blocks from backfill's OpenMetrics" \
+contains "promtool creates blocks from backfill's OpenMetrics" \
     "$(promtool tsdb create-blocks-from openmetrics "$scratch/openmetrics" "$scratch/blocks" 2>&1)" "NUM SAMPLES"
 equals "the blocks have each sample of backfill's OpenMetrics" \
     "$(promtool tsdb list "$scratch/blocks" | awk 'NR > 1 { sum += $5 } END { print sum }')" \
@@ -252,7 +252,7 @@ kill "$agent_pid" "$vmagent_pid"
 wait "$agent_pid" "$vmagent_pid" 2>/dev/null
 equals "Prometheus has rejected no block as out of order" "$(grep -c 'Out of order' "$scratch/prometheus.log")" 0
 
-# --- the limit of the queue: its files of 512 MiB are filled with numbers that do not compress
+# --- the queue's limit: the queue, in files of 512 MiB, is filled with incompressible numbers
 
 link_is down
 : >"$scratch/push.yml"
@@ -287,18 +287,18 @@ while [ "$written" -lt $(((bound + chunk + chunk) * 1024 * 1024)) ]; do
     written=$(agent_sum vm_persistentqueue_bytes_written_total)
 done
 mark last
-echo "    $((written / 1024 / 1024)) MiB were queued, $(($(agent_sum vm_persistentqueue_bytes_pending) / 1024)) KiB are; \
-at most $((most / 1024)) MiB were on disk"
-compares "the queue is not longer than its limit" \
+echo "    $((written / 1024 / 1024)) MiB were queued, $(($(agent_sum vm_persistentqueue_bytes_pending) / 1024)) \
+KiB are now; at most $((most / 1024)) MiB were on disk"
+compares "the queue is not larger than its limit" \
     "$(agent_sum vm_persistentqueue_bytes_pending) <= $bound * 1024 * 1024"
-compares "the disk usage of the queue exceeds its limit by at most one file" "$most <= ($bound + $chunk) * 1024"
-compares "the disk usage of the queue has exceeded its limit" "$most > $bound * 1024"
+compares "the queue's disk usage exceeds its limit by at most one file" "$most <= ($bound + $chunk) * 1024"
+compares "the queue's disk usage has exceeded its limit" "$most > $bound * 1024"
 link_is up
 mark_has_arrived() {
     has_count victoria "mark{which=\"$1\"}" 1
 }
-holds "the newest samples of the queue arrive" eventually 300 mark_has_arrived last
+holds "the newest samples in the queue arrive" eventually 300 mark_has_arrived last
 holds "the samples that were being sent arrive" mark_has_arrived sending
-equals "the oldest samples of the queue were dropped" "$(count victoria 'mark{which="first"}')" 0
+equals "the oldest samples in the queue were dropped" "$(count victoria 'mark{which="first"}')" 0
 stop_daemon
 finish

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A FUSE file system that shows a directory and stops answering on command, as a hostile user's or a dead server's may.
+ * A FUSE file system that mirrors a directory and stops answering on command, as a hostile user's or a dead server's
+ * might.
  *
  * usage: hang-fs DIRECTORY MOUNTPOINT
  *
- * MOUNTPOINT, which may be DIRECTORY itself, has the files of DIRECTORY with their owners and modes, to be read by
- * everybody. Commands are lines of the standard input:
+ * MOUNTPOINT, which may be DIRECTORY itself, shows the files of DIRECTORY with their owners and modes, to all users.
+ * Commands are lines of the standard input:
  *
  *     hang OPERATION [PATH]   from now on OPERATION (getattr, readlink, readdir, open, read, write, flush) does not
  *                             return, for PATH, which is relative to MOUNTPOINT and begins with "/", or for all paths
- *     answer                  everything returns, also what waits
- *     end                     the same, and the directory is unmounted; so does the end of the standard input
+ *     answer                  all operations return, including those that wait
+ *     end                     the same, and the directory is unmounted; the end of the standard input has the same
+ *                             effect
  *
  * Lines of the standard output: "mounted" at first, each command once it is in effect, and "waits OPERATION PATH" for
- * each operation that begins to wait. Then the process that asked is in the state D, and no signal ends it before the
- * answer. Lookups are getattr as well; close(2) is flush. The kernel caches nothing, so that each operation comes here,
- * except the pages of a file that is open for writing: a shared mapping needs them.
- * Processes of another process group never wait: a daemon of another test may sample the programs of this test.
- * If SIGKILL ends this process, operations that wait fail with ECONNABORTED; unmount with `umount -l MOUNTPOINT`.
+ * each operation that begins to wait. The calling process is then in state D, and no signal ends it before the answer.
+ * A lookup is a getattr, too; close(2) is a flush. The kernel caches nothing, so that each operation gets here, except
+ * the pages of a file that is open for writing, since a shared mapping needs them.
+ * Processes of other process groups never wait, since a daemon of another test may sample the programs of this test.
+ * If this process is killed, waiting operations fail with ECONNABORTED; unmount with `umount -l MOUNTPOINT`.
  *
  * Built by: cc -o hang-fs hang-fs.c $(pkg-config --cflags --libs fuse3)
  */
@@ -39,7 +41,7 @@
 
 static int source;
 
-/* The operations that hang; the condition wakes those that wait. */
+/* The operations that hang; the condition wakes the waiting threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct {
@@ -57,7 +59,7 @@ static bool does_hang(const char *operation, const char *path)
 
 static void wait_for_answer(const char *operation, const char *path)
 {
-    /* The process ID is 0 if the kernel itself asks. */
+    /* The process ID is 0 if the kernel itself sent the request. */
     if (getpgid(fuse_get_context()->pid) != getpgrp())
         return;
     pthread_mutex_lock(&lock);
@@ -68,7 +70,7 @@ static void wait_for_answer(const char *operation, const char *path)
     pthread_mutex_unlock(&lock);
 }
 
-/* Converts a path of the file system to one relative to DIRECTORY. */
+/* Converts a path in the file system to one relative to DIRECTORY. */
 static const char *below(const char *path)
 {
     return path[1] ? path + 1 : ".";

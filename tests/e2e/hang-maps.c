@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process whose /proc/PID/maps cannot be read once write(2) to its file does not return (hang-fs.c). The process and
+ * A process whose /proc/PID/maps cannot be read once a write to its file does not return (hang-fs.c). The process and
  * every reader of its maps then wait.
  *
  * usage: hang-maps FILE

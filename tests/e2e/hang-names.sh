@@ -17,7 +17,7 @@ add_users
 store=.local/share/containers/storage/overlay-containers/containers.json
 mkdir -p "$machine/var/lib/docker/containers" "$scratch/homes"
 
-# put_containers USER NAME ID...: writes a store with these containers, each called NAME, in the home of NAME.
+# put_containers USER NAME ID...: writes a store with these containers, each called NAME, in the home directory of NAME.
 put_containers() {
     local file=$scratch/homes/$2/$store
     mkdir -p "$(dirname "$file")"
@@ -51,7 +51,7 @@ order() {
 }
 holds "the homes are mounted" eventually 60 event mounted
 
-# held: prints the PIDs of the daemon's processes that a file system blocks (state D).
+# held: prints the PIDs of the daemon's processes that are blocked by a file system (state D).
 held() {
     local pid
     while read -r pid; do
@@ -80,7 +80,7 @@ for operation in getattr open read flush; do
     run_in "/system.slice/docker-$id.scope"
     called "another user's container has its name" "$in_bob" bob
     called "root's container has its name" "/system.slice/docker-$id.scope" "docker-$operation"
-    holds "the user's container has the reason" eventually 60 is_silent "$in_ann"
+    holds "the user's container has the reason why it has no name" eventually 60 is_silent "$in_ann"
     equals "metrics are served" "$(status_of /metrics)" 200
     compares "at most four processes are blocked" "$(held | wc -l) <= 4"
     if [ $operation = read ]; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A program of another user is on a file system that does not answer, or its /proc/PID/maps cannot be read. The daemon
-# serves, samples other programs, and exits. If a uprobe is configured in that program, all other events are counted.
+# serves, samples other programs, and exits. If a uprobe in that program is configured, all other events are counted.
 # set: quick
 # alone: daemons of other tests would sample its program and hang
 # packages: libfuse3-dev
@@ -48,8 +48,8 @@ holds "the file system is mounted" eventually 60 event mounted
 runs() {
     [ "$(readlink "/proc/$started/exe")" = "$1" ]
 }
-# run_as USER PROGRAM [COMMAND...]: starts PROGRAM with $argument (default 1000, in seconds) through COMMAND, and sets
-# started to its PID.
+# run_as USER PROGRAM [COMMAND...]: starts PROGRAM with $argument (default: 1000, in seconds) by means of COMMAND, and
+# sets started to its PID.
 run_as() {
     "${@:3}" setpriv --reuid="$1" --regid="$1" --clear-groups "$2" "${argument-1000}" >/dev/null &
     started=$!
@@ -99,7 +99,7 @@ done
 echo "-- maps"
 argument=$scratch/mount/page run_as 12348 "$scratch/hang-maps"
 unreadable=$started
-# waits: succeeds if all three threads of hang-maps are in state D.
+# waits: succeeds if all three threads of hang-maps are in state D (blocked).
 waits() {
     [ "$(cut -d ' ' -f 3 /proc/"$unreadable"/task/*/stat | sort | uniq -c | xargs)" = "3 D" ]
 }
@@ -136,16 +136,16 @@ start_daemon --config.file="$scratch/config.yaml"
 holds "once the file system answers, the program has symbols" eventually 60 has_functions "$hanging"
 stop_daemon
 
-# --- the map of run-time compiled functions is in a container whose /tmp does not answer
+# --- the JIT symbol map of a program is in a container whose /tmp does not answer
 
 run_as 12347 "$scratch/names" unshare --mount --propagation private
 list=/tmp/perf-$started.map
-holds "the program has written its map" eventually 60 grep -q 'early function' "$list"
+holds "the program has written its JIT symbol map" eventually 60 grep -q 'early function' "$list"
 cp --preserve=ownership "$list" "$scratch/files/tmp"
 nsenter -t "$started" -m mount --bind "$scratch/mount/tmp" /tmp || exit 1
 for operation in "${operations[@]}"; do
-    [ "$operation" != flush ] || continue # the map is not mapped into memory
-    echo "-- $operation, of a list of functions"
+    [ "$operation" != flush ] || continue # the JIT symbol map is not mapped into memory
+    echo "-- $operation of a JIT symbol map"
     : >"$scratch/events"
     command_fs "hang $operation $list"
     start_daemon --config.file="$scratch/config.yaml"
@@ -185,18 +185,18 @@ counted() {
 is_counted() {
     [ "$(counted "$1" "$2")" != null ]
 }
-# fails_by REASON: succeeds if the group of the uprobe fails for this reason.
+# fails_by REASON: succeeds if the uprobe's group fails for this reason.
 fails_by() {
     get /api/v1/status | jq -r '.failures[] | "\(.group) \(.reason) \(.message)"' | grep -q "^probe $1 "
 }
 for operation in "${operations[@]}"; do
     [ "$operation" = getattr ] || [ "$operation" = open ] || continue # the kernel itself reads the file
-    echo "-- $operation, of a uprobe's program"
+    echo "-- $operation of a uprobe's program"
     : >"$scratch/events"
     command_fs "hang $operation /hanging"
     start_daemon --config.file="$scratch/config.yaml"
     holds "a process waits for the file system" eventually 60 event "waits $operation /hanging"
-    holds "the failure of the uprobe has the reason" eventually 60 fails_by EHOSTDOWN
+    holds "the reason for the uprobe's failure is reported" eventually 60 fails_by EHOSTDOWN
     holds "other events are counted" is_counted context_switches software
     equals "meanwhile a reload succeeds" "$(status_of /-/reload -X POST)" 200
     holds "other events are still counted" is_counted context_switches software

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests samples of the past: a program with a known profile that has already ended is found in each format, with its
-# symbols. Also tests filters, the time span of a response, reloads, pauses, and how often the daemon wakes up.
+# Tests samples of the past: each format has the known profile of a program that has already ended, with its symbols.
+# Also tests filters, the time span of a response, reloads, pauses, and how often the daemon wakes up.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl jq perf pgrep protoc
@@ -53,7 +53,7 @@ refuses 403 last=10 'restart perfcountd'
 stop_daemon
 
 write_config "$on"
-# The daemon takes the records of processes in time while other programs use the CPUs.
+# At this priority, the daemon reads the records of processes in time although other programs use the CPUs.
 wrapper=(nice -n -10)
 start_daemon --config.file="$scratch/config.yaml"
 cpus=$(getconf _NPROCESSORS_ONLN)
@@ -72,11 +72,11 @@ within_points pprof "$(protoc_weights "$scratch/pprof" | share)"
 get '/api/v1/samples?last=3600' >"$scratch/samples"
 holds "each line is JSON" jq -e . "$scratch/samples"
 jq -r 'select(.type == "sample") | .time' "$scratch/samples" >"$scratch/times"
-holds "samples are in the order of time" sort -n -c "$scratch/times"
+holds "samples are in chronological order" sort -n -c "$scratch/times"
 equals "the end record has the reason" "$(end_of "$scratch/samples" reason)" last
 span=$(end_of "$scratch/samples" seconds)
-compares "the end record has the time span since the daemon began to sample" "$span >= 5 && $span <= 3600"
-compares "the header has the time span" "($(head -n 1 "$scratch/samples" | jq .seconds) - $span) ^ 2 < 0.01"
+compares "the time span in the end record begins when the daemon began to sample" "$span >= 5 && $span <= 3600"
+compares "the header has the same time span" "($(head -n 1 "$scratch/samples" | jq .seconds) - $span) ^ 2 < 0.01"
 
 "$PERFCOUNTD" record --last=3600 --url="$url" -o "$scratch/record.folded" 2>"$scratch/said"
 within_points "perfcountd record" "$(folded_weights "$scratch/record.folded" | share)"
@@ -95,7 +95,7 @@ get '/api/v1/samples?last=3600&cpu=0' >"$scratch/of-cpu"
 equals "cpu= selects one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/of-cpu" | sort -u)" 0
 get '/api/v1/samples?last=0.5' >"$scratch/short"
 compares "last=0.5 selects half a second" "$(end_of "$scratch/short" seconds) <= 0.6"
-equals "max= limits the samples exactly" \
+equals "max= is the exact number of samples" \
     "$(get '/api/v1/samples?last=3600&max=100' | jq -r 'select(.type == "end") | .records')" 100
 while read -r status query text; do
     refuses "$status" "$query" "$text"
@@ -108,7 +108,7 @@ done <<'END'
 404 last=3600&cgroup=/no/such/cgroup no cgroup /no/such/cgroup
 END
 
-# --- several clients at once, and a slow client
+# --- concurrent clients, and a slow client
 
 clients=()
 for i in 1 2 3 4; do
@@ -117,7 +117,8 @@ for i in 1 2 3 4; do
 done
 wait "${clients[@]}"
 for i in 1 2 3 4; do
-    compares "client $i of four has the program" "$(folded_weights "$scratch/at-once-$i" | share | cut -d ' ' -f 2) > 30"
+    compares "client $i of four receives samples of the program" \
+        "$(folded_weights "$scratch/at-once-$i" | share | cut -d ' ' -f 2) > 30"
 done
 curl -sN --limit-rate 300k "$url/api/v1/samples?last=3600" | tail -n 1 >"$scratch/slow"
 equals "a slow client loses no samples" "$(end_of "$scratch/slow" dropped)" 0
@@ -134,12 +135,12 @@ holds "without hindsight no event is open" eventually 60 fds_are "$idle"
 reload 'enabled: true, frequency: 997, seconds: 3600, memory: 64KiB' # 4 pages or fewer for each CPU
 run_hot 3
 get '/api/v1/samples?last=3600' >"$scratch/small"
-compares "small ring buffers cover less time, which the end record reports" "$(end_of "$scratch/small" seconds) < 3"
-compares "small ring buffers have the newest samples" "$(samples_in "$scratch/small") > 0"
+compares "small ring buffers cover less time, as the end record says" "$(end_of "$scratch/small" seconds) < 3"
+compares "small ring buffers keep the newest samples" "$(samples_in "$scratch/small") > 0"
 
 # --- records of BPF programs
 
-# If several events get such a record, the kernel writes a wrong size into it. Each stream loads programs.
+# If several events receive such a record, the kernel writes a wrong size into it. Each stream loads BPF programs.
 for memory in 64KiB 2MiB; do
     reload "enabled: true, seconds: 3600, memory: $memory"
     clients=()
@@ -154,19 +155,19 @@ for memory in 64KiB 2MiB; do
     for ((i = 0; i < 300; i++)); do
         /bin/true
     done
-    equals "$memory: the daemon answers after it has loaded BPF programs" "$(status_of /-/healthy)" 200
+    equals "$memory: the daemon still responds after it has loaded BPF programs" "$(status_of /-/healthy)" 200
     kill "${clients[@]}"
     wait "${clients[@]}" 2>/dev/null
 done
 get '/api/v1/samples?last=3600' >"$scratch/after"
-equals "the records before and after those of BPF programs are complete" "$(end_of "$scratch/after" malformed)" 0
+equals "the records around those of BPF programs are complete" "$(end_of "$scratch/after" malformed)" 0
 # If many other programs start meanwhile, their records replace those of this one.
 later_program_has_mappings() {
     run_hot 1
     get '/api/v1/samples?last=3600' |
         jq -r --argjson pid "$pid" 'select(.type == "mmap2" and .pid == $pid) | .file' | grep -q .
 }
-holds "a program that started later has its mappings" eventually 60 later_program_has_mappings
+holds "the mappings of a program that started later are recorded" eventually 60 later_program_has_mappings
 
 # --- wakeups
 
@@ -181,7 +182,7 @@ for ((i = 0; i < 500; i++)); do
     /bin/true
 done
 read -r n_after after < <(waits)
-compares "however many programs start, the daemon wakes at most ten times a second and once for each full ring buffer" \
+compares "however many programs start, the daemon wakes at most ten times a second, plus once per full ring buffer" \
     "$n_after - $n_before <= 20 * ($after - $before + 2)"
 stop_daemon
 finish

@@ -5,9 +5,9 @@
  * usage: hot SECONDS
  *
  * Prints its name and process id, runs for that time or until SIGTERM, and prints the CPU time of each function in
- * nanoseconds, so that samples can be compared with the true shares. Each turn has a random length and a randomly drawn
- * function, so that every part of the run has the same shares, and neither a sampler nor another program's interrupt
- * can be in step with the turns. Build it with -O1 -fno-omit-frame-pointer and without sanitizers.
+ * nanoseconds, so that samples can be compared with the true shares. Each turn has a random length and runs a randomly
+ * chosen function, so that every part of the run has the same shares, and neither a sampler nor another program's
+ * interrupts can be in step with the turns. Build it with -O1 -fno-omit-frame-pointer and without sanitizers.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP server: responses, connections, addresses and limits. tests/e2e/bad-clients.sh covers malicious clients.
+# Tests the HTTP server: responses, connections, addresses and limits. tests/e2e/bad-clients.sh covers malicious
+# clients.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq
@@ -13,7 +14,7 @@ for path in /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1
     '/api/v1/rates?seconds=0.05'; do
     holds "$path is JSON" jq -e . <(get "$path")
 done
-holds "each derived metric has formulas, and says of each collector whether it is available or why not" jq -e '
+holds "each derived metric has formulas, and for each collector either groups or the reason why it is absent" jq -e '
     .metrics | length > 20 and all(.[]; (.formulas | length > 0) and (.available + .absent | length > 0)
         and all(.available[]; .groups | length > 0) and all(.absent[]; .reason and (.message | length > 10)))' \
     <(get /api/v1/metrics)
@@ -24,8 +25,8 @@ equals "a group of software events has a running_ratio" "$(get /api/v1/metrics |
 length() {
     get /-/healthy "$@" | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }'
 }
-equals "HEAD has the length of GET" "$(length -I)" "$(length -D - -o /dev/null)"
-compares "HEAD has the length of the body" "$(length -I) == $(get /-/healthy | wc -c)"
+equals "HEAD and GET have the same Content-Length" "$(length -I)" "$(length -D - -o /dev/null)"
+compares "Content-Length is the length of the body" "$(length -I) == $(get /-/healthy | wc -c)"
 equals "rates over more than a minute are rejected" "$(status_of '/api/v1/rates?seconds=61')" 400
 equals "an encoded parameter is decoded" "$(status_of '/metrics?collect%5B%5D=%63pu')" 200
 
@@ -34,12 +35,12 @@ events_of() {
     get "/api/v1/counters?$1" | jq -r '[.counters[].event] | unique | join(" ")'
 }
 equals "a filter selects one event" "$(events_of event=minor_faults)" minor_faults
-equals "a filter accepts the event as it is configured" "$(events_of event=Minor-Faults)" minor_faults
+equals "a filter accepts the event as spelt in a configuration" "$(events_of event=Minor-Faults)" minor_faults
 equals "a filter can be repeated" "$(events_of 'event=minor_faults&event=major_faults')" "major_faults minor_faults"
 
 # --- connections
 
-# connects PATH...: prints for each request in turn whether curl opened a connection for it: 1 or 0.
+# connects PATH...: prints a digit for each request in turn: 1 if curl opened a connection for it, 0 if not.
 connects() {
     local path arguments=()
     for path in "$@"; do
@@ -47,7 +48,7 @@ connects() {
     done
     curl -s -w '%{num_connects}' "${arguments[@]}"
 }
-equals "the second scrape uses the connection of the first" "$(connects /metrics /metrics)" 10
+equals "the second scrape reuses the first one's connection" "$(connects /metrics /metrics)" 10
 equals "the connection is kept after an error and after JSON" "$(connects /nothing /api/v1/counters /metrics)" 100
 matches "HTTP/1.0 is supported" "$(get /-/healthy -0 -w '%{http_code}')" '200$'
 
@@ -63,12 +64,12 @@ for waiting in "${clients[@]}"; do
     ! read -r -t 0 -u "$waiting" || answered=$((answered + 1))
     exec {waiting}>&-
 done
-equals "meanwhile the ten clients wait" $answered 0
-compares "a client waits for rates as long as it requested" "$(get '/api/v1/rates?seconds=1' | jq .seconds) >= 1"
+equals "meanwhile the ten clients still wait" $answered 0
+compares "rates cover the time that the client requested" "$(get '/api/v1/rates?seconds=1' | jq .seconds) >= 1"
 
 codes=$(seq 64 | xargs -P 64 -I '{}' curl -s -w '%{http_code}\n' -o /dev/null "$url/metrics" |
     sort | uniq -c)
-matches "64 clients at once are answered" "$codes" '^ *64 200$'
+matches "64 concurrent clients are served" "$codes" '^ *64 200$'
 
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0
@@ -96,7 +97,7 @@ holds "the unix socket is removed at exit" not test -e "$socket"
 
 start_daemon --web.telemetry-path=/elsewhere
 equals "another telemetry path is served" "$(status_of /elsewhere)" 200
-equals "with another telemetry path, the default path does not exist" "$(status_of /metrics)" 404
+equals "with another telemetry path, the default path is not found" "$(status_of /metrics)" 404
 stop_daemon
 
 # --- web.limits, and a reload that changes them; tests/unit/test-server.c and test-connection.c cover the timeouts
@@ -114,7 +115,7 @@ no_room() {
         [ "$(status_of /-/healthy --interface "$address" 2>"$scratch/curl.log")" = 000 ] || return
     done
 }
-# clients_wait NUMBER: opens this many connections that wait for a response. Sets clients, their descriptors.
+# clients_wait NUMBER: opens this many connections, which then wait for a response. Sets clients, their descriptors.
 clients_wait() {
     clients=()
     for _ in $(seq "$1"); do
@@ -129,7 +130,7 @@ clients_go() {
 }
 limited 'connections_per_address: 2'
 clients_wait 2
-holds "a third connection of an address is refused" no_room 127.0.0.1
+holds "a third connection from the same address is refused" no_room 127.0.0.1
 equals "other addresses are served" "$(status_of /-/healthy --interface 127.0.0.2)" 200
 sed -i 's/: 2}/: 4}/' "$scratch/limits.yaml"
 kill -HUP "$daemon_pid"
@@ -139,10 +140,10 @@ clients_go
 stop_daemon
 limited 'connections: 3, connections_per_address: 100'
 clients_wait 3
-holds "the limit of three connections is for all addresses" no_room 127.0.0.1 127.0.0.2
+holds "the limit of three connections applies to all addresses together" no_room 127.0.0.1 127.0.0.2
 clients_go
 stop_daemon
-# Columns: the limit, then twice the size of a header and the expected status.
+# Columns: the limit, and two pairs of a header size and the expected status.
 while read -r size smaller less larger more; do
     limited "header_size: $size"
     equals "$size: a header of $smaller" "$(status_of /metrics -H "X: $(printf "%${smaller}s" | tr ' ' a)")" "$less"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Between scrapes neither the daemon nor its opener makes a system call, even with an open connection. A thread must run
 # to make one, so the test checks that none runs. The cgroup collector is off, since it wakes for cgroups that other
-# programs make, and so is the history, which wakes once in its interval.
+# programs create, and so is the history, which wakes once per interval.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl pgrep

@@ -9,8 +9,8 @@ need objdump
 impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
 need "$impostor" # make check TESTS= builds it
 chmod 755 "$scratch"
-# The impostor reads and writes the memory of other processes, and the filters would also deny a sanitizer's own system
-# calls.
+# The impostor must be built without sanitizers: it accesses the memory of other processes, and the filters would deny a
+# sanitizer's own system calls.
 cp "$impostor" "$scratch/impostor"
 
 # impostor TITLE FLAGS...: runs the impostor with these flags; each of its attempts must have the expected result.
@@ -27,7 +27,7 @@ impostor() {
             tail -n 20 "$scratch/attempts")"
     fi
 }
-# attempted TITLE TEXT: checks that the last impostor made an attempt whose line contains TEXT, and did not skip it.
+# attempted TITLE TEXT: checks that the last impostor made, and did not skip, an attempt whose line matches TEXT.
 attempted() {
     holds "$1" grep -qE "^ok   .*$2" "$scratch/attempts"
 }
@@ -56,26 +56,28 @@ echo '{}' >"$config"
 wrapper=(unshare --mount "$scratch/with-docker")
 impostor "the built-in configuration" --config.file="$config"
 wrapper=()
-attempted "names of Docker are read" "docker's, names without secrets: got done"
-attempted "names from a user's files are read" "a user's, names without secrets: got done"
+attempted "container names are read from Docker's state files" "docker's, names without secrets: got done"
+attempted "container names are read from a user's files" "a user's, names without secrets: got done"
 attempted "another user's files are not read" "state file: for another user: got EBADRQC"
 attempted "a link to root's file is not followed" "state file: a link to /etc/shadow: got EBADRQC"
-attempted "directories of tracefs are not handed out" "the file \"/sys/kernel/tracing/events\": got EBADRQC"
+attempted "tracefs directories are not handed out" "the file \"/sys/kernel/tracing/events\": got EBADRQC"
 attempted "requests for tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
 attempted "samples are refused" "a sample period: got EUNATCH"
 attempted "overwritten samples are refused" "samples that are overwritten: got EUNATCH"
 attempted "counters are opened" "a counter of a CPU: got done"
-attempted "an unlimited number of events is refused" "events of a CPU without end: got EDQUOT"
-attempted "an unlimited number of cgroup events is refused" "events of a cgroup without end: got EDQUOT"
-attempted "it is refused if an accomplice keeps the events" "events beside as many that an accomplice keeps: got EDQUOT"
+attempted "an unlimited number of events is refused" "unlimited CPU events: got EDQUOT"
+attempted "an unlimited number of cgroup events is refused" "unlimited cgroup events: got EDQUOT"
+attempted "an unlimited number of events is refused even if an accomplice keeps them" \
+    "events in addition to those that an accomplice keeps: got EDQUOT"
 bpf_is_guarded() {
     attempted "counts of cgroups cannot be written through a mapping" \
         "counts of cgroups \(bpf\): mmap of the page: got EPERM"
     attempted "records of CPUs cannot be changed by a system call" \
         "records of CPUs \(bpf\): BPF_MAP_UPDATE_ELEM: got EPERM"
-    attempted "records show no kernel address" "records of the engine bpf: an address of the kernel's: got done"
-    attempted "the number of BPF maps for counts is limited" "tallies whose descriptors are kept: got EBUSY"
-    attempted "BPF maps reduce the number of events" "events of a CPU without end, after a BPF program: got EDQUOT"
+    attempted "BPF records contain no kernel address" "BPF engine's records: a kernel address: got done"
+    attempted "the number of BPF maps for counts is limited" "BPF programs whose descriptors are kept open: got EBUSY"
+    attempted "BPF maps reduce the number of events allowed" \
+        "unlimited CPU events, after a BPF program: got EDQUOT"
 }
 if [ -e /sys/kernel/btf/vmlinux ]; then
     bpf_is_guarded
@@ -122,12 +124,12 @@ sampler: {enabled: true, tracepoints: ["sched:sched_process_fork"], hindsight: {
 END
 impostor "tracepoints, probes and samples" --config.file="$config" --web.listen-address="unix:$scratch/socket"
 attempted "other tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
-attempted "an unlimited number of samples is refused" "samples of another thread without end: got EDQUOT"
-attempted "overwritten samples are refused for a process" "overwritten samples of the process 1: got EBADRQC"
+attempted "an unlimited number of samples is refused" "unlimited samples of another thread: got EDQUOT"
+attempted "overwritten samples are refused for a process" "overwritten samples of process 1: got EBADRQC"
 attempted "overwritten samples cannot be read by another process" \
     "overwritten samples of cpu-clock \(sampler\): mmap of a ring"
-attempted "samples of the clock are opened" "samples of cpu-clock \(sampler\): ENABLE"
-attempted "shared memory of other processes is refused" "a finder: memory that processes share"
+attempted "clock samples are opened" "samples of cpu-clock \(sampler\): ENABLE"
+attempted "shared memory of other processes is refused" "a finder: memory shared by processes"
 if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat ]; then
     attempted "a filter cannot read memory" "sys_enter_openat: reading memory through a filter: got EEXIST"
     attempted "a filter on a sampled tracepoint cannot read memory" \
@@ -141,7 +143,7 @@ if [ -e /sys/bus/event_source/devices/uprobe ]; then
 else
     left_out "uprobes"
 fi
-attempted "root's process is alive in the end" "root's process lives in the end"
+attempted "root's process is still alive at the end" "root's process still runs at the end"
 
 # Breakpoints are opened as configured, and only if opener.breakpoints is set. The last configuration names a user.
 breakpoint='collectors: {cpu: {groups: [{name: watch, events: "mem:0x7fff0000/4:w"}]}}'
@@ -152,7 +154,7 @@ holds "the user games exists" getent passwd games
 impostor "a breakpoint with opener.breakpoints, user: games" --config.file="$config"
 attempted "the daemon is not root" "state: it is not root: got done"
 attempted "a breakpoint at another address is refused" "a breakpoint in user space: got ENOPKG"
-attempted "a breakpoint in the kernel is refused" "a breakpoint that writing to the kernel meets: got EBADRQC"
+attempted "a breakpoint in the kernel is refused" "a breakpoint on writes to the kernel: got EBADRQC"
 
 # The probed program belongs to another account, which replaces it with a link to root's shell.
 if [ -e /sys/bus/event_source/devices/uprobe ]; then
@@ -162,8 +164,8 @@ if [ -e /sys/bus/event_source/devices/uprobe ]; then
     cat >"$config" <<END
 collectors: {cpu: {groups: [{name: probe, events: "uprobe/path=$scratch/theirs/program,offset=$offset,name=starts/"}]}}
 END
-    impostor "a probe in a program of another account" --config.file="$config"
-    attempted "a link in its place is not followed" "that a stranger put in its place: got EBADRQC"
+    impostor "a probe in another account's program" --config.file="$config"
+    attempted "a link that replaced the program is not followed" "that a stranger put in its place: got EBADRQC"
 fi
 
 # The opener is stopped at each of its system calls, while an account replaces the files that the request names.
@@ -183,7 +185,7 @@ wrapper=()
 attempted "the test would notice an opener that trusts a path" \
     "stepped: an opener that trusts a path is caught: .*got EPERM"
 attempted "the test would notice a finder that trusts a process id" \
-    "a finder that trusts a number is caught: .*got EPERM"
+    "a finder that trusts a PID is caught: .*got EPERM"
 for deed in "a symbolic link" "a hard link" "a mount" "another directory"; do
     attempted "a file is not opened after $deed replaced it" "stepped: a file, $deed: .*got done"
     attempted "a state file is not opened after $deed replaced it" "stepped: a state file, $deed: .*got done"
@@ -194,12 +196,12 @@ attempted "a file of a reused process id is not opened" "a mapped file, another 
 attempted "a list of functions of a reused process id is not opened" "a list of functions, another process: .*got done"
 attempted "a new cgroup of the same name is not counted" "an event of a cgroup, another cgroup: .*got done"
 
-# Without a split there is only one process, and the impostor has nothing to try.
+# Without an opener there is only one process, so the impostor has nothing to try.
 timeout --foreground 60 "$scratch/impostor" --no-opener >"$scratch/attempts" 2>&1 </dev/null
 equals "--no-opener: the impostor has nothing to try" "$?" 77
-contains "--no-opener: the impostor's message" "$(<"$scratch/attempts")" "there is no split here"
+contains "--no-opener: the impostor's message" "$(<"$scratch/attempts")" "the daemon is not split"
 
-# The sandboxes of the symboliser and of the reader of state files permit only what reading an open file takes.
+# The sandboxes of the symboliser and of the state file reader permit only what is needed to read an open file.
 # tests/unit checks that the real processes are in them.
 for process in symboliser reader; do
     "$(dirname "$PERFCOUNTD")/tests/impostor/symboliser-impostor" $process >"$scratch/attempts"

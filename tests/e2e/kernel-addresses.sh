@@ -15,7 +15,7 @@ shows_kernel env || skip "/proc/kallsyms that shows kernel addresses to root"
 shows_kernel "${nobody[@]}" && skip "/proc/kallsyms that hides kernel addresses from users"
 machine=$(uname -m | grep -E 'x86_64|aarch64|riscv64') || skip "64-bit addresses"
 
-# The programs are mostly in the kernel, the second one in code that the kernel compiled for it.
+# The programs spend most of their time in the kernel, the second one in code that the kernel compiled for it.
 cat /dev/zero >/dev/null &
 children+=("$!")
 cc -O1 -o "$scratch/filtered" "$here/filtered.c" || exit 1
@@ -52,7 +52,7 @@ pprof_numbers() {
         "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
     awk '$1 == "address:" { print $2 }' "$scratch/profile" | sort -u | xargs env printf '%x\n' | grep -E "^$half\$"
 }
-# others: filters out the addresses that are the same on all machines and so reveal nothing: nominal kernel addresses,
+# others: filters out addresses that reveal nothing because they are the same on all machines: nominal kernel addresses,
 # the module for unknown addresses, and the vsyscall page.
 case $machine in
 aarch64) nominal='ffff8000(8[0-9a-f]|9[0-9a-f])[0-9a-f]{6}' ;;
@@ -61,7 +61,7 @@ esac
 others() {
     grep -vxE "$nominal|ffffffff80000000|ffffffffff60[0-9a-f]{4}|ffffffffffffffff" | sort -u | head -n 5
 }
-# frames CONDITION: prints for how many frames the jq condition is true.
+# frames CONDITION: prints how many frames meet the jq condition.
 frames() {
     jq -c "select(.type == \"sample\") | ., (.callchain // [])[] | select($1)" "$scratch/ndjson" | wc -l
 }
@@ -95,11 +95,11 @@ for path in /api/v1/status /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/
 done
 stop_daemon
 
-# This daemon may read kernel addresses.
+# This daemon runs as root, which may read kernel addresses.
 wrapper=()
 start_daemon --no-opener --config.file="$scratch/config.yaml"
 sample_all
-compares "a kernel address that the daemon may read is a number" \
+compares "a kernel address that the daemon may read is shown as a number" \
     "$(frames "$named and (.ip // \"\" | test(\"^0x$half$\"))") > 100"
 holds "perf.data has kernel addresses" test -n "$(perf_numbers | others)"
 holds "pprof has kernel addresses" test -n "$(pprof_numbers | others)"

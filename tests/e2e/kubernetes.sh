@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Names of pods and containers on a simulated Kubernetes node: cgroups (both cgroup drivers of the kubelet, the three
-# QoS classes, containerd, CRI-O and k3s), log links and container bundles in the published layouts; then hostile links,
-# and 1,000 pods that replace each other. No kubelet runs here.
+# Tests the names of pods and containers on a simulated Kubernetes node: cgroups (both cgroup drivers of the kubelet,
+# the three QoS classes, containerd, CRI-O and k3s), log links and container bundles in the published layouts; then
+# hostile links, and 1,000 pods that replace each other. No kubelet runs here.
 # set: all
 #
 # usage: kubernetes.sh [TEST...]     default: all tests
@@ -38,7 +38,7 @@ container_cgroup() {
     esac
 }
 
-# annotations_of TYPE POD NAMESPACE [CONTAINER]: prints the annotations of containerd's CRI plugin.
+# annotations_of TYPE POD NAMESPACE [CONTAINER]: prints the annotations that containerd's CRI plugin sets.
 annotations_of() {
     jq -n --arg type "$1" --arg pod "$2" --arg namespace "$3" --arg container "${4-}" \
         '{"io.kubernetes.cri.container-type": $type, "io.kubernetes.cri.sandbox-name": $pod,
@@ -47,7 +47,7 @@ annotations_of() {
 }
 
 # run_pod DRIVER CLASS POD NAMESPACE [BUNDLES]: runs a pod with the container `app` and its pause container. If BUNDLES
-# is given, the bundles go below that directory.
+# is given, the bundles are written under that directory.
 run_pod() {
     local app pause
     app=$(id_of "$3" app) pause=$(id_of "$3" pause)
@@ -98,7 +98,7 @@ test_layouts() {
     id=$(id_of crio-0 app)
     run_in "$(container_cgroup systemd burstable crio-0 crio "$id")"
     link_log crio-0 shop app "$id"
-    is_named "CRI-O: the names are found if only the link exists, and appears after the cgroup" \
+    is_named "CRI-O: the names are found if there is only the link, and it appears after the cgroup" \
         "$(container_cgroup systemd burstable crio-0 crio "$id")" \
         "shop crio-0 app"
     check_restart
@@ -115,14 +115,14 @@ check_restart() {
     end_in "$before"
     run_in "$after"
     link_log systemd-guaranteed-0 shop app "$(id_of again)"
-    is_named "the new cgroup of a restarted container has the names" "$after" "shop systemd-guaranteed-0 app"
+    is_named "a restarted container's new cgroup has the names" "$after" "shop systemd-guaranteed-0 app"
     holds "the old cgroup is gone" eventually 60 has_names "$before" none
     rm "$machine/var/log/containers/systemd-guaranteed-0_shop_app-"*
     fault "$below$after" 100
     compares "a container is counted after its link is removed" "$(count "$after") >= 100"
 }
 
-# The API's parameters for names.
+# The API parameters that select by name.
 check_by_name() {
     local cgroup
     cgroup=$(cgroup_of cgroupfs burstable late-k3s-0)
@@ -131,7 +131,7 @@ check_by_name() {
         "$cgroup"
     equals "?pod= is repeatable" "$(get '/api/v1/counters?pod=late-k3s-0&pod=crio-*&event=minor_faults' |
         jq '.counters | length')" 2
-    equals "values of one key are alternatives, all keys must match" \
+    equals "values of one key are alternatives, but all keys must match" \
         "$(get '/api/v1/counters?namespace=shop&pod=late-k3s-0' | jq '.counters | length')" 0
 }
 
@@ -146,7 +146,7 @@ remove_pods() {
 
 # --- files of other users
 
-# tests/unit/test-kubernetes.c tests invalid names of links.
+# tests/unit/test-kubernetes.c tests invalid link names.
 test_hostile() {
     local id name cgroup directory=$machine/var/log/containers n_links=10000
     rm -rf "$directory"
@@ -191,18 +191,18 @@ check_strangers_directory() {
     local cgroup
     cgroup=$(container_cgroup cgroupfs besteffort many cri-containerd "$(printf %064x 9999)")
     rm -rf "$1"
-    holds "without the directory the names from links are gone" eventually 60 has_names "$cgroup" "- - -"
+    holds "without the directory, the names from its links are gone" eventually 60 has_names "$cgroup" "- - -"
     mkdir -m 1777 "$1"
     ln -s /nowhere "$1/root_shop_app-$(printf %064x 9999).log"
     read_names
     equals "links in a directory that others can write to are ignored" \
         "$(names_of "$cgroup" namespace pod container)" "- - -"
-    matches "a directory that others can write to: the reason is reported with the remedy" \
+    matches "a directory that others can write to: the reason is reported, with the remedy" \
         "$(names_of "$cgroup" unnamed)" 'writ'
     rm -rf "$1"
     mkdir "$1"
     ln -s /nowhere "$1/pod_shop_app-$(printf %064x 9999).log"
-    is_named "links in root's directory are read, even if it is made later" "$cgroup" "shop pod app"
+    is_named "links in root's directory are read, even if it is created later" "$cgroup" "shop pod app"
 }
 
 # --- 1,000 pods that replace each other
@@ -223,7 +223,7 @@ test_churn() {
     before=$(figures)
     /usr/bin/python3 "$here/kubernetes-churn.py" "$parent" "$machine/var/log/containers" "$url" >"$scratch/churn" ||
         fail "kubernetes-churn.py" "$(cat "$scratch/churn")"
-    equals "1,000 pods ran, and each had its own name meanwhile" "$(cat "$scratch/churn")" \
+    equals "1,000 pods ran, and each got its own name" "$(cat "$scratch/churn")" \
         "1000 pods, 1000 had their name, 0 another's"
     holds "no descriptor, watch or series of the pods is left" eventually 60 settles_at "$before"
     end_machine

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Shared by the end-to-end tests: runs a daemon on a port of its own, and provides checks that print what they expected.
+# Library of the end-to-end tests: runs a daemon on a port of its own, and provides checks that print what they
+# expected.
 #
 # PERFCOUNTD is the path of the binary, by default one in build/. A script ends with `finish`, which exits with 0 if all
 # checks passed and with 1 if not. A skipped script exits with 77.
@@ -17,11 +18,11 @@ find_daemon
 PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin:$root/build/tools/usr/sbin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
 children=()   # killed when the script exits
-wrapper=()    # start_daemon puts this before the binary, such as valgrind
+wrapper=()    # command that start_daemon puts before the binary, such as valgrind
 client=()     # curl's TLS options, such as --cacert
 daemon_pid=0
-# A configuration without the collector cgroup and a history, for tests that do not need them: the daemon starts in half
-# the time, and sleeps between scrapes.
+# A configuration without the collector cgroup and without a history, for tests that need neither: the daemon starts in
+# half the time, and sleeps between scrapes.
 light=$scratch/light.yaml
 printf '%s\n' 'collectors: {cgroup: {enabled: false}}' 'history: {enabled: false}' >"$light"
 
@@ -33,7 +34,7 @@ cleanup() {
     local pid group
     group=$(group_of $$)
     for pid in "${children[@]}"; do
-        # If the child has ended, another test may have a process with this PID.
+        # If the child has ended, this may be the PID of another test's process.
         [ "$(group_of "$pid")" != "$group" ] || kill -9 "$pid" 2>/dev/null
     done
     wait 2>/dev/null
@@ -47,12 +48,12 @@ skip() {
     exit 77
 }
 
-# need PROGRAM...: fails the script, rather than skip it, if a program is missing: a skipped test proves nothing.
+# need PROGRAM...: fails the script if a program is missing, rather than skipping it: a skipped test proves nothing.
 need() {
     local program
     for program; do
         command -v "$program" >/dev/null && continue
-        echo "NOT OK: there is no $program here; ./quickstart test installs it on Debian" >&2
+        echo "NOT OK: $program is not installed; on Debian, ./quickstart test installs it" >&2
         exit 1
     done
 }
@@ -145,7 +146,7 @@ sample_until() {
     sed -i '$d' "$2" # the last line may be incomplete
 }
 
-# end_of FILE FIELD: prints a field of the record that ends a stream.
+# end_of FILE FIELD: prints a field of a stream's end record.
 end_of() {
     tail -n 1 "$1" | jq -r "select(.type == \"end\") | .$2"
 }
@@ -166,8 +167,8 @@ threads_do() {
 all_threads_sleep() {
     ! threads_do | grep -qv '^S '
 }
-# sleeps_through COMMAND...: succeeds if no thread runs while the command does. A single system call would be
-# noticed, because it takes a context switch.
+# sleeps_through COMMAND...: succeeds if no thread runs during the command. Even a single system call is noticed,
+# because it takes a context switch.
 sleeps_through() {
     local before after
     eventually 60 all_threads_sleep || return
@@ -177,7 +178,7 @@ sleeps_through() {
     [ "$before" = "$after" ] || { diff <(echo "$before") <(echo "$after"); false; }
 }
 
-# has_cpu_time PID N: succeeds if the process has had N hundredths of a second of CPU time in user space.
+# has_cpu_time PID N: succeeds if the process has used N hundredths of a second of CPU time in user space.
 has_cpu_time() {
     [ "$(awk '{ print $14 }' "/proc/$1/stat")" -ge "$2" ]
 }
@@ -198,14 +199,14 @@ cpu_seconds_of() {
     "$@" 2 | awk '{ ns += $1 } END { print ns / 2e9 }'
 }
 
-# share: reads lines "WEIGHT ... SYMBOL". Prints which percentage of the weight of both functions of tests/e2e/hot.c is
-# in the first one (0 if there is no weight), and that weight.
+# share: reads lines "WEIGHT ... SYMBOL". Prints the first function's percentage of the total weight of both functions
+# of tests/e2e/hot.c (0 if that is 0), and the total weight.
 share() {
     awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
         END { printf "%.2f %d\n", (a + b > 0 ? 100 * a / (a + b) : 0), a + b }'
 }
 
-# Each function prints lines "WEIGHT SYMBOL" of the functions of the process named $program, from a file of the format.
+# Each of these reads a file of its format, and prints lines "WEIGHT SYMBOL" for the functions of the process $program.
 # shellcheck disable=SC2154 # the test sets it
 script_weights() {
     perf script -i - -F comm,ip,sym -G <"$1" 2>"$scratch/complaints" |
@@ -234,11 +235,11 @@ protoc_weights() {
 within_points() {
     local n=${2#* } difference="(${2% *} - ${3-$truth})"
     compares "$1: samples of the program" "$n >= 30"
-    compares "$1: the share of one function is within five standard deviations" \
+    compares "$1: the first function's share is within five standard deviations" \
         "$difference ^ 2 * $n <= ${3+2 * }(5 * 45.8) ^ 2"
 }
 
-# requests_are_read: succeeds if the daemon has read all that clients have sent to its TCP port.
+# requests_are_read: succeeds if the daemon has read everything that clients have sent to its TCP port.
 requests_are_read() {
     awk -v port="$(printf ':%04X$' "${url##*:}")" '
         $2 ~ port && $4 == "01" && $5 !~ /:0+$/ { unread = 1 }
@@ -251,7 +252,7 @@ clients_are_gone() {
             $2 ~ port && $4 != "0A" { print "socket:[" $10 "]" }' /proc/net/tcp)
 }
 # wait_for_answer PATH: sends a request, waits until the daemon has read it, and leaves the response unread. Sets
-# waiting, the descriptor of the connection.
+# waiting, the connection's descriptor.
 wait_for_answer() {
     exec {waiting}<>"/dev/tcp/127.0.0.1/${url##*:}"
     printf 'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' "$1" >&"$waiting"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# libpfm4 is loaded when an event name needs it, and not before: it takes 2 to 3 MB.
+# libpfm4 takes 2 to 3 MB, so it is not loaded before an event name needs it.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon is started, reloaded, stopped and killed.
+# Starts, reloads, stops and kills the daemon.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq
@@ -27,7 +27,7 @@ exit_status() {
     echo "$status"
 }
 
-# --- SIGTERM with a client that waits
+# --- SIGTERM while a client waits
 
 start_daemon
 wait_for_answer '/api/v1/rates?seconds=60'
@@ -45,7 +45,8 @@ latin1=$scratch/$(printf 'p\344th').yaml
 groups named '{minor-faults}' >"$latin1"
 start_daemon --config.file="$latin1"
 replaced=$scratch/p$(printf '\357\277\275')th.yaml
-equals "the status names the file with replacement characters" "$(get /api/v1/status | jq -r .config_file)" "$replaced"
+equals "the status shows the file name with the invalid bytes replaced" \
+    "$(get /api/v1/status | jq -r .config_file)" "$replaced"
 echo 'web: {no: thing}' >"$latin1"
 equals "a bad configuration is rejected" "$(status_of /-/reload -X POST)" 400
 matches "the status says why a configuration was rejected" \
@@ -65,7 +66,7 @@ if [ "$(id -u)" = 0 ] && [ -w "$flood" ]; then
     kill -STOP "$daemon_pid"
     for _ in $(seq 3000); do echo change >"$flood"; done
     kill -CONT "$daemon_pid"
-    holds "after an overflow the daemon checks the CPUs" \
+    holds "after an overflow, the daemon checks which CPUs are online" \
         eventually 60 log_has 'CPUs online'
     compares "the previous counts are kept" "$before > 0 && $(counted) > $before"
     stop_daemon
@@ -73,7 +74,7 @@ fi
 
 # --- reload
 
-# The port is used again below, so the address is one at which no other program takes a port meanwhile.
+# The port is reused below, so the address is one on which no other program takes a port meanwhile.
 address=127.19.84.1
 groups stays '{minor-faults,context-switches}' goes '{cpu-migrations}' >"$config"
 start_daemon --config.file="$config" --web.listen-address=$address:0
@@ -90,13 +91,13 @@ kill -HUP "$daemon_pid"
 holds "SIGHUP adds the new group" eventually 60 has_group comes
 holds "SIGHUP removes the old group" not has_group goes
 compares "the totals of an unchanged group continue" "$(value minor_faults stays) >= $stays"
-compares "the enabled seconds of an unchanged group continue" \
+compares "the enabled time of an unchanged group continues" \
     "$(sum_of 'perf_cpu_group_enabled_seconds_total{.*group="stays".*}') >= $enabled"
 
 stays=$(value minor_faults stays)
 groups before '{page-faults}' stays '{minor-faults,context-switches}' >"$config"
 equals "POST /-/reload succeeds" "$(status_of /-/reload -X POST)" 200
-compares "totals continue if the order of groups changes" "$(value minor_faults stays) >= $stays"
+compares "totals continue when the order of the groups changes" "$(value minor_faults stays) >= $stays"
 compares "the new group is counted" "$(value page_faults before) >= 0"
 
 stays=$(value minor_faults stays)
@@ -131,9 +132,9 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 groups stays '{minor-faults,context-switches}' >"$config"
 get /-/reload -X POST -o /dev/null
-holds "ten reloads leave no descriptor behind" eventually 60 descriptors_are "$files"
+holds "ten reloads leak no descriptor" eventually 60 descriptors_are "$files"
 
-# Totals never decrease while the configuration changes again and again.
+# Totals never decrease while the configuration changes repeatedly.
 fell=0
 last=0
 for i in $(seq 20); do
@@ -145,21 +146,21 @@ for i in $(seq 20); do
 done
 equals "totals never decrease across twenty SIGHUPs" "$fell" 0
 
-# --- kill -9, and again on the same port
+# --- kill -9, and a restart on the same port
 
 port=${url##*:}
 kill -9 "$daemon_pid"
 wait "$daemon_pid" 2>/dev/null
 start_daemon --config.file="$config" --web.listen-address="$address:$port"
-equals "after kill -9 it starts again on the same port" "$(status_of /metrics)" 200
+equals "after kill -9, the daemon starts again on the same port" "$(status_of /metrics)" 200
 
 # --- errors before anything is opened
 
 equals "a port in use: exit status 2" "$(exit_status --web.listen-address="$address:$port")" 2
-equals "a port in use: the error is one sentence" "$(wc -l <"$scratch/stderr")" 1
+equals "a port in use: the error is one line" "$(wc -l <"$scratch/stderr")" 1
 matches "a port in use: the error names the address" "$(cat "$scratch/stderr")" "${address//./\\.}:$port.*in use"
 equals "an address of another machine: exit status 2" "$(exit_status --web.listen-address=192.0.2.1:9999)" 2
-equals "an address of another machine: the error is one sentence" "$(wc -l <"$scratch/stderr")" 1
+equals "an address of another machine: the error is one line" "$(wc -l <"$scratch/stderr")" 1
 matches "an address of another machine: the error names the address" "$(cat "$scratch/stderr")" "192\.0\.2\.1"
 stop_daemon
 
@@ -171,10 +172,10 @@ start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:
 equals "a unix socket left by kill -9 is replaced" \
     "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
 equals "a unix socket in use is an error" "$(exit_status --web.listen-address="unix:$socket")" 2
-equals "the unix socket stays in use" \
+equals "the unix socket in use still works" \
     "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
 stop_daemon
-holds "the unix socket is removed at exit, even from a directory of root" not test -e "$socket"
+holds "the unix socket is removed at exit, even from root's directory" not test -e "$socket"
 if [ "$(id -u)" = 0 ]; then
     start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
     opener=$(child_named perfcountd-open)
@@ -183,6 +184,6 @@ if [ "$(id -u)" = 0 ]; then
     holds "the unix socket is removed after kill -9" eventually 60 not test -e "$socket"
     holds "the opener ends after kill -9" eventually 60 not running "$opener"
 else
-    left_out "an opener, which only root has"
+    left_out "an opener, which requires root"
 fi
 finish

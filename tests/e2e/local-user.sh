@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The rights of local users other than the daemon's, over loopback and over a unix socket: they may read, but not
-# sample, pause or reload unless the configuration or the socket's group permits it.
+# Tests the rights of local users other than the daemon's, over loopback and over a unix socket: they may read, but may
+# sample, pause or reload only if the configuration or the socket's group permits it.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq setpriv
 [ "$(id -u)" -eq 0 ] || skip "root, to run as other users"
 chmod 755 "$scratch"
 
-# User ids that no account has.
+# User and group ids that are not in use.
 stranger=54001
 own=54002
 group=54003
@@ -47,7 +47,7 @@ answers() {
     while read -r method path; do
         status=$(ask "$2" "$3" "$4" "$path" -X "$method")
         equals "$5: $method $path" "$status" "$1"
-        [ "$1" = 200 ] || matches "the response says what to do" "$(<"$scratch/body")" \
+        [ "$1" = 200 ] || matches "the response says how to become an operator" "$(<"$scratch/body")" \
             'curl --unix-socket.*(web[.]local_operators|sampler[.]allow)|(web[.]local_operators|sampler[.]allow)'
     done
 }
@@ -64,18 +64,18 @@ reload() {
 reloaded_since() {
     [ "$(grep -c 'configuration reloaded' "$daemon_log")" -gt "$1" ]
 }
-# configure WEB SAMPLER: writes a configuration with these additions to the two sections.
+# configure WEB SAMPLER: writes a configuration with these additions to the sections web and sampler.
 configure() {
     cat >"$config" <<END
 web: {min_interval: 0s$1}
 sampler: {enabled: true, event: cpu-clock, frequency: 50$2}
-collectors: {cgroup: {enabled: false}} # whose descriptors depend on the cgroups of the machine
+collectors: {cgroup: {enabled: false}} # its descriptors depend on the cgroups of the machine
 END
 }
 
 # --- default configuration
 
-# A new file in a setgid directory gets the directory's group.
+# A file created in a setgid directory gets the directory's group.
 mkdir "$scratch/run"
 chgrp $group "$scratch/run"
 chmod 2755 "$scratch/run"
@@ -92,8 +92,8 @@ equals "another user may read if the socket's mode permits it" "$(ask $stranger 
 answers 403 $stranger "" unix "another user over the unix socket" <<<"$streams"$'\n'"$changes"
 answers 403 $stranger 4,27 unix "a member of other groups over the unix socket" <<<"$changes"
 chgrp 27 "$socket"
-answers 403 $stranger 27 unix "a member of the group that the socket got later" <<<"$changes"
-holds "no request had an effect" is_unchanged
+answers 403 $stranger 27 unix "a member of the group that the socket was given later" <<<"$changes"
+holds "none of these requests had an effect" is_unchanged
 answers 200 $stranger 4,$group,27 unix "a member of the socket's group" <<<"$streams"$'\n'"$changes"
 answers 200 $group "" unix "a user whose primary group is the socket's" <<<"$changes"
 answers 200 0 "" unix "root over the unix socket" <<<"$streams"$'\n'"$changes"
@@ -109,7 +109,7 @@ reload
 answers 200 $stranger "" tcp "allow: local, another user over loopback" <<<"$streams"
 answers 403 $stranger "" tcp "allow: local does not permit operations" <<<"$changes"
 short='/api/v1/samples?seconds=0.1'
-equals "a request with a Host that may be another machine's is rejected" \
+equals "a request whose Host may name another machine is rejected" \
     "$(ask $stranger "" tcp "$short" -H 'Host: printer')" 403
 equals "a request through a proxy is rejected" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 403
 configure ", local_operators: true" ""
@@ -117,19 +117,19 @@ reload
 answers 200 $stranger "" tcp "local_operators, another user over loopback" <<<"$streams"$'\n'"$changes"
 answers 200 $stranger "" unix "local_operators, another user over the unix socket" <<<"$changes"
 for host in printer evil.test "$(hostname).evil.test" 127.0.0.1.evil.test; do
-    equals "a request with a Host that may be another machine's is rejected: $host" \
+    equals "a request whose Host may name another machine is rejected: $host" \
         "$(ask $stranger "" tcp /-/reload -X POST -H "Host: $host:1")" 403
 done
 for host in localhost a.localhost "$(hostname)" "$(hostname -s)." 192.0.2.1 '[::1]'; do
-    equals "a request with this machine's name is accepted: $host" \
+    equals "a request whose Host names this machine is accepted: $host" \
         "$(ask $stranger "" tcp /-/reload -X POST -H "Host: $host:1")" 200
 done
 configure ", local_operators: true, hosts: [printer]" ""
 reload
-equals "a request with a configured name is accepted" \
+equals "a request whose Host is configured is accepted" \
     "$(ask $stranger "" tcp /-/reload -X POST -H "Host: Printer:1")" 200
 
-# A stream that is no longer allowed ends.
+# A running stream ends when it is no longer allowed.
 ask $stranger "" tcp '/api/v1/samples?seconds=80' >/dev/null &
 stream=$!
 holds "a stream is running" eventually 60 not fds_are "$idle"
@@ -152,7 +152,7 @@ matches "allow_remote: check-config warns" \
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0
 
-# --- a daemon of an ordinary user
+# --- an ordinary user's daemon
 
 chown $own:$own "$scratch/run"
 configure "" ""
@@ -171,7 +171,7 @@ chown 65534:65534 "$scratch/run"
 wrapper=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
 start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
 wrapper=()
-answers 403 65534 "" unix "nobody, if the daemon runs as nobody" <<<"$changes"
-answers 200 0 "" unix "root, if the daemon runs as nobody" <<<"$changes"
+answers 403 65534 "" unix "user nobody, of a daemon that runs as nobody" <<<"$changes"
+answers 200 0 "" unix "root, of a daemon that runs as nobody" <<<"$changes"
 stop_daemon
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints how often a text is in the memory of each process. The text is the first line of the standard input, so that
-it does not appear in a command line.
+"""Prints how often a text occurs in the memory of each process. The text is the first line of the standard input, so
+that it does not appear in a command line.
 
 usage: memory-has.py PID...
 """

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program whose functions have the mangled names of C++ and Rust, for a sampler to demangle. It also makes functions
- * at run time and lists them in /tmp/perf-PID.map, the second one when it gets the signal SIGUSR1.
+ * A program whose functions have mangled C++ and Rust names, for a sampler to demangle. It also generates functions at
+ * run time and lists them in /tmp/perf-PID.map, the second one when it receives SIGUSR1.
  *
  * usage: names SECONDS
  *

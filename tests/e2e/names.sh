@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Samples have the function names of the source: of C++ and Rust, and of functions that a program makes at run time and
-# lists in /tmp/perf-PID.map, with an opener, if there is one, and without.
+# Samples have function names as in the source, for C++, Rust, and functions that a program generates at run time and
+# lists in /tmp/perf-PID.map, with an opener (if there is one) and without.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl gzip jq cc
@@ -24,12 +24,14 @@ end_program() {
     rm -f "/tmp/perf-$pid.map"
 }
 
-# knows NAME: succeeds if a stream of the program's samples has the function's name. The daemon reads symbols meanwhile.
+# knows NAME: succeeds if a stream of the program's samples has the function's name. During the stream, the daemon reads
+# symbols.
 knows() {
     get "/api/v1/folded?seconds=0.3&frequency=997&pid=$pid" | grep -qF "${1//;/:}"
 }
 
-# sample SECONDS: samples into the files folded, samples and pprof, again if the program hardly ran meanwhile.
+# sample SECONDS: samples into the files folded, samples and pprof, and repeats this if the program hardly ran
+# meanwhile.
 sample() {
     holds "the program is sampled" eventually 60 sampled "$1"
 }
@@ -59,7 +61,7 @@ esac
 start_program
 holds "the daemon reads the program's symbols" eventually 60 knows 'early function:1'
 kill -USR1 "$pid"
-holds "the daemon reads the function that was made since" eventually 60 knows 'late;function'
+holds "the daemon finds the function that was generated since" eventually 60 knows 'late;function'
 sample 1
 in_all 'app::value<int>::spin'
 in_all app::turn
@@ -86,7 +88,8 @@ if [ "$(id -u)" -eq 0 ]; then
     eventually 60 knows 'app::value<int>::spin'
     sample 1
     lacks "another user's JIT symbol file is not read" 'early function' "$scratch/folded"
-    holds "C++ names are found although the JIT symbol file belongs to another user" grep -q 'app::value<int>::spin' "$scratch/folded"
+    holds "C++ names are still found if the JIT symbol file belongs to another user" \
+        grep -q 'app::value<int>::spin' "$scratch/folded"
     end_program
 fi
 stop_daemon

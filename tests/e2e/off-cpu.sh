@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests samples of off-CPU time: in each format they have the same shares as the program's own measurement of how long
-# it waits, and where. Also tests states, filters, the threshold, many switches and invalid requests.
+# Tests samples of off-CPU time: in each format, the shares of the program's waits agree with what it measures itself.
+# Also tests states, filters, the threshold, many switches and invalid requests.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cgroup-lib.sh"
@@ -17,7 +17,7 @@ history: {enabled: false}
 sampler: {enabled: true, max_clients: 8}
 END
 
-# record FLAGS... -- COMMAND...: runs `perfcountd record` on the command. Sets status, and said, the messages.
+# record FLAGS... -- COMMAND...: runs `perfcountd record` on the command. Sets status, and said, its messages.
 record() {
     "$PERFCOUNTD" record --config.file="$scratch/config.yaml" --event=off-cpu "$@" >"$scratch/out" 2>"$scratch/err"
     status=$?
@@ -35,7 +35,7 @@ within_shares() {
     equals "$1: the number of parts" "$n" "$3"
 }
 
-# Each function prints lines "MICROSECONDS PART STATE" of the program, from a file of the format; perf.data has no
+# Each function reads a file of its format, and prints lines "MICROSECONDS PART STATE" for the program; perf.data has no
 # state.
 folded_parts() {
     sed -nE "s/^([a-z]+);$program;.*;([a-z]+_part)[; ].* ([0-9]+)\$/\\3 \\2 \\1/p" "$1"
@@ -74,10 +74,10 @@ for format in folded perf.data pb.gz; do
     esac >"$scratch/parts"
     within_shares "$format" "$scratch/parts" 3
 done
-matches "the message has the number of samples" "$said" 'perfcountd: [0-9]+ samples of off-cpu in'
-matches "the message has the number of waits below the threshold" \
-    "$said" '[0-9]+ waits? of the whole machine shorter than the threshold left out: [0-9.]+ s'
-equals "pprof has values for waits and for off-CPU time" \
+matches "the message says how many samples there are" "$said" 'perfcountd: [0-9]+ samples of off-cpu in'
+matches "the message says how many waits were below the threshold" \
+    "$said" '[0-9]+ waits? shorter than the threshold left out on the whole machine: [0-9.]+ s'
+equals "pprof samples have a number of waits and an off-CPU time" \
     "$(awk '$1 == "sample_type" { print $2 }' "$scratch/fields" | xargs)" \
     "waits/count off_cpu/nanoseconds"
 contains "a task that sleeps is in the state sleeping" "$(states_of sleep_part)" sleeping
@@ -88,7 +88,7 @@ matches "stacks have the kernel functions that wait" "$(grep ";sleep_part;" "$sc
 lacks "stacks have no function of the interrupt that takes the sample" \
     'irq_work|finish_task_switch' "$scratch/waits.folded"
 
-# The time that a disk takes by the program's clock is not compared, since it includes what the host takes meanwhile.
+# The disk's share is not compared, since by the program's clock it includes time that the host takes.
 record --threshold=0.1ms -o "$scratch/disk.folded" -- "$scratch/$program" 2 "$scratch/disk"
 contains "a task that waits for a disk is in the state uninterruptible" \
     "$(folded_parts "$scratch/disk.folded" | awk '$2 == "disk_part" { print $3 }' | sort -u)" uninterruptible
@@ -101,7 +101,7 @@ equals "--state=runnable selects runnable tasks" \
 record --state=blocked -o "$scratch/blocked.folded" -- "$scratch/$program" 1
 lacks "--state=blocked leaves out runnable tasks" '^runnable' "$scratch/blocked.folded"
 
-# --- a program that has children
+# --- a program with children
 
 record -o "$scratch/children.folded" -- sh -c "$scratch/$program 1 & $scratch/$program 1; wait"
 contains "processes that the command starts are sampled" "$(<"$scratch/children.folded")" "sleeping;$program;"
@@ -126,7 +126,7 @@ begin_stream "cgroup=$below&threshold=0.1ms"
 get "/api/v1/perf.data?event=off-cpu&seconds=300&cgroup=$below" >"$scratch/perf.data" &
 for_perf=$!
 holds "a stream for perf begins" eventually 60 test -s "$scratch/perf.data"
-compares "each CPU has two events" "$(perf_fds) >= $idle + 2 * $(getconf _NPROCESSORS_ONLN)"
+compares "two events are open on each CPU" "$(perf_fds) >= $idle + 2 * $(getconf _NPROCESSORS_ONLN)"
 in_cgroup perf record -q -a -e sched:sched_switch -o "$scratch/switches" -- "$scratch/$program" 3 2>"$scratch/err"
 stop_daemon
 wait "$stream" "$for_perf"
@@ -134,10 +134,10 @@ equals "the header of the stream has the threshold" \
     "$(head -n 1 "$scratch/stream" | jq -r '"\(.event) \(.threshold_ns)"')" \
     "off-cpu 100000"
 equals "the stream ends when the daemon stops" "$(end_of "$scratch/stream" reason)" shutdown
-equals "the stream has only samples of the cgroup" \
+equals "the stream has samples of the cgroup only" \
     "$(jq -r 'select(.type == "sample") | .cgroup' "$scratch/stream" | sort -u)" "$below"
 if [ "$(tail -n 1 "$scratch/stream" | jq -r '"\(.lost) \(.dropped) \(.missed)"')" != "0 0 0" ]; then
-    left_out "a machine with time to read all waits"
+    left_out "a machine fast enough to read every off-CPU wait"
 else
     ndjson_parts "$scratch/stream" >"$scratch/parts"
     within_shares "NDJSON" "$scratch/parts" 3
@@ -157,7 +157,7 @@ begin_stream ""
 holds "by default, a stream has samples" eventually 60 has_samples "$scratch/stream" 2 # the last one may be incomplete
 kill "$stream"
 wait "$stream" 2>/dev/null
-compares "by default, waits are not shorter than a millisecond" \
+compares "by default, samples are of waits of at least a millisecond" \
     "$(sed '$d' "$scratch/stream" | jq -r 'select(.type == "sample") | .off_cpu_ns' | sort -n | head -n 1) >= 1e6"
 # start_program: runs the program in the background. Sets pid.
 start_program() {
@@ -171,8 +171,8 @@ begin_stream "pid=$pid&threshold=0.1ms"
 holds "a process is sampled" eventually 60 grep -q '"type":"sample"' "$scratch/stream"
 kill "$pid"
 wait "$pid" "$stream" 2>/dev/null
-equals "a stream of a process ends with it" "$(end_of "$scratch/stream" reason)" "the process has ended"
-equals "the stream of a process has only its waits" \
+equals "a stream of a process ends with the process" "$(end_of "$scratch/stream" reason)" "the process has ended"
+equals "a stream of a process has only waits of that process" \
     "$(jq -r 'select(.type == "sample") | .comm' "$scratch/stream" | sort -u)" "$program"
 start_program
 begin_stream "cpu=0&state=runnable"
@@ -194,8 +194,8 @@ refuses 'event=off-cpu&period=2' 'samples each wait'
 refuses 'event=off-cpu&read=1' 'samples each wait'
 refuses 'event=off-cpu&threshold=0' 'expected seconds above 0'
 refuses 'event=off-cpu&state=idle' 'expected runnable, blocked,'
-refuses 'event=cpu-clock&threshold=1ms' 'is for the event off-cpu'
-refuses 'state=blocked' 'is for the event off-cpu'
+refuses 'event=cpu-clock&threshold=1ms' 'requires the event off-cpu'
+refuses 'state=blocked' 'requires the event off-cpu'
 
 # --- many switches: waits below the threshold are only counted
 
@@ -210,7 +210,7 @@ compares "many switches: waits below the threshold are counted" \
 compares "many switches: less than 2 % of the stacks are missing" \
     "$(end_of "$scratch/stream" missed) < 0.02 * $(samples_in "$scratch/stream") + 10"
 
-# --- the number of BPF programs limits how many thresholds are used at the same time
+# --- the number of BPF programs limits how many thresholds can be in use at the same time
 
 pids=()
 began=$(date +%s)
@@ -231,7 +231,7 @@ holds "a stream has records of the BPF programs of other streams" \
 equals "the records of BPF programs have valid times and CPUs" "$(records_of_programs)" true
 equals "a fifth threshold is refused" "$(status_of '/api/v1/samples?event=off-cpu&threshold=5')" 503
 kill "${pids[@]}"
-holds "the events are closed when the clients leave" eventually 60 fds_are "$idle"
+holds "the events are closed when the clients disconnect" eventually 60 fds_are "$idle"
 stop_daemon
 
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the opener: the rights of the daemon and of the opener, counts through the opener, what happens when one of the
-# two ends, and the removal of its BPF programs. tests/e2e/impostor.sh tests its refusals, bench/times.py measures its
-# cost.
+# Tests the opener: its rights and the daemon's, counts of events that it opened, what happens when one of the two
+# processes ends, and the removal of its BPF programs. tests/e2e/impostor.sh tests what it refuses, bench/times.py
+# measures its cost.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl jq objdump pgrep prlimit python3 setpriv
@@ -29,7 +29,7 @@ set_opener() {
 }
 none=0000000000000000
 no_capabilities() {
-    equals "the daemon, $1: it has no capability and can get none" "$(fields "$daemon_pid")" \
+    equals "the daemon, $1, has no capability and cannot gain any" "$(fields "$daemon_pid")" \
         "$none $none $none $none $none 1 "
 }
 status_field() {
@@ -48,7 +48,7 @@ has_group() {
     [ "$(value "$2" "$1")" != null ]
 }
 
-# --- root: the rights of both
+# --- started by root: the rights of both
 
 config=$scratch/perfcountd.yaml
 probed=$scratch/probed
@@ -78,7 +78,7 @@ probe_is_missing() {
     "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.missing[] | select(.group == "probe")'
 }
 if [ -e /sys/bus/event_source/devices/uprobe ]; then
-    holds "a uprobe can be set" not probe_is_missing
+    holds "a uprobe can be opened" not probe_is_missing
 else
     left_out "uprobes"
     write_config "" ""
@@ -102,22 +102,23 @@ mask() {
     printf '%016x' $sum
 }
 needed=("$perfmon" dac_read_search)
-# Some kernels require CAP_SYS_ADMIN beside CAP_PERFMON: see opener/rules.h.
+# Some kernels require CAP_SYS_ADMIN in addition to CAP_PERFMON: see opener/rules.h.
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || needed+=(sys_admin)
 all=$(mask "${needed[@]}" "${of_probe[@]}")
-equals "the opener: its capabilities, and NoNewPrivs" "$(fields "$opener")" "$none $all $all $all $none 1 "
-equals "the opener: its real user is the daemon's, its effective one root" \
+equals "the opener has only the capabilities that it needs, and NoNewPrivs" \
+    "$(fields "$opener")" "$none $all $all $all $none 1 "
+equals "the opener's real user is the daemon's, its effective user is root" \
     "$(awk '$1 == "Uid:" { print ($2 > 0) ($3 == 0) ($4 == 0) }' "/proc/$opener/status")" 111
-equals "the daemon: no user or group id is root's" "$(awk '
+equals "none of the daemon's user and group ids is root's" "$(awk '
     $1 == "Uid:" || $1 == "Gid:" { print ($2 > 0) ($3 > 0) ($4 > 0) ($5 > 0) }
     $1 == "Groups:" { print NF }' "/proc/$daemon_pid/status" | xargs)" "1111 1111 1"
 for process in "$daemon_pid" "$opener"; do
-    equals "process $process is not dumpable: its files in /proc belong to root" \
+    equals "process $process is not dumpable: its /proc files belong to root" \
         "$(stat -c %u "/proc/$process/environ")" 0
-    equals "process $process: its system calls are filtered" "$(field "$process" Seccomp)" 2
+    equals "system calls of process $process are filtered" "$(field "$process" Seccomp)" 2
 done
 equals "the opener has a process name of its own" "$(tr -d '\0' <"/proc/$opener/cmdline")" perfcountd-opener
-matches "the opener has only a socket, standard error, the pipe for counting its events, and its fdinfo directory" \
+matches "the opener has only a socket, standard error, the pipe that counts its events, and its fdinfo directory" \
     "$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sed 's/:\[.*//; s,\(/fdinfo\)/.*,\1,' | sort -u | tr '\n' ' ')" \
     "^/dev/null /proc/$opener/fdinfo ([^ ]*\.log )?anon_inode (pipe )?socket $"
 equals "the opener has no event open" "$(find "/proc/$opener/fd" -lname 'anon_inode:*perf*' | wc -l)" 0
@@ -137,8 +138,8 @@ process_value() {
 value_is() {
     [ "$(process_value "$1" "$2")" = "$3" ]
 }
-# process_agrees PROCESS PID, status_agrees PROCESS PID: succeed if the metrics, or the status, have what the kernel
-# reports. The process's memory may change between the two readings.
+# process_agrees PROCESS PID, status_agrees PROCESS PID: succeed if the metrics, or the status, agree with what the
+# kernel reports. The process's memory may change between the two readings.
 process_agrees() {
     running "$2" && [ "$(for name in resident_memory_bytes virtual_memory_bytes threads; do process_value "$name" "$1"; done)" = \
         "$(echo $(($(stat_field "$2" 24) * $(getconf PAGESIZE))) && stat_field "$2" 23 && field "$2" Threads)" ]
@@ -147,7 +148,7 @@ status_agrees() {
     [ "$(status_field ".processes[] | select(.process == \"$1\") | \"\(.pid) \(.virtual_bytes)\"")" = \
         "$2 $(stat_field "$2" 23)" ]
 }
-# process_is PROCESS PID: checks the metrics of the process.
+# process_is PROCESS PID: checks the metrics and the status of the process.
 process_is() {
     local pid=$2 ticks boot
     ticks=$(getconf CLK_TCK)
@@ -165,8 +166,8 @@ own_value() {
     get /metrics | awk -v name="$1" '$1 == name { print $2 }'
 }
 process_is opener "$opener"
-equals "without a running symboliser, there is no series of it" "$(get /metrics | grep -c 'process="symboliser"')" 0
-equals "the status has no symboliser, but the user ids" \
+equals "while no symboliser is running, no series describes one" "$(get /metrics | grep -c 'process="symboliser"')" 0
+equals "the status has the other two processes with their user ids, but no symboliser" \
     "$(get /api/v1/status | jq -c '[.processes[] | [.process, .uid]]')" \
     "[[\"daemon\",$(field "$daemon_pid" Uid)],[\"opener\",0]]"
 equals "the sandboxed daemon can still read the idle time of each CPU" \
@@ -176,7 +177,7 @@ uptime=$(cut -d' ' -f1 /proc/uptime)
 equals "the sandboxed daemon can still read the uptime and the board's description" \
     "$(get /api/v1/status | jq -c --argjson up "$uptime" \
     '.machine | [.uptime_seconds >= $up, has("model"), has("soc")]')" '[true,true,true]'
-# metrics_agree: succeeds if the metrics have the threads and the virtual memory that the kernel reports.
+# metrics_agree: succeeds if the metrics agree with the kernel on the number of threads and the virtual memory.
 metrics_agree() {
     [ "$(own_value process_threads) $(own_value process_virtual_memory_bytes)" = \
         "$(field "$daemon_pid" Threads) $(stat_field "$daemon_pid" 23)" ]
@@ -186,9 +187,9 @@ holds "the daemon: threads, and virtual memory" eventually 60 metrics_agree
 equals "the daemon: unlimited virtual memory is shown as 2^64 - 1" \
     "$(own_value process_virtual_memory_max_bytes)" 18446744073709551615
 
-# --- counts through the opener
+# --- counts of events that the opener opened
 
-# counts_starts N: starts N processes, and checks that their page faults and, by a tracepoint, their forks are counted.
+# counts_starts N: starts N processes, and checks that their page faults are counted, and their forks by a tracepoint.
 counts_starts() {
     local faults forks _
     faults=$(value minor_faults software)
@@ -201,7 +202,7 @@ tracepoints() {
     get /api/v1/events | jq -r '.[] | select(.kind == "tracepoint") | .name' | sort
 }
 counts_starts 100
-[ $probes = no ] || equals "a uprobe through the opener counts 100 starts" "$(value starts probe)" 100
+[ $probes = no ] || equals "a uprobe counts 100 starts" "$(value starts probe)" 100
 mkdir "$parent/a"
 holds "a new cgroup is counted" eventually 60 has_cgroup "$below/a"
 fault "$below/a" 5000
@@ -215,37 +216,37 @@ for signal in HUP INT TERM QUIT; do
     kill -$signal "$opener"
 done
 mkdir "$parent/signalled"
-holds "the opener ignores signals that a terminal or service manager sends to the whole group" \
+holds "the opener ignores signals that a terminal or service manager sends to the whole process group" \
     eventually 60 has_cgroup "$below/signalled"
 equals "the opener is still the same process" "$(opener_of "$daemon_pid")" "$opener"
 
-# --- an opener that is stopped
+# --- a stopped opener
 
 kill -STOP "$opener"
 mkdir "$parent/late"
 holds "a stopped opener: the status says that it is late" eventually 60 opener_is late
 equals "a stopped opener: 20 scrapes are answered" "$(for _ in $(seq 20); do status_of /metrics; done)" \
     "$(printf '200%.0s' $(seq 20))"
-contains "a stopped opener: an event that could not be opened has the reason" \
+contains "a stopped opener: the reason why an event could not be opened is reported" \
     "$(failure_of 'collector == "cgroup"')" "the opener does not answer"
 matches "a stopped opener: a reload is rejected" "$(get /-/reload -X POST -w ' %{http_code}')" \
     'the opener does not answer.* 503$'
 compares "a stopped opener: open counters are still counted" "$(value minor_faults software) > 0"
 kill -CONT "$opener"
 holds "after SIGCONT the new cgroup is counted" eventually 60 has_cgroup "$below/late"
-holds "the opener is not late any more" opener_is running
+holds "the opener is no longer late" opener_is running
 all_are_there() {
     [[ $(status_field .failures[].message) != *"does not answer"* ]]
 }
-holds "no event is missing for that reason" eventually 60 all_are_there
+holds "no event is missing for that reason any more" eventually 60 all_are_there
 rmdir "$parent/late" "$parent/signalled"
 
 # --- the daemon outlives its opener
 
 kill -9 "$opener"
-holds "after kill -9 of the opener the status says that it is lost" eventually 60 opener_is lost
-equals "the log says so once, with the reason" \
-    "$(grep -c "the opener is gone.*process $opener was ended by signal 9 (Killed);" "$daemon_log")" 1
+holds "after kill -9 of the opener, the status says that it is lost" eventually 60 opener_is lost
+equals "the log says once that the opener is gone, with the reason" \
+    "$(grep -c "the opener is gone.*process $opener was killed by signal 9 (Killed);" "$daemon_log")" 1
 holds "no zombie is left" eventually 60 not opener_of "$daemon_pid"
 faults=$(value minor_faults software)
 for _ in $(seq 20); do "$probed"; done
@@ -257,7 +258,7 @@ cgroup_is_reported() {
 holds "a new cgroup is not counted, and the reason is reported" eventually 60 cgroup_is_reported
 write_config '      - {name: never, events: "{page-faults}"}' ""
 equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
-matches "groups that a reload adds without the opener are missing, with the reason and the remedy" \
+matches "without the opener, groups added by a reload are missing, with the reason and the remedy" \
     "$(failure_of 'group == "never"')" \
     "the opener is gone.*restart perfcountd"
 compares "unchanged groups are still counted" "$(value minor_faults software) > $faults"
@@ -271,19 +272,19 @@ engine=bpf
 write_config "" ""
 if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine == "bpf"' >/dev/null; then
     start_daemon --config.file="$config"
-    set_opener "a daemon that counts by bpf"
+    set_opener "a daemon with the engine bpf"
     holds "a cgroup is counted" eventually 60 has_cgroup "$below/a"
     fault "$below/a" 1000
     compares "page faults of the cgroup are counted" "$(count "$below/a") >= 1000 - $unknown_faults"
     kill -9 "$opener"
-    holds "the opener that counts by bpf is killed" eventually 60 opener_is lost
-    # no_old_numbers WHEN: checks that no stale number of cgroups is served.
+    holds "the status says that the opener is lost" eventually 60 opener_is lost
+    # no_old_numbers WHEN: checks that no stale cgroup counts are served.
     no_old_numbers() {
         equals "$1: there are no cgroup series" "$(get /metrics | grep -cE '^perf_cgroup|^perfcountd_cgroup')" 0
         equals "$1: the collector fails" "$(own_value 'perfcountd_collector_success{collector="cgroup"}')" 0
         equals "$1: no counter has a value" \
             "$(get '/api/v1/counters?collector=cgroup' | jq '[.counters[] | .value, .raw | numbers] | length')" 0
-        equals "$1: there is no rate and no ratio" "$(get '/api/v1/rates?collector=cgroup&seconds=0.1&totals=pmu' |
+        equals "$1: no rate or ratio has a value" "$(get '/api/v1/rates?collector=cgroup&seconds=0.1&totals=pmu' |
             jq '[(.rates, .totals)[] | .events[], .ratios[] | numbers] | length')" 0
         equals "$1: the engine reports no unknown time" "$(status_field '.cgroups.unknown_seconds | numbers')" ""
         equals "$1: no derived metric is available" \
@@ -293,16 +294,16 @@ if "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.cgroups.engine ==
             'the opener is gone.*restart perfcountd'
     }
     no_old_numbers "at once"
-    equals "the counters are listed in state failed" \
+    equals "the cgroup's counters are in the failed state" \
         "$(get "/api/v1/counters?cgroup=$below/a" | jq -r '[.counters[].state] | unique[]')" failed
-    equals "the rates are in state failed" \
+    equals "the cgroup's rows in /api/v1/rates are in the failed state" \
         "$(get "/api/v1/rates?cgroup=$below/a&seconds=0.1" | jq -r '[.rates[].state] | unique[]')" failed
-    equals "the cgroups are in state failed" "$(state_of "$below/a")" failed
+    equals "the cgroup is in the failed state" "$(state_of "$below/a")" failed
     equals "the log says once that the opener is gone" \
         "$(grep -c 'collector cgroup: the opener is gone' "$daemon_log")" 1
     faults=$(value minor_faults software)
     for _ in $(seq 20); do "$probed"; done
-    compares "open counters of CPUs are still counted" "$(value minor_faults software) > $faults"
+    compares "open CPU counters are still counted" "$(value minor_faults software) > $faults"
     equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
     no_old_numbers "after a reload"
     stop_daemon
@@ -312,7 +313,7 @@ else
 fi
 engine=perf
 
-# --- under a service manager the daemon ends with its opener, and is started again
+# --- under a service manager, the daemon ends with its opener, and is started again
 
 # Simulates the service manager: its socket, whose messages go to $scratch/notified, and its environment variables.
 python3 - "$scratch/notify.sock" >"$scratch/notified" <<'END' &
@@ -327,8 +328,8 @@ END
 children+=("$!")
 holds "the notification socket exists" eventually 60 test -S "$scratch/notify.sock"
 chmod 777 "$scratch/notify.sock"
-# start_managed PID: starts a daemon with the variables that say that the manager started the process PID, or "own" for
-# its own.
+# start_managed PID: starts a daemon with the variables that say that the manager started process PID; "own" stands for
+# the daemon's PID.
 start_managed() {
     # shellcheck disable=SC2016 # the inner shell expands it
     wrapper=(sh -c 'pid=$1; [ "$pid" != own ] || pid=$$; shift
@@ -338,8 +339,8 @@ start_managed() {
     set_opener "a daemon that a manager started"
 }
 # slow_client PID: reads only the head of a response that is longer than a unix socket buffer (net.core.wmem_default),
-# kills the opener, and reads the rest once the daemon has noticed. Prints the length and how many bytes are missing.
-# The daemon ends a second later, so no other program may delay the client.
+# kills the opener, and reads the rest once the daemon has noticed. Prints the length of the body and how many bytes of
+# it are missing. The daemon ends a second later, so no other program may delay the client.
 slow_client() {
     "${unpreempted[@]}" python3 - "$scratch/http.sock" "$1" "$daemon_log" <<'END'
 import os
@@ -369,25 +370,26 @@ start_managed own
 get /api/v1/events >/dev/null # so that the list of events is cached
 read -r bytes missing < <(slow_client "$opener")
 compares "the response is longer than a socket buffer" "$bytes > $(cat /proc/sys/net/core/wmem_default)"
-equals "a client in the middle of a response receives all of it" "$missing" 0
+equals "a client that is reading a response receives all of it" "$missing" 0
 holds "the daemon ends" eventually 60 not running "$daemon_pid"
 wait "$daemon_pid"
 equals "the daemon ends with exit status 1" "$?" 1
-matches "the log says that the opener is gone, and what happens next" "$(grep 'the opener is gone' "$daemon_log")" \
-    "process $opener was ended by signal 9 \(Killed\); perfcountd ends with exit status 1.*starts it again"
+matches "the log says that the opener is gone, and that perfcountd will be started again" \
+    "$(grep 'the opener is gone' "$daemon_log")" \
+    "process $opener was killed by signal 9 \(Killed\); perfcountd exits with status 1.*restarts it"
 stopping() {
     [ "$(tail -n 1 "$scratch/notified")" = STOPPING=1 ]
 }
 holds "the manager is told that the daemon stops" eventually 60 stopping
 matches "the manager is told that the opener is gone" "$(grep '^STATUS=' "$scratch/notified" | tail -n 1)" \
-    '^STATUS=the opener is gone, perfcountd ends so that it is started again; counting'
-# A client that waits for rates gets them over the shorter time.
+    '^STATUS=the opener is gone, perfcountd exits so that it is restarted; counting'
+# A client that waits for rates gets the rates over the time until then.
 start_managed own
 wait_for_answer '/api/v1/rates?collector=cpu&seconds=60'
 kill -9 "$opener"
 cat <&"$waiting" >"$scratch/rates"
 exec {waiting}>&-
-compares "a client that waits for the rates of a minute gets those of a shorter time" \
+compares "a client that waits for the rates over a minute gets rates over a shorter time" \
     "$(sed '1,/^\r$/d' "$scratch/rates" | jq .seconds) < 60"
 holds "the daemon ends" eventually 60 not running "$daemon_pid"
 wait "$daemon_pid"
@@ -400,7 +402,7 @@ equals "with the variables of another process: the daemon keeps running" "$(stat
 stop_daemon
 equals "with the variables of another process: the daemon exits cleanly" "$daemon_status" 0
 
-# --- the opener accepts only probes of the configuration at the start
+# --- the opener accepts only probes that were configured at the start
 
 if [ $probes = yes ]; then
     write_config "" ""
@@ -413,7 +415,7 @@ if [ $probes = yes ]; then
     stop_daemon
 fi
 
-# --- the names of tracepoints come from the opener, too
+# --- the opener also supplies the names of tracepoints
 
 write_config "      - {name: wrong, events: \"{sched:sched_process_frok}\"}" ""
 start_daemon --config.file="$config"
@@ -425,7 +427,7 @@ contains "a misspelt tracepoint system: the message suggests the nearest one" "$
     'there is no tracepoint system "shced"; did you mean "sched"'
 stop_daemon
 
-# --- the number of events on a CPU is limited by the configuration at the start
+# --- the configuration at the start limits the number of events on a CPU
 
 # write_groups NUMBER: writes a configuration with this many groups of two events.
 write_groups() {
@@ -438,7 +440,7 @@ nothing_is_refused() {
 }
 write_groups 5
 start_daemon --config.file="$config"
-for _ in 1 2 3 4 5 6 7 8 9 10; do # each reload opens all groups again, or 4 of them
+for _ in 1 2 3 4 5 6 7 8 9 10; do # each round opens 4 more groups and closes them again
     write_groups 9
     get /-/reload -X POST >/dev/null
     holds "more events within the limit are counted" nothing_is_refused
@@ -452,11 +454,11 @@ matches "events beyond the limit are missing, with the reason" "$(failure_of 're
 holds "the first groups are counted" has_group group1 page-faults
 write_groups 5
 equals "a reload with fewer events succeeds" "$(status_of /-/reload -X POST)" 200
-holds "no event is refused any more" nothing_is_refused
+holds "no event is refused any longer" nothing_is_refused
 stop_daemon
 write_groups 60
 start_daemon --config.file="$config"
-holds "after a restart all events are counted" nothing_is_refused
+holds "after a restart, all events are counted" nothing_is_refused
 stop_daemon
 
 # --- the opener does not outlive its daemon
@@ -466,8 +468,8 @@ for signal in KILL TERM; do
     start_daemon --config.file="$config"
     set_opener "a daemon that ends"
     kill "-$signal" "$daemon_pid"
-    holds "the daemon ends by $signal" eventually 60 not running "$daemon_pid"
-    holds "the opener ends when its daemon ends by $signal" eventually 60 not running "$opener"
+    holds "SIG$signal ends the daemon" eventually 60 not running "$daemon_pid"
+    holds "the opener ends when SIG$signal ends its daemon" eventually 60 not running "$opener"
     wait "$daemon_pid" 2>/dev/null
 done
 start_daemon --config.file="$config"
@@ -477,7 +479,7 @@ stop_daemon
 equals "a daemon whose opener is stopped exits cleanly" "$daemon_status" 0
 holds "a stopped opener ends with its daemon" eventually 60 not running "$opener"
 
-# --- the user that the daemon changes to
+# --- the user as which the daemon runs
 
 echo 'user: games' >"$config"
 start_daemon --config.file="$config"
@@ -515,8 +517,7 @@ equals "nobody without capabilities: there is one process" "$(opener_of "$daemon
 holds "nobody without capabilities: the status has no opener" opener_is none
 stop_daemon
 
-# split_as CAPABILITIES: starts the daemon as nobody with these. cap_38 is CAP_PERFMON, which setpriv of Debian 11 knows
-# by number only.
+# split_as CAPABILITIES: starts the daemon as nobody with these capabilities.
 split_as() {
     wrapper=("${nobody[@]}" --inh-caps="$1" --ambient-caps="$1")
     start_daemon --config.file="$config"
@@ -531,12 +532,12 @@ no_capabilities "of nobody"
 equals "nobody's opener keeps the capabilities that it needs, and its bounding set has no others" \
     "$(field "$opener" CapEff) $(field "$opener" CapBnd)" "$(mask "${needed[@]}") $(mask "${needed[@]}")"
 counts_starts 50
-# Loaded modules may have added some.
-equals "the daemon of nobody lists the tracepoints of the daemon of root" \
+# Modules loaded meanwhile may have added some.
+equals "nobody's daemon lists the tracepoints that root's daemon lists" \
     "$(tracepoints | comm -13 - "$scratch/tracepoints")" ""
 stop_daemon
 split_as "$(joined "${needed[@]:0:1}" sys_admin)"
-equals "without CAP_SETPCAP the daemon's CapEff and CapPrm are still 0" \
+equals "without CAP_SETPCAP, the daemon's CapEff and CapPrm are still 0" \
     "$(field "$daemon_pid" CapEff) $(field "$daemon_pid" CapPrm)" "$none $none"
 contains "a tracepoint that only root may read is missing, with the reason" "$(failure_of 'group == "trace"')" \
     "grant CAP_DAC_READ_SEARCH"
@@ -545,7 +546,7 @@ wrapper=()
 
 # --- samples
 
-# Only root can read this program of another user.
+# This program of another user is readable only by root.
 cc -O1 -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c" || fail "hot.c compiles"
 chmod 711 "$scratch/hot"
 # start_hot NAME: starts the program as the user games.
@@ -558,10 +559,11 @@ hot=$!
 shows_kernel() {
     "$@" grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
 }
-# sample: samples until the program has 100 samples. All are in $scratch/samples, those of the program in hot-samples.
+# sample: samples until the program has 100 samples. All samples are then in $scratch/samples, the program's in
+# hot-samples.
 sample() {
     : >"$scratch/samples"
-    get "/api/v1/folded?seconds=0.3" >/dev/null # ends when the symbol tables are loaded
+    get "/api/v1/folded?seconds=0.3" >/dev/null # returns once the symbol tables are loaded
     curl -sN "$url/api/v1/samples?frequency=500" >"$scratch/samples" &
     children+=("$!")
     holds "another user's program has samples" eventually 60 has_hot
@@ -595,12 +597,13 @@ write_config "" "sampler: {enabled: true}"
 start_daemon --config.file="$config"
 set_opener "a daemon that samples"
 no_capabilities "which samples"
-equals "the opener of a daemon that samples has these capabilities" \
+equals "the opener of a daemon that samples has the capabilities for sampling" \
     "$(fields "$opener")" "$none $all $all $all $none 1 "
 holds "symbols of a file that only root can read are found" eventually 60 has_symbols
 if shows_kernel env; then
     compares "kernel symbols are found" "$(kernel_symbols) > 0"
-    # Symbols of other programs of this machine may be missing: they are large, say, or their files cannot be read.
+    # Symbols of other programs on this machine may be missing, for example because the programs are large or their
+    # files cannot be read.
     equals "the header has no note about missing symbols" \
         "$(note | grep -v '^only the largest functions of large programs\|^the symbols of some ')" ""
 fi
@@ -612,15 +615,15 @@ process_is symboliser "$symboliser"
 spent=$(process_value cpu_seconds_total symboliser)
 kill -9 "$symboliser"
 holds "an ended symboliser has no memory metric" eventually 60 value_is resident_memory_bytes symboliser ""
-compares "CPU time of the ended symboliser is kept" "$(process_value cpu_seconds_total symboliser) - $spent >= 0"
-# This program has no symbol table yet.
+compares "the ended symboliser's CPU time is kept" "$(process_value cpu_seconds_total symboliser) - $spent >= 0"
+# This program's symbol table is not loaded yet.
 cp "$scratch/hot" "$scratch/hot2"
 start_hot hot2
 sample
 again=$(child_named perfcountd-symb)
 holds "the next request starts another symboliser" test -n "$again" -a "$again" != "$symboliser"
 holds "memory of the new symboliser is reported" eventually 60 process_agrees symboliser "$again"
-compares "CPU time of the symboliser continues from the kept value" \
+compares "the symboliser's CPU time continues from that value" \
     "$(process_value cpu_seconds_total symboliser) - $spent > 0"
 stop_daemon
 
@@ -638,16 +641,16 @@ equals "sampling is still refused: the response has the reason and the remedy" \
 stop_daemon
 
 split_as "$(joined "${sampling[@]}" setpcap)"
-equals "nobody's opener for sampling has these capabilities" "$(field "$opener" CapEff)" "$(mask "${sampling[@]}")"
+equals "nobody's opener has the capabilities for sampling" "$(field "$opener" CapEff)" "$(mask "${sampling[@]}")"
 holds "nobody's daemon finds symbols of another user's program" eventually 60 has_symbols
 stop_daemon
 older=("${needed[@]}" sys_ptrace syslog sys_admin)
 split_as "$(joined "${older[@]}" setpcap)"
 equals "CAP_SYS_ADMIN in place of CAP_CHECKPOINT_RESTORE" "$(field "$opener" CapEff)" "$(mask "${older[@]}")"
-holds "nobody's daemon finds the symbols again" eventually 60 has_symbols
+holds "nobody's daemon still finds these symbols" eventually 60 has_symbols
 stop_daemon
 split_as "$(joined "${needed[@]}" setpcap)"
-equals "without CAP_SYS_PTRACE and CAP_SYSLOG the opener has only these capabilities" \
+equals "without CAP_SYS_PTRACE and CAP_SYSLOG, the opener has only the other capabilities" \
     "$(field "$opener" CapEff)" "$(mask "${needed[@]}")"
 sample
 # Newer kernels show mappings to CAP_PERFMON as well.
@@ -660,7 +663,7 @@ fi
 stop_daemon
 wrapper=()
 
-# --- the BPF programs that count cgroups: only the opener has them, and they are unloaded with it
+# --- the BPF programs that count cgroups: only the opener holds them, and they are unloaded when it ends
 
 # program_ids PID: prints the ids of the process's BPF programs. are_gone ID...: succeeds if none of them is loaded.
 program_ids() {
@@ -674,7 +677,7 @@ programs_of() {
     read -ra programs <<<"$(program_ids "$1")"
     equals "the three programs are loaded" "$(python3 "$here/bpf-programs.py" "${programs[@]}" | wc -l)" 3
 }
-# start_bpf TITLE FLAGS...: starts a daemon. Sets holder, the process that has the BPF programs, and programs, their
+# start_bpf TITLE FLAGS...: starts a daemon. Sets holder, the process that holds the BPF programs, and programs, their
 # ids.
 start_bpf() {
     echo "-- $1"
@@ -702,7 +705,7 @@ mkdir "$parent/waiting"
 is_explained() {
     [[ $(failure_of 'collector == "cgroup"') == *"are not watched"*"the opener does not answer"* ]]
 }
-holds "a cgroup that is made while the opener is stopped is not watched, and the reason is reported" \
+holds "a cgroup created while the opener is stopped is not watched, and the reason is reported" \
     eventually 60 is_explained
 kill -CONT "$opener"
 holds "the cgroup is counted once the opener answers" eventually 60 has_cgroup "$below/waiting"
@@ -717,14 +720,14 @@ stop_daemon
 engine=bpf write_config "" ""
 start_bpf "one process" --no-opener
 kill -9 "$daemon_pid"
-all_are_gone "one process that is killed"
+all_are_gone "a killed daemon without an opener"
 start_bpf "an opener"
-equals "the daemon beside the opener has no BPF program" "$(program_ids "$daemon_pid")" ""
+equals "a daemon with an opener holds no BPF program" "$(program_ids "$daemon_pid")" ""
 kill -9 "$daemon_pid"
-all_are_gone "a daemon that is killed"
+all_are_gone "a killed daemon"
 start_bpf "an opener again"
 kill -9 "$holder"
-all_are_gone "an opener that is killed"
+all_are_gone "a killed opener"
 holds "the daemon keeps running without its opener" running "$daemon_pid"
 stop_daemon
 finish

@@ -4,7 +4,7 @@
 # permits sampling to everybody and operations to local clients. No request starts or changes anything.
 # set: all
 
-# Runs in a network namespace, so that the addresses and ports are not used otherwise.
+# Runs in a network namespace, where the addresses and ports are not otherwise in use.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
@@ -60,7 +60,7 @@ has_ended() {
 }
 reports=$scratch/reports
 : >"$reports"
-# serve ADDRESS BEHIND: starts a server of the page.
+# serve ADDRESS BEHIND: starts a server for the page.
 serve() {
     python3 "$here/page.py" "$1" "$2" "$here/page.html" "$reports" >"$scratch/server-$1" 2>&1 &
     children+=($!)
@@ -72,18 +72,18 @@ serve() {
 browse typed "http://127.0.0.1:$port/api/v1/folded?seconds=0.5" --dump-dom
 eventually 60 has_ended
 end_browser
-matches "stacks of a typed address are shown" "$(<"$scratch/typed.out")" ' [0-9]+.?</pre>'
+matches "a typed address shows stacks" "$(<"$scratch/typed.out")" ' [0-9]+.?</pre>'
 has_rested() {
     [ "$(perf_fds)" -le "$idle" ]
 }
-holds "the events of these samples are closed afterwards" eventually 60 has_rested
+holds "the events for these samples are closed afterwards" eventually 60 has_rested
 
 # --- the page
 
 is_done() {
     grep -q "^$1 done$" "$reports"
 }
-# attack HOST TARGET...: opens the page of that host and port, and waits until it is done.
+# attack HOST TARGET...: opens the page on that host and port, and waits until it is done.
 attack() {
     local name=${1//:/-} target
     watch_fds >"$scratch/$name.fds" &
@@ -94,15 +94,15 @@ attack() {
     end_browser
     kill "$watching"
     wait "$watching" 2>/dev/null
-    holds "the page of $1 has finished" is_done "$1"
+    holds "the page on $1 has finished" is_done "$1"
     for target in "${@:2}"; do
-        # A CORS preflight, which a page needs to send its own header to another origin, may stay unanswered.
-        matches "requests of the page on $1 reached ${target:-its own origin}" \
+        # A CORS preflight, which a page needs to send a header of its own to another origin, may stay unanswered.
+        matches "requests from the page on $1 reached ${target:-its own origin}" \
             "$(grep "^$1 ${target:-own}: get" "$reports")" \
             "get post$([ -n "$target" ] || echo ' own')\$"
     done
     equals "no event was opened" "$(sort -n "$scratch/$name.fds" | tail -n 1)" "$idle"
-    equals "counting is not paused, and was not paused" \
+    equals "counting is not paused and has not been paused" \
         "$(get /api/v1/pause | jq -c .paused) $(grep -c 'is paused' "$daemon_log")" \
         "false 0"
     equals "nothing was reloaded" "$(grep -c 'configuration reloaded' "$daemon_log")" 0
@@ -111,7 +111,7 @@ attack() {
 serve 127.0.0.2:8000 127.0.0.1:$port
 attack evil.test:8000 "http://127.0.0.1:$port" "http://localhost:$port" "http://192.0.2.1:$port" \
     "http://board.test:$port"
-# The host name of the page is resolved to the daemon, over loopback and over another address.
+# The page's host name resolves to the daemon, over loopback and over another address.
 serve 127.0.0.2:$port 127.0.0.1:$port
 attack evil.test:$port ""
 serve 127.0.0.2:8001 192.0.2.1:$port

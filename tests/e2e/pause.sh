@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Pauses, with real counters: counts and times stand still, no counter decreases, and counting resumes by itself.
+# Tests pauses with real counters: counts and times stand still, no counter decreases, and counting resumes by itself.
 # set: all
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -60,7 +60,8 @@ states=$(states)
 begin=$(date +%s)
 answer=$(pause 30)
 end=$(date +%s)
-equals "the response has the state and the time" "$(jq -c '[.paused, .seconds]' <<<"$answer")" '[true,30]'
+equals "the response has the state and the length of the pause" \
+    "$(jq -c '[.paused, .seconds]' <<<"$answer")" '[true,30]'
 compares "the response says when the pause ends" \
     "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
 equals "perfcountd_paused is 1 at once" "$(paused)" 1
@@ -70,23 +71,23 @@ before=$(totals)
 compares "there are totals to compare" "$(wc -l <<<"$before") > 8"
 work
 equals "totals and times do not change while the machine works" "$(totals)" "$before"
-equals "states of groups do not change" "$(states)" "$states"
+equals "the states of groups do not change" "$(states)" "$states"
 equals "rates are null" "$(get '/api/v1/rates?seconds=0.2&collector=cpu' |
     jq -c '[.rates[].events[]] | unique')" '[null]'
 equals "HEAD and GET are always allowed" "$(status_of /api/v1/pause -I) $(status_of /api/v1/pause)" "200 200"
-holds "the log has the pause" grep -q 'paused for 30 seconds' "$daemon_log"
+holds "the pause is logged" grep -q 'paused for 30 seconds' "$daemon_log"
 
 # --- events that are opened during the pause
 
 mkdir "$parent/b"
-holds "a cgroup that is made during the pause has a series" eventually 60 has_cgroup "$below/b"
+holds "a cgroup created during the pause has a series" eventually 60 has_cgroup "$below/b"
 fault "$below/b" 20000
-equals "a cgroup that is made during the pause is not counted" "$(count "$below/b")" 0
+equals "a cgroup created during the pause is not counted" "$(count "$below/b")" 0
 sed -i '/^  cpu:/s/name: f, events: .*/name: g, events: "minor-faults"}]}/' "$config"
 equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
 equals "the reload does not end the pause" "$(paused)" 1
 work
-equals "groups that the reload added are not counted" "$(get '/api/v1/counters?collector=cpu&group=g' |
+equals "groups added by the reload are not counted" "$(get '/api/v1/counters?collector=cpu&group=g' |
     jq -c '[.counters[] | .value, .enabled_ns] | unique')" '[0]'
 equals "no total decreased" "$(fallen "$(grep cgroup_ <<<"$before")" "$(totals)")" ""
 
@@ -97,7 +98,7 @@ equals "DELETE ends the pause" "$(resume | jq -c .)" '{"paused":false}'
 equals "perfcountd_paused is 0 again" "$(paused)" 0
 fault "$below/b" 20000
 after_b=$(count "$below/b")
-compares "a cgroup that was made during the pause is counted from now on" \
+compares "a cgroup created during the pause is now counted" \
     "$after_b >= 20000 - $unknown_faults && $after_b < 20500"
 work
 after=$(totals)
@@ -121,10 +122,10 @@ children+=("$late")
 holds "a stream that starts during a pause begins with a pause record" \
     eventually 60 has_line "$scratch/late" '"type":"pause"'
 resume >/dev/null
-holds "a stream that starts during a pause has samples when the pause is over" \
+holds "a stream that starts during a pause has samples after the pause" \
     eventually 60 has_line "$scratch/late" '"type":"sample"'
 kill "$late"
-equals "a stream that starts during a pause: the order of records" \
+equals "a stream that starts during a pause has its records in order" \
     "$(jq -r .type "$scratch/late" 2>/dev/null | grep -xE 'header|pause|resume|sample' | uniq |
     head -n 4 | xargs)" "header pause resume sample"
 curl -sN "$url/api/v1/samples?seconds=1000" >"$scratch/stream" &
@@ -132,13 +133,13 @@ stream=$!
 children+=("$stream")
 holds "a stream runs" eventually 60 has_line "$scratch/stream" '"type":"sample"'
 pause 600 >/dev/null
-holds "a running stream has a record of the pause" eventually 60 has_line "$scratch/stream" '"type":"pause"'
+holds "a running stream receives a pause record" eventually 60 has_line "$scratch/stream" '"type":"pause"'
 before=$(samples_in "$scratch/stream")
 cp "$(command -v bash)" "$scratch/newcomer"
 "$scratch/newcomer" -c 'while :; do :; done' &
 newcomer=$!
 children+=("$newcomer")
-equals "the seconds of a stream continue during a pause" \
+equals "a stream's time limit applies during a pause, too" \
     "$(get '/api/v1/samples?seconds=2' | tail -n 1 | jq -c '[.reason, .records <= 1]')" '["seconds",true]'
 equals "no sample is taken" "$(samples_in "$scratch/stream")" "$before"
 resume >/dev/null
@@ -148,7 +149,7 @@ named_newcomer() {
         jq -r 'select(.type == "sample") | "\(.comm) \(.module)"' 2>/dev/null |
         grep -q '^newcomer .*/newcomer$'
 }
-holds "a process that started during the pause has its name and its program" eventually 60 named_newcomer
+holds "samples of a process that started during the pause have its name and program" eventually 60 named_newcomer
 kill "$newcomer" "$stream"
 wait "$stream"
 equals "no sample has a time within the pause" "$(sed '$d' "$scratch/stream" |
@@ -160,25 +161,25 @@ equals "no sample has a time within the pause" "$(sed '$d' "$scratch/stream" |
 
 pause 3600 >/dev/null
 begin=${EPOCHREALTIME/[.,]/}
-equals "a second POST replaces the time" "$(pause 2 | jq -c '[.paused, .seconds]')" '[true,2]'
+equals "a second POST replaces the length of the pause" "$(pause 2 | jq -c '[.paused, .seconds]')" '[true,2]'
 before=$(totals)
 equals "POST to resume ends the pause" \
     "$(pause 1 >/dev/null && get /api/v1/resume -X POST | jq -c .)" '{"paused":false}'
 holds "the log uses the singular for one second" grep -qw 'paused for 1 second' "$daemon_log"
-equals "a time may have a unit" "$(pause 2s | jq -c '[.paused, .seconds]')" '[true,2]'
+equals "the length may have a unit" "$(pause 2s | jq -c '[.paused, .seconds]')" '[true,2]'
 holds "the pause ends by itself" eventually 60 not is_paused
 compares "the pause does not end too early (us)" "${EPOCHREALTIME/[.,]/} - $begin >= 2000000"
 holds "the end of the pause is logged" grep -q 'the pause is over' "$daemon_log"
 work
 compares "page faults are counted again" "$(count "$below/a") >= 60000 - $unknown_faults"
 equals "no total decreased" "$(fallen "$before" "$(totals)")" ""
-equals "the default time is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
+equals "the default length is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
 
 # tests/unit/test-server.c tests the other errors.
 equals "400: more than an hour" "$(status_of '/api/v1/pause?seconds=3601' -X POST)" 400
 equals "400: an unknown parameter" "$(status_of '/api/v1/pause?minutes=1' -X POST)" 400
-equals "400: a time in the body" "$(status_of /api/v1/pause -d seconds=5)" 400
-contains "400: the message says where the time belongs" "$(get /api/v1/pause -d seconds=5)" '/api/v1/pause?seconds=60'
+equals "400: a length in the body" "$(status_of /api/v1/pause -d seconds=5)" 400
+contains "400: the message says where the length belongs" "$(get /api/v1/pause -d seconds=5)" '/api/v1/pause?seconds=60'
 equals "a web page may not pause" "$(status_of /api/v1/pause -X POST -H 'Origin: http://evil.example')" 403
 equals "a web page may not resume" "$(status_of /api/v1/pause -X DELETE -H 'Origin: http://evil.example')" 403
 equals "rejected requests do not end the pause" "$(paused)" 1
@@ -186,7 +187,7 @@ resume >/dev/null
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0
 
-# --- requests from another machine, which is simulated by a network namespace behind a pair of veth devices
+# --- requests from another machine, simulated by a network namespace behind a pair of veth devices
 
 near=169.254.$(($$ / 64 % 254 + 1)).$(($$ % 64 * 4 + 1))
 far=${near%.*}.$(($$ % 64 * 4 + 2))
@@ -204,7 +205,7 @@ test_elsewhere() {
     fi
     start_daemon --config.file="$config" --web.listen-address=$near:0
     equals "another machine may scrape" "$("${elsewhere[@]}" curl -s -o /dev/null -w '%{http_code}' "$url/metrics")" 200
-    equals "another machine may see whether it is paused, and who may pause" \
+    equals "another machine may see whether counting is paused, and who may pause it" \
         "$("${elsewhere[@]}" curl -s "$url/api/v1/pause" | jq -c '[.paused, .refusal[:14]]')" \
         '[false,"only operators"]'
     for method in POST DELETE; do

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reads a pprof profile as protoc prints it, and replaces numbers by what they refer to. Prints one line each:
-# "sample_type TYPE/UNIT", "mapping FILE BUILD-ID functions"; "leaf COMM SAMPLES FUNCTION" and "stack STATE SECOND-VALUE
-# FUNCTION;..." for each sample; "label KEY TEXT" for each label; "dangling WHAT" for an invalid reference; "FIELD
-# VALUE" for all other fields.
+# Reads a pprof profile as printed by protoc, and resolves its references. Prints lines: "sample_type TYPE/UNIT",
+# "mapping FILE BUILD-ID functions"; "leaf COMM SAMPLES FUNCTION" and "stack STATE SECOND-VALUE FUNCTION;..." for each
+# sample; "label KEY TEXT" for each label; "dangling WHAT" for an invalid reference; "FIELD VALUE" for all other fields.
 function text(number) {
     if (number + 0 >= n_texts)
         dangling[++n_dangling] = "text " number

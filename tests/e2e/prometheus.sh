@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A real Prometheus scrapes one daemon over HTTP, and its series include the context switches of a load. It scrapes
-# another over HTTPS with a client certificate and a password, and gets nothing without both.
+# another over HTTPS, and gets nothing unless it has both a client certificate and a password.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tls-lib.sh
@@ -10,7 +10,7 @@
 . "$here/prometheus-lib.sh"
 need curl jq openssl /usr/bin/python3 prometheus
 
-# Each sleep is a context switch, and another one if the CPU is idle otherwise.
+# Each sleep is one context switch, or two if the CPU is otherwise idle.
 /usr/bin/python3 -c 'import time
 while True: time.sleep(0.0002)' &
 load=$!
@@ -42,10 +42,10 @@ start_daemon
 plain_pid=$daemon_pid plain_url=$url
 client=(--cacert "$pki/ca.pem" --cert "$pki/scraper.pem" --key "$pki/scraper.key" -u prometheus:secret)
 start_daemon --web.config.file="$scratch/web.yml"
-equals "curl with certificate and password is served" "$(status_of /metrics)" 200
+equals "curl with the certificate and the password is served" "$(status_of /metrics)" 200
 equals "curl with another password is rejected" "$(status_of /metrics -u prometheus:other)" 401
 
-# job NAME PASSWORD CERTIFICATE SCHEME: prints a scrape job for the daemon with HTTPS.
+# job NAME PASSWORD CERTIFICATE SCHEME: prints a scrape job for the HTTPS daemon.
 job() {
     cat <<END
   - job_name: $1
@@ -68,7 +68,7 @@ start_prometheus "$scratch/prometheus.yml"
 
 # --- series
 
-# A scrape that takes longer than a second is a gap, for which an instant query finds nothing.
+# A scrape that takes longer than a second leaves a gap, in which an instant query finds nothing.
 of_load='sum(last_over_time(perf_cpu_context_switches_total{job="perfcountd"}[10m]))'
 # scrapes: prints how many scrapes have succeeded.
 scrapes() {
@@ -88,7 +88,8 @@ last_stored=$(value "$of_load")
 compares "the series include the switches of the load" \
     "$last_load > $first_load && $last_stored - $first_stored >= $last_load - $first_load"
 url=$plain_url client=()
-compares "the series are at most the daemon's counters" "$last_stored <= $(sum_of perf_cpu_context_switches_total)"
+compares "the stored series do not exceed the daemon's counters" \
+    "$last_stored <= $(sum_of perf_cpu_context_switches_total)"
 cpus=$(get /metrics | grep -c '^perf_cpu_context_switches_total{')
 equals "a series for each CPU is stored" \
     "$(value 'count(last_over_time(perf_cpu_context_switches_total{job="perfcountd"}[10m]))')" "$cpus"
@@ -110,7 +111,7 @@ last_error() {
 fails_by() {
     [[ $(last_error "$1") =~ $2 ]]
 }
-holds "with certificate and password the scrape succeeds" eventually 60 fails_by right '^$'
+holds "with the certificate and the password, the scrape succeeds" eventually 60 fails_by right '^$'
 holds "a wrong password is reported" eventually 60 fails_by password '401 Unauthorized'
 holds "another CA's certificate is reported" eventually 60 fails_by certificate \
     'tls|certificate|EOF|reset|closed|broken pipe'

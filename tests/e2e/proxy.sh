@@ -22,7 +22,7 @@ sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]
 print(*(s.getsockname()[1] for s in sockets))
 END
 }
-# end PID: stops a proxy.
+# end PID: stops the proxy.
 end() {
     kill -TERM "$1"
     wait "$1" 2>/dev/null
@@ -34,7 +34,7 @@ at() {
 answers_at() {
     [ "$(at "$1" GET /metrics)" != 000 ]
 }
-# operates PORT STATUS TITLE [CURL-OPTIONS...]: checks the status of requests that need an operator.
+# operates PORT STATUS TITLE [CURL-OPTIONS...]: checks the status of requests that only operators may send.
 operates() {
     local method path
     while read -r method path; do
@@ -90,14 +90,14 @@ END
         return
     fi
     is_no_operator "${ports[0]}" "nginx, X-Forwarded-For"
-    is_no_operator "${ports[0]}" "a client that says it is local" -H 'X-Forwarded-For: 127.0.0.1'
+    is_no_operator "${ports[0]}" "a client that claims to be local" -H 'X-Forwarded-For: 127.0.0.1'
     is_no_operator "${ports[1]}" "nginx, X-Real-IP"
     is_no_operator "${ports[2]}" "nginx, Forwarded"
     is_no_operator "${ports[3]}" "nginx, X-Forwarded-Proto alone"
     is_no_operator "${ports[4]}" "nginx, over the unix socket"
-    # A proxy that sends no such header looks like a local client, as the manual says, unless the Host is another
+    # As the manual says, a proxy that sends no such header looks like a local client, unless the Host is another
     # machine's.
-    is_no_operator "${ports[5]}" "nginx, only the Host of its client" -H 'Host: board.example'
+    is_no_operator "${ports[5]}" "nginx, only its client's Host" -H 'Host: board.example'
     operates "${ports[6]}" 200 "nginx, no header"
     end "$nginx"
 }

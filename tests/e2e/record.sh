@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `perfcountd record` finds the known profile of a program in each format, as root and as an ordinary user. Also tests
-# how a recording ends, what it prints, that a file exists only when it is complete, and recordings by a running daemon.
+# Tests that `perfcountd record` finds the known profile of a program in each format, as root and as an ordinary user.
+# Also tests how a recording ends, what it prints, that a file exists only once it is complete, and recordings by a
+# running daemon.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need cc curl gzip perf pgrep protoc python3 setpriv strip xmllint
@@ -9,7 +10,7 @@ need cc curl gzip perf pgrep protoc python3 setpriv strip xmllint
 chmod 755 "$scratch"
 program=record-hot
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/hot.c"
-# `record` uses no configuration of this machine, and an event that every machine has.
+# `record` does not use this machine's configuration, and samples an event that every machine has.
 echo 'sampler: {event: cpu-clock}' >"$scratch/config.yaml"
 mkdir -m 777 "$scratch/files"
 cd "$scratch/files" || exit 1
@@ -21,7 +22,7 @@ record() {
     status=$?
     said=$(<"$scratch/err")
 }
-# nothing_is_left TITLE: checks that there is neither a complete nor a partial file.
+# nothing_is_left TITLE: checks that neither a complete nor a partial file exists.
 nothing_is_left() {
     equals "$1: there is no file" "$(ls -A)" ""
 }
@@ -31,7 +32,7 @@ seconds=$((2 * enough / 1999))
 record_hot() {
     record --frequency=1999 -o "hot.$1" -- "$scratch/$program" "$seconds"
     equals "$1: the exit status is the program's" "$status" 0
-    matches "$1: the message has the number of samples and the file" \
+    matches "$1: the message has the number of samples and the name of the file" \
         "$said" "[0-9]+ samples of cpu-clock in [0-9.]+ s: hot.$1"
     truth=$(awk '/hot_/' "$scratch/out" | share)
     truth=${truth% *}
@@ -51,9 +52,9 @@ record_hot svg svg_weights
 holds "the flame graph is valid XML" xmllint --noout --nonet hot.svg
 equals "the flame graph has all samples" \
     "$(sed -n 's|.*<title>all: \([0-9]*\) samples.*|\1|p' hot.svg)" "$(samples_said)"
-contains "the title of the flame graph has the command" \
+contains "the flame graph's title has the command" \
     "$(grep -m 1 '<title>' hot.svg)" "/$program $seconds on $(uname -n): cpu-clock, "
-lacks "the flame graph refers to no other resource" 'https?://[^w]|href=|src=|@import|url[(]' hot.svg
+lacks "the flame graph loads no other resource" 'https?://[^w]|href=|src=|@import|url[(]' hot.svg
 record_hot folded folded_weights
 equals "the stacks have all samples" "$(awk '{ n += $NF } END { print n }' hot.folded)" "$(samples_said)"
 record_hot pb.gz protoc_weights
@@ -65,7 +66,7 @@ equals "the exit status is the command's" "$status" 3
 compares "processes that the command starts are sampled" "$(awk -v name="$program" 'index($0, name) == 1 { n += $NF }
     END { print n + 0 }' a.folded) > 0"
 record -o a.folded -- sh -c "$scratch/$program 1; kill -TERM \$\$"
-equals "the exit status is 128 and the signal" "$status" $((128 + 15))
+equals "the exit status is 128 plus the signal number" "$status" $((128 + 15))
 rm -f a.folded
 
 strip -o "$scratch/bare-hot" "$scratch/$program"
@@ -74,7 +75,7 @@ matches "for a stripped program, the message says why functions have no names" "
     '[0-9]+ samples? without a name for the innermost function: [0-9]+ in bare-hot: the file has no symbols for them; '
 rm -f a.folded
 
-# --- how it ends
+# --- how a recording ends
 
 record -o a.svg -- /no/such/command
 equals "no such command: exit status" "$status" 127
@@ -86,12 +87,13 @@ contains "no samples: the message" \
     "$said" "no sample of alignment-faults, so a.svg is not written: the command had only"
 nothing_is_left "no samples"
 record -o a.svg --seconds=10m -- "$scratch/$program" 1
-equals "the command ends before the time: exit status" "$status" 0
-# The file is complete once the time has ended.
+equals "the command ends before the time limit: exit status" "$status" 0
+# The file is complete once the time limit has passed.
 record -o b.folded --seconds=500ms -- sh -c "$scratch/$program 60 >hot & hot=\$!
     until [ -e b.folded ] || ! kill -0 \$hot; do sleep 0.1; done; kill \$hot; wait; $scratch/bare-hot 1"
-equals "the time ends before the command: record waits for the command" "$status $(grep -c hot_ "$scratch/out")" "0 2"
-contains "the command is recorded until the time ends" "$(<b.folded)" "$program;"
+equals "the time limit ends before the command: record waits for the command" \
+    "$status $(grep -c hot_ "$scratch/out")" "0 2"
+contains "the command is recorded until the time limit" "$(<b.folded)" "$program;"
 lacks "what the command does later is not recorded" '^bare-hot;' b.folded
 rm -f a.svg b.folded hot
 
@@ -133,9 +135,9 @@ signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 os.kill(os.getpid(), signal.SIGINT)
 os.execv(sys.argv[1], sys.argv[1:])' "$PERFCOUNTD" record --config.file="$scratch/config.yaml" \
     --event=alignment-faults -o a.svg 2>"$scratch/err"
-equals "a recording that is interrupted before it begins: the message" "$? $(<"$scratch/err")" \
+equals "a recording interrupted before it begins: the message" "$? $(<"$scratch/err")" \
     "1 perfcountd: interrupted before there was a sample of alignment-faults, so a.svg is not written"
-nothing_is_left "a recording that is interrupted before it begins"
+nothing_is_left "a recording interrupted before it begins"
 
 # --- usage
 
@@ -178,12 +180,12 @@ fi
 echo old >old.folded
 chmod 640 old.folded
 record -o old.folded --event=alignment-faults -- true
-equals "an existing file is kept if there is no new one" "$(<old.folded)" old
+equals "an existing file is kept if no new one is written" "$(<old.folded)" old
 record -o old.folded -- "$scratch/$program" 1
 equals "an existing file is replaced, and keeps its mode" "$(stat -c %a old.folded) $(grep -cx old old.folded)" "640 0"
 rm -f old.folded
 
-# --- a program without frame pointers, whose stacks are all one function long
+# --- a program without frame pointers: all of its stacks are one function deep
 
 cc -O1 -nostdlib -static -fomit-frame-pointer -x c -o "$scratch/bare" - <<'END'
 void _start(void)
@@ -195,7 +197,7 @@ END
 "$scratch/bare" &
 bare=$!
 children+=("$bare")
-# is_called PID NAME: succeeds if the process runs the program, and not the shell that starts it.
+# is_called PID NAME: succeeds if the process already runs the program, rather than the shell that starts it.
 is_called() {
     grep -qx "$2" "/proc/$1/comm"
 }
@@ -205,7 +207,7 @@ for format in svg folded pb.gz; do
     matches "$format: the message says where stacks end early" \
         "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples[)]:'
 done
-matches "pprof has a comment that says where stacks end early" \
+matches "a pprof comment says where stacks end early" \
     "$(protoc_weights a.pb.gz >/dev/null; grep '^comment' "$scratch/fields")" \
     'stacks end after one function in bare'
 record --frequency=999 -o a.folded -- "$scratch/$program" 1
@@ -220,7 +222,7 @@ install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
 user=(setpriv "--reuid=$((50000 + $$ % 10000))" --regid=65534 --clear-groups --inh-caps=-all)
 if [ "$paranoid" = 2 ]; then
     PERFCOUNTD=$scratch/perfcountd record_hot svg svg_weights
-    contains "an ordinary user is told what is missing" "$said" "the kernel's functions are missing"
+    contains "the message tells an ordinary user what is missing" "$said" "the kernel's functions are missing"
     equals "the flame graph has no kernel function" "$(grep -c 'class="kernel"' hot.svg)" 0
     rm -f hot.svg
     PERFCOUNTD=$scratch/perfcountd record --url=unix:/no/such/socket --seconds=1 -o a.svg
@@ -255,7 +257,7 @@ compares "perf.data has the process" "$(script_weights a.perf.data | share | cut
 record --url="$url" --pid="$bare" --seconds=2s --frequency=999 -o a.folded
 matches "the message says where stacks end early" \
     "$said" 'stacks end after one function in bare [(]100 % of [0-9]+ samples'
-matches "the file of stacks says where stacks end early" \
+matches "the folded file says where stacks end early" \
     "$(tail -n 1 a.folded)" '^# stacks end after one function in bare .*[a-z]$'
 matches "the JSON end record says where stacks end early" \
     "$(get "/api/v1/samples?pid=$bare&seconds=2&frequency=999" | jq -r 'select(.type == "end") | .notes[]')" \
@@ -271,14 +273,14 @@ eventually 60 is_asleep
 for format in svg folded pb.gz perf.data; do
     refused 1 'no sample of the event in 1.0 s' --url="$url" --pid="$sleeper" --seconds=1 -o "a.$format"
 done
-holds "a daemon without a request samples nothing" eventually 60 fds_are "$idle"
+holds "without a request, a daemon samples nothing" eventually 60 fds_are "$idle"
 start_record --url="$url" --pid="$hot" --seconds=60 -o a.svg
 holds "the daemon samples on request" eventually 60 not fds_are "$idle"
 kill -INT "$recorder"
 wait "$recorder"
 equals "SIGINT ends the recording with exit status 1" $? 1
 contains "the message says that nothing is kept" \
-    "$(<"$scratch/err")" "interrupted: what a daemon has recorded until then is not kept"
+    "$(<"$scratch/err")" "interrupted: what the daemon had recorded is not kept"
 nothing_is_left "a signal"
 refused 1 'it answered 404: there is no process 4194304' --url="$url" --pid=4194304 -o a.svg
 refused 2 'it answered 400' --url="$url" --event=nopmu/x/ -o a.svg

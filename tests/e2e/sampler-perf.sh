@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Streams of the daemon, read by other programs (perf, jq, protoc, pprof): the known profile of a program is found in
-# each format, in all of them at once, and in what perf records itself; for one CPU, one cgroup and one process.
+# Reads the daemon's streams with other programs (perf, jq, protoc, pprof). They find the known profile of a program in
+# each format, while all formats are streamed at once and perf records as well; also for one CPU, one cgroup and one
+# process.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl jq perf gzip pprof protoc readelf taskset cc
@@ -16,7 +17,7 @@ cpu=$((cpus - 1))
 # The program has a unique name, since other tests may run it too.
 program=hot$$
 cc -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/hot.c" || exit 1
-# It has a CPU for itself, and the readers of samples use another one.
+# It has a CPU to itself, and the programs that read samples use another one.
 first=(chrt --fifo 1 taskset -c "$cpu")
 [ "$cpus" -gt 1 ] || first=(nice -n -10)
 
@@ -35,7 +36,7 @@ end_hot() {
     wait "$hot_pid"
     truth=$(share <"$scratch/hot.out")
     truth=${truth% *}
-    compares "by its own clock the program spent 70 % in the first function" "$truth > 68 && $truth < 72"
+    compares "by its own clock, the program spent 70 % of its time in the first function" "$truth > 68 && $truth < 72"
 }
 
 # stream PATH FILE: reads a stream in the background; wait_all waits for all of them.
@@ -49,17 +50,17 @@ wait_all() {
     wait "${streams[@]}"
     streams=()
 }
-# seconds_for SAMPLES FREQUENCY: prints a time that is long enough even if the host of this machine takes 40 % of it.
+# seconds_for SAMPLES FREQUENCY: prints how many seconds suffice even if this machine's host takes 40 % of them.
 seconds_for() {
     echo $(($1 * 17 / 10 / $2 + 1))
 }
 
-# Prints perf's complaints except those about lost samples, which are expected on busy CPUs.
+# Prints perf's messages except those about lost samples, which are expected on busy CPUs.
 complaints() {
     sed -E '/^(Warning:|Processed .* lost .*|Check IO\/CPU overload!|)$/d' "$scratch/complaints"
 }
 
-# Each function prints lines "WEIGHT SYMBOL" of the program's own functions from a file of the format, like those of
+# Each of these reads a file of its format, and prints lines "WEIGHT SYMBOL" for the program's functions, like those of
 # lib.sh.
 report_weights() {
     perf report -i - --stdio --comm "$program" --sort symbol -g none --no-children -F sample,sym <"$1" \
@@ -73,7 +74,7 @@ pprof_weights() {
         2>"$scratch/pprof.err" | tee "$scratch/top" | awk '$6 ~ /^hot_/ { print $1, $6 }'
 }
 
-# samples FILE EXPRESSION: prints the jq expression of each sample.
+# samples FILE EXPRESSION: prints the value of the jq expression for each sample.
 samples() {
     jq -r "select(.type == \"sample\") | $2" "$1"
 }
@@ -82,7 +83,7 @@ echo '{web: {local_operators: true}, sampler: {enabled: true, event: cpu-clock, 
     >"$scratch/config.yaml"
 start_daemon --config.file="$scratch/config.yaml"
 
-# --- all formats at once, beside perf itself
+# --- all formats at once, alongside perf itself
 
 long=$(seconds_for $((2 * enough)) 1499)
 hot $((2 * long + 60))
@@ -99,7 +100,7 @@ end_hot
 script_weights "$scratch/perf-record" >"$scratch/weights"
 recorded=$(share <"$scratch/weights")
 within_points "perf record -a" "$recorded"
-# The program is hidden, since pprof would look for the symbols itself.
+# The program is hidden from pprof, which would otherwise read its symbols.
 build_id=$(readelf -n "$scratch/$program" | awk '/Build ID/ { print $3 }')
 for format in script:perf.data report:perf.data ndjson:ndjson folded:folded protoc:pprof pprof:pprof; do
     [ $format != pprof:pprof ] || mv "$scratch/$program" "$scratch/hidden"
@@ -109,7 +110,7 @@ for format in script:perf.data report:perf.data ndjson:ndjson folded:folded prot
     within_points "$format" "$found"
     fewer=$((${found#* } < ${recorded#* } ? ${found#* } : ${recorded#* }))
     within_points "$format and perf record -a" "${found% *} $fewer" "${recorded% *}"
-    equals "$format: no complaint" "$(complaints)" ""
+    equals "$format: perf reports no problem" "$(complaints)" ""
 done
 mv "$scratch/hidden" "$scratch/$program"
 equals "NDJSON has all CPUs" "$(samples "$scratch/ndjson" .cpu | sort -nu | paste -sd,)" "$(seq -s, 0 $((cpus - 1)))"
@@ -123,10 +124,10 @@ holds "perf script finds kernel symbols" grep -qE '^\s+ffff[0-9a-f]+ [a-z_]' "$s
 perf report -i - --stdio --header-only <"$scratch/perf.data" >"$scratch/header" 2>&1
 holds "perf finds the event" grep -q 'event : name = cpu-clock' "$scratch/header"
 holds "perf finds the kernel release" grep -q "os release : $(uname -r)" "$scratch/header"
-holds "the pipeline of the manual works unchanged" sh -c \
+holds "the pipeline from the manual works unchanged" sh -c \
     "curl -sN '$url/api/v1/perf.data?seconds=1' | perf report -i - --stdio 2>/dev/null | grep -q cpu-clock"
 
-# Lines with "#" are notes about the machine's programs.
+# Lines that begin with "#" are notes about the machine's programs.
 sed '/^# /d' "$scratch/folded" >"$scratch/stacks"
 equals "folded: each line is a stack and a count" "$(grep -vE '^[^ ;]+(;[^;]+)* [1-9][0-9]*$' "$scratch/stacks")" ""
 # Truncated stacks come last.
@@ -182,16 +183,16 @@ for variant in cpu cgroup pid period group; do
     matches "$variant=: the end record has the number of lost samples" "$(end_of "$scratch/$variant" lost)" '^[0-9]+$'
 done
 for variant in cgroup pid group; do
-    within_points "$variant=, for perf" "$(script_weights "$scratch/$variant-perf" | share)"
-    equals "$variant=, for perf: no complaint" "$(complaints)" ""
+    within_points "$variant=, perf.data" "$(script_weights "$scratch/$variant-perf" | share)"
+    equals "$variant=, perf.data: perf reports no problem" "$(complaints)" ""
 done
 for variant in cpu period group; do
-    equals "$variant=: only samples of that CPU" "$(samples "$scratch/$variant" .cpu | sort -u)" "$cpu"
+    equals "$variant=: samples are from that CPU only" "$(samples "$scratch/$variant" .cpu | sort -u)" "$cpu"
 done
 for variant in cgroup pid; do
-    equals "$variant=: only samples of its processes" "$(samples "$scratch/$variant" .pid | sort -u)" "$watched_pid"
+    equals "$variant=: samples are of that process only" "$(samples "$scratch/$variant" .pid | sort -u)" "$watched_pid"
 done
-# cpu-clock also samples an idle CPU.
+# cpu-clock also samples idle CPUs.
 equals "period=: each sample has the period" "$(samples "$scratch/period" .period | sort -u)" 700001
 compares "period=: at most one sample every 0.7 ms" \
     "$(samples "$scratch/period" .pid | wc -l) <= 1440 * $(end_of "$scratch/period" seconds)"
@@ -202,9 +203,9 @@ holds "read=1: the counts of a group increase and never decrease" jq -se '
     (map(.["cpu-clock"]) | . == sort and .[-1] - .[0] > 1e9) and
     (map(.["context-switches"]) | . == sort and .[-1] > .[0])' <(samples "$scratch/group" '.counts | tojson')
 
-# The thread starts on one CPU under another name, and moves to the other CPU.
+# The process starts on one CPU under another name, and then moves to the other CPU.
 if [ "$cpu" -ne 0 ]; then
-    equals "the other CPU has samples, but none of the program" "$(samples "$scratch/other" .cpu | sort -u) $(
+    equals "the other CPU has samples, but the program has none there" "$(samples "$scratch/other" .cpu | sort -u) $(
         ndjson_weights "$scratch/other" | wc -l)" "0 0"
     stream "/api/v1/samples?seconds=$long&frequency=1999&cpu=0" "$scratch/moved"
     stream "/api/v1/perf.data?seconds=$long&frequency=1499&cpu=0" "$scratch/moved-perf"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A minute after the sampler's last client its symbol tables are freed, and their memory is returned to the system.
+# A minute after the sampler's last client has left, its symbol tables are freed, and their memory is returned to the
+# system.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl pgrep
@@ -20,7 +21,7 @@ sampler: {enabled: true, event: cpu-clock, frequency: 199}
 END
 start_daemon --config.file="$scratch/config.yaml"
 before=$(anonymous)
-holds "no symboliser runs without a client" not symboliser
+holds "without a client, no symboliser runs" not symboliser
 for path in /api/v1/samples /api/v1/folded /debug/pprof/profile /api/v1/perf.data; do
     get "$path?seconds=2" >"$scratch/answer-${path##*/}" &
     clients+=("$!")
@@ -28,12 +29,12 @@ done
 holds "sampling starts a symboliser" eventually 60 symboliser
 wait "${clients[@]}"
 most=$(anonymous)
-compares "samples take memory: $before kB without, $most kB with" "$most > $before"
+compares "sampling takes memory: $before kB before, $most kB after" "$most > $before"
 holds "the symboliser ends after half a minute without work" eventually 120 not symboliser
 given_back() {
     [ $((2 * ($(anonymous) - before))) -le $((most - before)) ]
 }
-holds "a minute later at least half of the memory is returned" eventually 120 given_back
+holds "a minute later, at least half of the memory has been returned" eventually 120 given_back
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Streams of samples: permitted clients, permitted events, slow clients, reloads, the end of the daemon, missing
+# Tests streams of samples: permitted clients, permitted events, slow clients, reloads, the daemon's exit, missing
 # permissions and time namespaces. While there is no client, no event is open.
 # set: quick
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@ write_config() {
     printf '%s\n' 'web: {min_interval: 0s, local_operators: true}' "collectors: {$collectors}" "$@" \
         >"$scratch/config.yaml"
 }
-# reload LINES...: writes such a configuration and reloads.
+# reload LINES...: writes such a configuration and reloads it.
 reload() {
     write_config "$@"
     equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
@@ -36,8 +36,8 @@ start() {
 ends_by() {
     tail -n 1 "$1" | grep -qF "\"reason\":\"$2\""
 }
-# records_in FILE: prints the number of records. Lines without a time describe processes that were already running,
-# except for ksymbol, which never has a time.
+# records_in FILE: prints the number of records. Lines without a time describe processes that were already running, and
+# are not counted, except for ksymbol records, which never have one.
 records_in() {
     jq -r 'select((.time and .type != "header") or .type == "ksymbol") | .type' "$1" | wc -l
 }
@@ -62,7 +62,8 @@ start_daemon --config.file="$scratch/config.yaml"
 idle=$(perf_fds)
 equals "HEAD succeeds" "$(status_of /api/v1/samples -I)" 200
 holds "HEAD opens no event" fds_are "$idle"
-equals "a page of another site is rejected" "$(status_of '/api/v1/samples?max=1' -H 'Origin: http://example.com')" 403
+equals "a request from another site's page is rejected" \
+    "$(status_of '/api/v1/samples?max=1' -H 'Origin: http://example.com')" 403
 while read -r status query text; do
     refuses "$status" "$query" "$text"
 done <<'END'
@@ -74,7 +75,7 @@ done <<'END'
 404 pid=4194304 no process 4194304
 404 cgroup=/no/such/cgroup no cgroup /no/such/cgroup
 END
-holds "after errors no event is open" fds_are "$idle"
+holds "after errors, no event is open" fds_are "$idle"
 
 # --- streams
 
@@ -84,7 +85,7 @@ busy=$started
 get '/api/v1/samples?max=100&frequency=1000' >"$scratch/max"
 holds "each line is JSON" jq -e . "$scratch/max"
 equals "max= gives exactly as many records" "$(records_in "$scratch/max")" 100
-equals "the end record has the reason max and the number of records" \
+equals "the end record has the reason and the number of records" \
     "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 100"
 get '/api/v1/samples?max=100&event=cpu-clock/period=700001/' >"$scratch/period"
 equals "the period in the event's name is used" \
@@ -94,7 +95,7 @@ equals "seconds= ends the stream" "$(end_of "$scratch/seconds" reason)" seconds
 sample_until 30 "$scratch/cpu" '/api/v1/samples?cpu=0'
 equals "cpu= selects one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/cpu" | sort -u)" 0
 jq -r 'select(.type == "sample") | .time' "$scratch/cpu" >"$scratch/times"
-holds "samples are in the order of time" sort -n -c "$scratch/times"
+holds "samples are in chronological order" sort -n -c "$scratch/times"
 sample_until 5 "$scratch/read" '/api/v1/samples?event=%7Bcpu-clock,context-switches%7D&read=1&frequency=1000'
 contains "read=1 adds the counts of the group" "$(grep -m 1 '"type":"sample"' "$scratch/read")" 'context-switches'
 contains "read=1 is rejected with a clock that ignores the modifier" \
@@ -107,9 +108,9 @@ one=$stream
 stream "$scratch/two" '/api/v1/samples?frequency=100'
 two=$stream
 holds "two clients have their streams" eventually 60 test -s "$scratch/one" -a -s "$scratch/two"
-holds "two equal clients share ring buffers" eventually 60 fds_are $((idle + cpus))
+holds "two clients with equal parameters share ring buffers" eventually 60 fds_are $((idle + cpus))
 stream "$scratch/three" '/api/v1/samples?frequency=101'
-holds "another client has its own ring buffers" eventually 60 fds_are $((idle + 2 * cpus))
+holds "a client with other parameters has its own ring buffers" eventually 60 fds_are $((idle + 2 * cpus))
 refuses 503 max=1 max_clients
 kill "$stream"
 holds "the ring buffers of a client are closed when it leaves" eventually 60 fds_are $((idle + cpus))
@@ -117,7 +118,7 @@ kill "$one"
 n=$(samples_in "$scratch/two")
 holds "the other client still receives samples" eventually 60 has_samples "$scratch/two" $((n + 10))
 kill "$two"
-holds "without a client no event is open" eventually 60 fds_are "$idle"
+holds "without a client, no event is open" eventually 60 fds_are "$idle"
 stream "$scratch/quiet" '/api/v1/samples?event=alignment-faults&period=1000000'
 holds "a stream without samples is open" eventually 60 fds_are $((idle + cpus))
 kill "$stream"
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
 }
 END
 cc -O1 -pthread -o "$scratch/spin" "$scratch/spin.c"
-# samples_of SPACE FILE: prints how many samples of a stream are in the kernel, or in user space.
+# samples_of SPACE FILE: prints how many samples of a stream are in SPACE, which is kernel or user.
 samples_of() {
     jq -c --argjson kernel "$([ "$1" = kernel ] && echo true || echo false)" \
         'select(.type == "sample" and (.module == "[kernel.kallsyms]") == $kernel)' "$2" | wc -l
@@ -181,14 +182,15 @@ start "$scratch/fresh"
 get "/api/v1/samples?pid=$started&max=50" >"$scratch/early"
 kill "$started"
 early=$(end_of "$scratch/early" awaiting_symbols)
-compares "addresses that have no symbol yet are counted" "$early >= $(jq -r --arg file "$scratch/fresh" \
+compares "the end record counts addresses whose symbols are not loaded yet" \
+    "$early >= $(jq -r --arg file "$scratch/fresh" \
     'select(.type == "sample") | .callchain[]?, . | select(.module == $file and .symbol == "[unknown]") | 1' \
     "$scratch/early" | wc -l) && $early > 0"
-contains "a note in the end record has the number of addresses without a symbol" \
+contains "a note in the end record says how many addresses have no symbol" \
     "$(jq -r 'select(.type == "end") | .notes[]' "$scratch/early")" \
     "addresses without a symbol: $early, because the symbol tables"
 
-# --- events that clients may name: none ends the daemon or affects a program
+# --- no event that a client names ends the daemon or affects a program
 
 probed=$scratch/probed
 cp "$(command -v sleep)" "$probed"
@@ -212,7 +214,7 @@ for event in "uprobe/path=$probed,offset=$offset/" "uprobe/path=$probed,offset=0
     syscalls:sys_enter_openat tracepoint/config=1/ '{cpu-clock,mem:0x1000:w}' '{cpu-clock,sched:sched_process_fork}'; do
     answers "$event" 403
 done
-contains "403: the message has the reason" \
+contains "403: the message says why" \
     "$(get '/api/v1/samples?event=mem:0x1000:w' | jq -r .error)" "is not allowed: only the configuration"
 holds "the program is still running" running "$started"
 equals "the daemon still answers" "$(status_of /-/healthy)" 200
@@ -235,7 +237,7 @@ starts() {
 is_counted() {
     [ "$(starts)" != null ]
 }
-# The daemon tries again later if the program's file was not opened within a second.
+# If opening the program's file takes more than a second, the daemon tries again later.
 if [ -e /sys/bus/event_source/devices/uprobe ] && eventually 90 is_counted; then
     for event in "uprobe/path=$probed,offset=0x1/" "uprobe/path=$probed,offset=$offset/" \
         "uprobe/path=/bin/true,offset=$offset/"; do
@@ -247,13 +249,13 @@ if [ -e /sys/bus/event_source/devices/uprobe ] && eventually 90 is_counted; then
     equals "the configured probe is counted" "$(($(starts) - before))" 2
     holds "the probed program is still running" running "$started"
 elif [ -e /sys/bus/event_source/devices/uprobe ]; then
-    fail "a uprobe can be set" "$(get /api/v1/status | jq -r '.failures[].message')"
+    fail "a uprobe can be opened" "$(get /api/v1/status | jq -r '.failures[].message')"
 else
     left_out "uprobes"
 fi
 stop_daemon
 
-# --- a slow client loses records and is told how many; other clients and scrapes are not affected
+# --- a slow client loses records and is told how many, which does not affect other clients and scrapes
 
 # queued: prints the length of the daemon's TCP send queues.
 queued() {
@@ -289,7 +291,7 @@ children+=("$fast")
 has_bytes() {
     [ "$(stat -c %s "$1")" -ge "$2" ]
 }
-# grows FILE NUMBER: FILE grows by NUMBER bytes, each million of them within a minute.
+# grows FILE NUMBER: succeeds if FILE grows by NUMBER bytes, waiting up to a minute for each million.
 grows() {
     local end=$(($(stat -c %s "$1") + $2))
     until has_bytes "$1" "$end"; do
@@ -298,7 +300,7 @@ grows() {
 }
 # This is more than the daemon buffers for a client.
 holds "another client still receives samples" grows "$scratch/fast" 16000000
-# A client without CPU time for a second is slow, too.
+# A client that gets no CPU time for a second is slow, too.
 receives_most() {
     [ "$(samples_in "$scratch/fast")" -gt $((8 * $(sed -n 's/.*"type":"dropped".*"dropped":\([0-9]*\).*/+\1/p' \
         "$scratch/fast" | tr -d '\n') + 0)) ]
@@ -307,7 +309,7 @@ holds "a client that reads receives most samples" eventually 60 receives_most
 equals "meanwhile scrapes are answered" "$(for _ in $(seq 20); do status_of /metrics; done)" \
     "$(printf '200%.0s' $(seq 20))"
 kill -CONT "$slow"
-holds "the slow client continues, and is told that records were dropped" \
+holds "the slow client continues, and its stream says that records were dropped" \
     eventually 60 grep -q '"type":"dropped"' "$scratch/slow"
 reload 'sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 1000}'
 wait "$slow" "$fast"
@@ -316,7 +318,8 @@ dropped=$(end_of "$scratch/slow" dropped)
 compares "the end record has the number of dropped records" "$dropped > 0"
 equals "the number of dropped records is exact" \
     "$(jq -s '[.[] | select(.type == "dropped") | .dropped] | add' "$scratch/slow")" "$dropped"
-compares "a client that reads has lost much less than the slow one" "4 * $(end_of "$scratch/fast" dropped) < $dropped"
+compares "a client that reads has lost far fewer records than the slow one" \
+    "4 * $(end_of "$scratch/fast" dropped) < $dropped"
 
 # After the daemon was stopped for a while, the ring buffers contain more than it buffers for a client. How much of that
 # is dropped depends on when the clients run.
@@ -342,8 +345,8 @@ burst() {
 }
 burst
 for i in 1 2 3; do
-    equals "client $i of a burst has as many records as the end record says" "$(end_of "$scratch/burst$i" records)" \
-        "$(records_in "$scratch/burst$i")"
+    equals "client $i of a burst has received as many records as the end record says" \
+        "$(end_of "$scratch/burst$i" records)" "$(records_in "$scratch/burst$i")"
 done
 kill "${spinners[@]}"
 
@@ -357,7 +360,7 @@ n=$(samples_in "$scratch/reloaded")
 holds "a reload without a change does not end a stream" eventually 60 has_samples "$scratch/reloaded" $((n + 10))
 reload 'sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 1000, frequency: 50}'
 for name in reloaded event; do
-    holds "a reload with another default event and frequency ends a stream that uses them" \
+    holds "a reload that changes the default event and frequency ends a stream that uses them" \
         eventually 60 ends_by "$scratch/$name" reload
 done
 stream "$scratch/reloaded" '/api/v1/samples?frequency=100&event=cpu-clock'
@@ -371,7 +374,7 @@ holds "a reload that disables the sampler ends a stream" eventually 60 ends_by "
 holds "the ring buffers of the ended stream are closed" eventually 60 fds_are "$idle"
 equals "sampling is disabled" "$(status_of /api/v1/samples)" 403
 
-# --- the end of the daemon; bench/times.py measures how long it takes
+# --- the daemon's exit; bench/times.py measures how long it takes
 
 reload 'sampler: {enabled: true, event: cpu-clock}'
 paths=(/api/v1/folded /api/v1/samples /api/v1/perf.data /debug/pprof/profile)
@@ -386,12 +389,12 @@ stop_daemon
 equals "the daemon exits cleanly with open streams" "$daemon_status" 0
 for i in "${!paths[@]}"; do
     wait "${clients[i]}"
-    equals "the response of ${paths[i]} is complete" "$?" 0
+    equals "the response to ${paths[i]} is complete" "$?" 0
 done
 equals "the end record has the reason" "$(end_of "$scratch/last-samples" reason)" shutdown
 equals "the end record has the number of records" "$(end_of "$scratch/last-samples" records)" \
     "$(records_in "$scratch/last-samples")"
-compares "folded has the samples until the daemon ended" \
+compares "folded has the samples up to the daemon's exit" \
     "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last-folded") > 0"
 holds "the profile is complete" gzip -t "$scratch/last-profile"
 compares "perf.data has records" "$(wc -c <"$scratch/last-perf.data") > 1000"
@@ -407,7 +410,7 @@ kill -CONT "$stream"
 wait "$stream"
 compares "curl reports an incomplete response" "$? > 0"
 
-# --- in a time namespace the kernel's records have the machine's clock, and the daemon has the namespace's
+# --- in a time namespace, the kernel's records have the host's clock, but the daemon has the namespace's
 
 # in_time_namespace OFFSET: samples in a namespace whose clocks differ by OFFSET seconds.
 in_time_namespace() {
@@ -416,7 +419,7 @@ in_time_namespace() {
     start_daemon --config.file="$scratch/config.yaml"
     wrapper=()
     begin=$(date +%s)
-    echo "-- clocks that are $1 s off"
+    echo "-- clocks $1 s off"
     sample_until 30 "$scratch/shifted" '/api/v1/samples?frequency=100'
     equals "each sample has the time of day" "$(jq -s "[.[] | select(.type == \"sample\" and
         (.time < $begin - 1 or .time > $(date +%s) + 1))] | length" "$scratch/shifted")" 0
@@ -427,12 +430,12 @@ in_time_namespace() {
 read -r uptime _ </proc/uptime
 if unshare --time --monotonic=1 --fork true 2>"$scratch/refused"; then
     in_time_namespace 100000
-    in_time_namespace -$((${uptime%.*} / 2)) # no clock is below 0
+    in_time_namespace -$((${uptime%.*} / 2)) # so that no clock is below 0
 else
     left_out "time namespaces"
 fi
 
-# --- without privileges the response has the kernel's error
+# --- without privileges, the response contains the kernel's error
 
 paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
 if [ "$paranoid" -lt 1 ] || [ "$paranoid" -gt 2 ]; then

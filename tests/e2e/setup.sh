@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests `perfcountd setup` and its --undo on copies of /etc and /run in a mount namespace, with a script in place of
+# Tests `perfcountd setup` and its --undo on copies of /etc and /run in a mount namespace, with a script instead of
 # systemctl.
 # set: quick
 # shellcheck disable=SC2016 # hashes have dollars
@@ -53,18 +53,18 @@ mkdir -p /etc/perfcountd "$dropin"
 echo mine >/etc/perfcountd/web.yml
 printf '[Service]\nExecStart=\nExecStart=/opt/other\n' >"$dropin/local.conf"
 try --password
-matches "a drop-in that sets ExecStart= is an error" \
+matches "another drop-in that sets ExecStart= is an error" \
     "$status $out" "^1 .*$dropin/local.conf sets ExecStart=.*nothing was changed"
 rm "$dropin/local.conf"
 printf '[Service]\nNice=1\n' >"$dropin/local.conf"
 try --password
 matches "an invalid web configuration is an error" "$status $out" \
-    '^1 .*/etc/perfcountd/web.yml: cannot add a user, and nothing was changed: '
+    '^1 .*/etc/perfcountd/web.yml: cannot add a user; nothing was changed: '
 equals "an invalid web configuration is unchanged" "$(cat /etc/perfcountd/web.yml)" mine
 echo 'basic_auth_users: {bob: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}' >/etc/perfcountd/web.yml
 try --password
 matches "a web configuration with users is an error" \
-    "$status $out" '^1 .*/etc/perfcountd/web.yml has basic_auth_users already.*nothing was changed'
+    "$status $out" '^1 .*/etc/perfcountd/web.yml already has basic_auth_users.*nothing was changed'
 ln -sf /etc/passwd /etc/perfcountd/web.yml
 try --password
 matches "a web configuration that is a link is an error" \
@@ -75,14 +75,14 @@ try --listen=nowhere
 matches "--listen with an invalid address is an error" "$status $out" '^1 perfcountd: --listen: "nowhere" has no port'
 etc_files >"$scratch/before"
 
-# --- without systemd nothing is written, since no daemon would be restarted and read it
+# --- without systemd nothing is written, since no daemon would be restarted to read it
 
 mv /run/systemd "$scratch/systemd"
 cp "$scratch/systemd/system/perfcountd.service" /etc/systemd/system
 etc_files >"$scratch/before-container"
 try --profiles --password --listen=:61029
 matches "without systemd: the message says how to start perfcountd" "$status $out" \
-    '^1 perfcountd: systemd does not run here, and nothing was changed: start perfcountd with --sampler.enabled --web.listen-address=ADDRESS --web.config.file=FILE, '
+    '^1 perfcountd: systemd is not running here; nothing was changed: start perfcountd with --sampler.enabled --web.listen-address=ADDRESS --web.config.file=FILE, '
 equals "without systemd: nothing is changed" "$(etc_files | diff "$scratch/before-container" - | grep -v '^---')" ""
 rm /etc/systemd/system/perfcountd.service
 mv "$scratch/systemd" /run/systemd
@@ -99,7 +99,7 @@ try --profiles --password --listen=127.0.0.1:61029
 equals "setup: exit status" "$status" 0
 password=$(sed -n 's/^ *password: //p' <<<"$out")
 matches "setup prints a password" "$password" '^[a-z2-9]{20}$'
-equals "no file has the password" "$(grep -rlF "$password" /etc)" ""
+equals "no file contains the password" "$(grep -rlF "$password" /etc)" ""
 equals "only root and the group may read the web configuration" "$(stat -c '%a %U %G' /etc/perfcountd/web.yml)" \
     "640 root perfcountd"
 equals "the drop-in adds flags to the unit's command line" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
@@ -111,7 +111,7 @@ equals "the socket unit has the new address and the unix socket" \
     "[Socket] ListenStream= ListenStream=127.0.0.1:61029 ListenStream=/run/perfcountd.sock "
 matches "the user is in the group perfcountd" "$(grep '^perfcountd:' /etc/group)" ':alice$'
 equals "the service is restarted once" "$(restarts)" 1
-contains "the message has the page's address" "$out" "open http://127.0.0.1:61029/ in a browser"
+contains "the message shows the page's address" "$out" "open http://127.0.0.1:61029/ in a browser"
 for file in /etc/perfcountd/web.yml "$dropin/50-setup.conf" /etc/systemd/system/perfcountd.socket.d/50-setup.conf; do
     contains "the message says that $file was written" "$out" "wrote $file"
 done
@@ -127,7 +127,7 @@ stop_daemon
 try --password
 equals "a second setup: exit status" "$status" 0
 echo "$out" >"$scratch/out"
-lacks "a second setup makes another password" "$password" "$scratch/out"
+lacks "a second setup creates another password" "$password" "$scratch/out"
 contains "a second setup keeps --profiles" "$(cat "$dropin/50-setup.conf")" --sampler.enabled
 try --undo
 equals "undo: exit status" "$status" 0
@@ -136,7 +136,7 @@ equals "undo restarts the service" "$(restarts)" 1
 try --undo
 matches "a second undo does nothing" "$status $out" '^0 nothing to undo'
 
-# --- a web configuration that is in use keeps its settings
+# --- an existing web configuration keeps its settings
 
 printf 'tls_server_config: {cert_file: a.pem, key_file: a.key}' >/etc/perfcountd/web.yml
 chmod 604 /etc/perfcountd/web.yml
@@ -153,8 +153,8 @@ for again in "" " again"; do
         "$(stat -c '%a %u %g' /etc/perfcountd/web.yml)" "604 1 2"
     contains "with TLS$again: the drop-in names the file" \
         "$(cat "$dropin/50-setup.conf")" "--web.config.file=/etc/perfcountd/web.yml"
-    equals "with TLS$again: there is no warning about the password on the network" \
-        "$(grep -c 'goes over the network' <<<"$out")" 0
+    equals "with TLS$again: there is no warning that the password is sent unencrypted" \
+        "$(grep -c 'unencrypted' <<<"$out")" 0
 done
 try --undo
 contains "undo says that it removed the user" "$out" "removed the user from /etc/perfcountd/web.yml"
@@ -162,11 +162,11 @@ equals "undo restores the web configuration" "$(etc_files | diff "$scratch/befor
 try --password
 echo '# mine' >>/etc/perfcountd/web.yml
 try --password
-matches "setup refuses a web configuration that was changed after setup" \
-    "$status $out" '^1 .*web.yml has basic_auth_users already'
+matches "setup refuses a web configuration that was changed after the previous setup" \
+    "$status $out" '^1 .*web.yml already has basic_auth_users'
 try --undo
-contains "undo leaves the user in a web configuration that was changed after setup" \
-    "$out" "left the user in /etc/perfcountd/web.yml: it was changed since"
+contains "undo leaves the user in a web configuration that was changed after the previous setup" \
+    "$out" "left the user in /etc/perfcountd/web.yml: it has been changed since"
 
 mv /etc/perfcountd/web.yml /etc/own.yml
 echo 'rate_limit: {interval: 1s, burst: 9}' >/etc/own.yml
@@ -180,7 +180,7 @@ try --undo
 equals "undo restores /etc/own.yml" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
 rm /etc/perfcountd/perfcountd.yaml /etc/own.yml
 
-# --- flags of /etc/default/perfcountd
+# --- flags in /etc/default/perfcountd
 
 mkdir -p /etc/default
 echo 'rate_limit: {interval: 1s, burst: 9}' >/etc/own.yml
@@ -189,7 +189,7 @@ printf '[Service]\nExecStart=/opt/perfcountd $SAMPLER $ARGS\n' >"$unit"
 try --profiles --password
 matches "the user is added to the web configuration that /etc/default/perfcountd names" \
     "$status $out" '^0 .*added a user to /etc/own.yml'
-equals "the flags of /etc/default/perfcountd stay in use" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
+equals "the flags in /etc/default/perfcountd stay in effect" "$(grep '^ExecStart=.' "$dropin/50-setup.conf")" \
     'ExecStart=/opt/perfcountd $SAMPLER $ARGS --sampler.enabled'
 try --undo
 equals "undo restores /etc/own.yml" "$(cat /etc/own.yml)" 'rate_limit: {interval: 1s, burst: 9}'
@@ -200,12 +200,12 @@ rm /etc/own.yml /etc/default/perfcountd
 try --profiles
 echo '# mine' >>"$dropin/50-setup.conf"
 try --password
-matches "setup does not overwrite a drop-in that was changed" \
-    "$status $out" '^1 .*50-setup.conf exists already.*nothing was changed'
+matches "setup does not overwrite a changed drop-in" \
+    "$status $out" '^1 .*50-setup.conf already exists.*nothing was changed'
 try --undo
-contains "undo leaves a drop-in that was changed" "$out" "left $dropin/50-setup.conf: it was changed since"
-holds "the changed drop-in is unchanged" grep -q '^# mine' "$dropin/50-setup.conf"
+contains "undo leaves a changed drop-in" "$out" "left $dropin/50-setup.conf: it has been changed since"
+holds "the changed drop-in keeps its contents" grep -q '^# mine' "$dropin/50-setup.conf"
 try --profiles
-matches "setup after undo does not overwrite a drop-in that was changed" \
-    "$status $out" '^1 .*50-setup.conf exists already'
+matches "setup after undo does not overwrite a changed drop-in" \
+    "$status $out" '^1 .*50-setup.conf already exists'
 finish

@@ -19,7 +19,7 @@ for round in 1 2; do
     equals "an unsupported method is 405" "$(status_of /metrics -X DELETE)" 405
     equals "an invalid parameter is 400" "$(status_of '/api/v1/rates?seconds=x')" 400
     wait_for_answer '/api/v1/rates?seconds=60'
-    exec {waiting}>&- # this client leaves before the response
+    exec {waiting}>&- # the client disconnects before the response
     printf '%s\n' 'web: {local_operators: true}' \
         "collectors: {cpu: {groups: [{name: round$round, events: '{page-faults,sched:sched_switch}'}]}}" \
         >"$scratch/perfcountd.yaml"

@@ -4,8 +4,8 @@
 
 usage: stat-load.py CPU PAGES ROUNDS [FILE]
 
-With FILE, a process that a child has started makes as many page faults, this process computes for seconds, and FILE gets
-what all of them have used by getrusage(2), as lines of EVENT COUNT; task_clock is in milliseconds.
+With FILE, a grandchild causes as many page faults again, this process computes for seconds, and FILE gets what
+all of them have used according to getrusage(2), as lines "EVENT COUNT"; task_clock is in milliseconds.
 """
 import mmap
 import os
@@ -13,7 +13,7 @@ import resource
 import sys
 import time
 
-AREA = 50000  # the number of pages that are mapped at a time
+AREA = 50000  # number of pages that are mapped at a time
 SECONDS = 3
 
 

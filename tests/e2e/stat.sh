@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The text output of `perfcountd stat`, compared with perf stat: what it counts, what it runs, and what it prints.
+# Tests `perfcountd stat` and compares it with perf stat: what it counts, what it runs, and what it prints.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need jq perf pgrep python3 setpriv
@@ -12,12 +12,13 @@ may_count() {
     perf stat -a -e context-switches true >/dev/null 2>&1
 }
 
-# as_metrics: converts names of events to those in metrics.
+# as_metrics: converts event names to those in metric names.
 as_metrics() {
     tr 'A-Z:-' 'a-z__'
 }
 
-# both_have: prints software and generic hardware events that both programs have, and tracepoints that every kernel has.
+# both_have: prints the software and generic hardware events that both programs know, and tracepoints that every kernel
+# has.
 both_have() {
     printf '%s\n' cycles instructions
     comm -12 <("$PERFCOUNTD" list-events --json | jq -r '.[] | .name' | sort -u) \
@@ -66,7 +67,7 @@ joined() {
         join - <(counts_of_stat "$scratch/outer")
 }
 
-# not_nested: prints events whose count by perf is not between the two others.
+# not_nested: prints the events whose count by perf is not between the two others.
 not_nested() {
     joined | grep -v '<' | awk '$2 > $3 + 0.01 || $3 > $4 + 0.01'
 }
@@ -82,7 +83,7 @@ compare_with_perf() {
     write_config "$scratch/stat.yaml"
     count_three_times || fail "the load runs and is counted three times" "$(tail -n 5 "$scratch/err")"
     equals "all three have the same events" "$(joined | cut -d' ' -f1)" "$(as_metrics <<<"$events" | sort)"
-    equals "perf's counts are between the inner and the outer ones" "$(not_nested)" ""
+    equals "perf's counts are between the inner and the outer counts" "$(not_nested)" ""
     for event in page_faults minor_faults; do
         compares "$event includes the $faults faults of the load" "$(count_of $event 2) >= $faults"
     done
@@ -97,7 +98,7 @@ compare_with_perf() {
         left_out "a hardware PMU"
 }
 
-# IPC is the only metric that perf has under its own name on most machines. Both count during the same second.
+# IPC is the only metric whose name perf knows on most machines. Both count during the same second.
 compare_ipc() {
     local perf_ipc ipc
     perf_ipc=$(perf stat -a -C 0 -x\; -M IPC -o "$scratch/metric" "$PERFCOUNTD" stat -a \
@@ -106,17 +107,18 @@ compare_ipc() {
         "$scratch/metric")
     ipc=$(sed -n 's/.*# ipc \([0-9.]*\).*/\1/p' "$scratch/inner")
     if [ -z "$ipc" ] || ! [[ $perf_ipc =~ ^[0-9.]+$ ]]; then
-        left_out "a perf stat -M IPC that counts"
+        left_out "a perf stat -M IPC that works"
         return
     fi
-    compares "ipc is perf's within 5 %" "$ipc >= 0.95 * $perf_ipc && $ipc <= 1.05 * $perf_ipc"
+    compares "ipc equals perf's within 5 %" "$ipc >= 0.95 * $perf_ipc && $ipc <= 1.05 * $perf_ipc"
 }
 
 # --- the command alone
 
 own_events=page-faults,context-switches,task-clock
 
-# own_count FILE EVENT: prints a count from the text output, from perf stat -x\;, or from what stat-load.py has written.
+# own_count FILE EVENT: prints a count from the text output, from the output of perf stat -x\;, or from the file of
+# stat-load.py.
 own_count() {
     case $1 in
     */perf) counts_of_perf "$1" ;;
@@ -125,7 +127,7 @@ own_count() {
     esac | awk -v event="$2" '$1 == event { print $2 }'
 }
 
-# The load runs on CPU 0 beside another one that causes page faults all the time and must not be counted.
+# The load runs on CPU 0 alongside another one, which causes page faults continuously and must not be counted.
 count_alone() {
     local event own beside
     python3 "$here/stat-load.py" 0 2000000000 0 &
@@ -133,42 +135,42 @@ count_alone() {
     children+=("$beside")
     "$PERFCOUNTD" stat -e "$own_events" --output="$scratch/stat" -- \
         python3 "$here/stat-load.py" 0 200000 20000 "$scratch/usage" 2>"$scratch/err"
-    equals "a command is counted alone, without any message" "$(cat "$scratch/err")" ""
+    equals "a command is counted alone, with no message" "$(cat "$scratch/err")" ""
     kill "$beside"
     wait "$beside" 2>/dev/null
     matches "the title has the command" "$(cat "$scratch/stat")" "Counts of 'python3 .*':.*PMU software, group events:"
     for event in page_faults context_switches task_clock; do
         own=$(own_count "$scratch/usage" "$event")
-        compares "$event are those of getrusage within 1 %: $own" \
+        compares "$event equals getrusage's within 1 %: $own" \
             "$(own_count "$scratch/stat" "$event") >= 0.99 * $own && $(own_count "$scratch/stat" "$event") <= 1.01 * $own"
     done
-    compares "page_faults includes those of the load" "$(own_count "$scratch/stat" page_faults) >= 400000"
+    compares "page_faults includes the load's" "$(own_count "$scratch/stat" page_faults) >= 400000"
 }
 
-# perf stat is the command, and counts the same load.
+# The command is perf stat, which counts the same load.
 count_alone_with_perf() {
     local event perf
     if ! perf stat -e "$own_events" true >/dev/null 2>&1; then
-        left_out "a perf stat that counts a command"
+        left_out "a perf stat that can count a command"
         return
     fi
     "$PERFCOUNTD" stat -e "$own_events" --output="$scratch/stat" -- perf stat -x\; -o "$scratch/perf" \
         -e "$own_events" -- python3 "$here/stat-load.py" 0 400000 40000
     for event in page_faults context_switches; do
         perf=$(own_count "$scratch/perf" "$event")
-        compares "$event are those of perf stat within 1 %: $perf" \
+        compares "$event equals perf stat's within 1 %: $perf" \
             "$(own_count "$scratch/stat" "$event") >= $perf && $(own_count "$scratch/stat" "$event") <= 1.01 * $perf"
     done
 }
 
-# Short processes, in a short command.
+# Counts a short command, and one that runs short processes.
 count_short() {
     local alone many
     alone=$("$PERFCOUNTD" stat -e page-faults --json -- true 2>&1 | jq '.rates[0].counts.page_faults')
     many=$("$PERFCOUNTD" stat -e page-faults --json -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do env true; done' 2>&1 |
         jq '.rates[0].counts.page_faults')
     compares "a short command has page faults" "${alone:-0} > 10"
-    compares "ten short commands have more than nine times as many" "${many:-0} > 9 * ${alone:-0}"
+    compares "ten short commands have more than nine times as many page faults" "${many:-0} > 9 * ${alone:-0}"
 }
 
 # A process that outlives the command is counted until the command ends.
@@ -184,7 +186,8 @@ if os.fork() == 0:
     time.sleep(3)
     os._exit(0)
 os.read(there, 1)'
-    compares "page_faults of a process that outlives the command" "$(own_count "$scratch/stat" page_faults) >= 20000"
+    compares "page_faults includes those of a process that outlives the command" \
+        "$(own_count "$scratch/stat" page_faults) >= 20000"
 }
 
 # as_nobody COMMAND...: runs the command as nobody without capabilities.
@@ -198,11 +201,11 @@ count_user_space() {
     chmod 755 "$scratch"
     if [ "$(id -u)" -ne 0 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" != 2 ] ||
         ! as_nobody test -x "$PERFCOUNTD" 2>/dev/null; then
-        left_out "root, kernel.perf_event_paranoid of 2, and a perfcountd that other users may run"
+        left_out "root, kernel.perf_event_paranoid of 2, and a perfcountd binary that other users may run"
         return
     fi
     counts=$(as_nobody "$PERFCOUNTD" stat -e "$own_events" -- python3 -c 'x = bytearray(1000000)' 2>&1)
-    matches "a user who may only count user space is told so" "$counts" \
+    matches "a user who may only count user space is told which counts are missing" "$counts" \
         'not counted: what the command does in the kernel.*perf_event_paranoid is 2.*not counted: context-switches: this happens'
     matches "events in user space are counted" \
         "$counts" '<not counted> +context_switches.*[1-9][0-9]* +page_faults_user '
@@ -217,7 +220,7 @@ in_front() {
     children+=("$pid")
 }
 
-# has_opened: succeeds if the process $pid has a counter open. From then on, SIGINT ends an interval.
+# has_opened: succeeds if process $pid has a counter open. From then on, SIGINT ends the interval.
 has_opened() {
     [[ $(ls -l "/proc/$pid/fd") == *perf_event* ]]
 }
@@ -243,7 +246,7 @@ run_commands() {
     matches "a missing command: the message" \
         "$(cat "$scratch/err")" "perfcountd: $scratch/nosuch: cannot be run: No such file"
     equals "a command that is not executable: exit status" "$(status_after "$scratch/soft.yaml")" 126
-    equals "the command has the caller's limit of open files" "$(status_after sh -c 'ulimit -n'; cat "$scratch/out")" \
+    equals "the command inherits the limit of open files" "$(status_after sh -c 'ulimit -n'; cat "$scratch/out")" \
         "0"$'\n'"$(ulimit -n)"
     matches "-a counts the whole machine while the command runs" \
         "$("$PERFCOUNTD" stat -a -e page-faults -- true 2>&1)" "Counts of this machine while 'true' ran:.*CPU 0.* page_faults.* seconds CPU time, [0-9.]+% of CPU 0"
@@ -266,16 +269,16 @@ interrupt() {
     kill -INT "$pid"
     wait "$pid" || status=$?
     equals "SIGINT ends an interval" "$status" 0
-    matches "an interval that was ended by SIGINT is printed" \
+    matches "an interval ended by SIGINT is printed" \
         "$(cat "$scratch/out")" 'context_switches.*seconds time elapsed'
 }
 
-# Ambient capabilities, which a service may have, are not passed to the command.
+# The ambient capabilities that a service may have are not passed to the command.
 capabilities() {
     local as=(setpriv --reuid=65534 --clear-groups --inh-caps=+sys_admin --ambient-caps=+sys_admin)
     chmod 755 "$scratch"
     if [ "$(id -u)" -ne 0 ] || ! "${as[@]}" test -x "$PERFCOUNTD" 2>/dev/null; then
-        left_out "root, and a perfcountd that other users may run"
+        left_out "root, and a perfcountd binary that other users may run"
         return
     fi
     matches "perfcountd has an ambient capability" "$("${as[@]}" grep CapAmb /proc/self/status)" '[1-9a-f]'
@@ -320,12 +323,12 @@ print_past() {
     holds "--last prints what is recorded" eventually 60 past
     before=$(recorded)
     python3 "$here/stat-load.py" 0 "$faults" 0
-    holds "the history has the $faults faults of the load" eventually 60 has_recorded $((before + faults))
+    holds "the history includes the $faults faults of the load" eventually 60 has_recorded $((before + faults))
     matches "the history is printed like live counts" "$(cat "$scratch/past")" \
         "Counts of the last 1h:.*CPU .*group software:.*[0-9] +context_switches .*msec +task_clock.*seconds time elapsed"
     matches "the history has the CPU time" "$(cat "$scratch/past")" ' seconds CPU time, [0-9.]*[1-9][0-9.]*% of CPU 0'
     matches "the history has findings" "$(cat "$scratch/past")" \
-        'What stands out:.*The collector cpu is incomplete.*this machine has only CPU'
+        'What stands out:.*The cpu collector is incomplete.*this machine has only CPU'
     matches "the history says how much of the time is recorded" \
         "$(cat "$scratch/past")" ' of (60 minutes|3600 seconds) are known'
     past --per-cpu
@@ -348,7 +351,8 @@ print_past() {
     stop_daemon
 }
 
-# recorded_in CGROUP: prints its minor faults, computed from the printed rate, which has four digits, and the time.
+# recorded_in CGROUP: prints the cgroup's minor faults, computed from the printed rate, which has four digits, and the
+# time.
 recorded_in() {
     past --cgroup="$1" --sort=minor-faults --limit=1 || return
     awk '/^ *[0-9]/ && $NF == cgroup { rate = $1 * ($2 == "k" ? 1e3 : $2 == "M" ? 1e6 : 1) }
@@ -368,7 +372,7 @@ print_past_cgroup() {
     start_daemon --config.file="$scratch/past.yaml"
     holds "--last lists the cgroup" eventually 60 past --cgroup="$in"
     fault "$in" "$faults"
-    holds "the history of the cgroup has its load of $faults faults" \
+    holds "the cgroup's history includes its load of $faults faults" \
         eventually 60 has_recorded_in "$in" $((faults * 999 / 1000))
     stop_daemon
 }
@@ -401,7 +405,7 @@ if "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=50ms >/dev/n
 else
     left_out "the right to count on CPUs"
 fi
-# cgroup-lib.sh skips the script if it may not make cgroups.
+# cgroup-lib.sh skips the script if it may not create cgroups.
 if bash -c '. "$1/lib.sh" && . "$1/cgroup-lib.sh"' bash "$here" >/dev/null 2>&1; then
     # shellcheck source=cgroup-lib.sh
     . "$here/cgroup-lib.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Makes keys and certificates for the end-to-end tests by openssl below $scratch/pki, with all fields of RFC 5280 that
-# strict clients, such as Python since 3.13, require.
+# Creates keys and certificates for the end-to-end tests in $scratch/pki, using openssl. The certificates have all
+# fields of RFC 5280 that strict clients, such as Python since 3.13, require.
 
 # shellcheck disable=SC2154 # from lib.sh
 pki=$scratch/pki
@@ -24,7 +24,7 @@ make_ca() {
 }
 
 # make_certificate NAME CA server|client SANS [FROM UNTIL [KEY]]: writes NAME.pem, signed by CA, for KEY.key, which is
-# made if it does not exist. FROM and UNTIL have the form 20200101000000Z.
+# created if it does not exist. FROM and UNTIL have the form 20200101000000Z.
 make_certificate() {
     local name=$1 ca=$2 use=$3 sans=$4 from=${5-} until=${6-} key=${7-$1} dates=(-days 10)
     [ -e "$pki/$key.key" ] || make_key "$key"
@@ -52,7 +52,7 @@ END
     openssl req -new -key "$pki/$key.key" -subj "/CN=$name" -out "$pki/$name.csr" 2>/dev/null
     if ! openssl ca -batch -notext -config "$pki/state/ca.cnf" -cert "$pki/$ca.pem" -keyfile "$pki/$ca.key" \
         "${dates[@]}" -in "$pki/$name.csr" -out "$pki/$name.pem" 2>"$pki/state/log"; then
-        fail "openssl makes the certificate $name" "$(cat "$pki/state/log")"
+        fail "openssl creates the certificate $name" "$(cat "$pki/state/log")"
     fi
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# TLS with real clients (curl, openssl, GnuTLS): accepted and rejected clients, versions and cipher suites; certificates
-# and TLS itself change while clients are connected. tests/e2e/bad-clients.sh tests malicious clients.
+# Tests TLS with real clients (curl, openssl, GnuTLS): accepted and rejected clients, versions and cipher suites, and
+# changes of the certificates and of TLS itself while clients are connected. tests/e2e/bad-clients.sh tests malicious
+# clients.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tls-lib.sh"
@@ -36,7 +37,7 @@ configure() {
     mv "$web.new" "$web"
 }
 
-# deploy NAME: replaces the served files by those of this name, each atomically.
+# deploy NAME: replaces the served key and certificate by those with this name, each atomically.
 deploy() {
     local suffix
     [ ! -d "$pki/live.key" ] || rmdir "$pki/live.key"
@@ -87,7 +88,7 @@ matches "the URL is https" "$url" '^https://'
 equals "curl connects with TLS 1.3" "$(status_of /metrics --tlsv1.3)" 200
 equals "curl connects with TLS 1.2" "$(status_of /metrics --tls-max 1.2)" 200
 matches "ALPN selects HTTP/1.1" "$(hello -alpn h2,http/1.1)" 'ALPN protocol: http/1.1'
-matches "ALPN selects HTTP/1.1 for a client that offers nothing else" \
+matches "ALPN selects HTTP/1.1 for a client that offers only that" \
     "$(hello -alpn http/1.1)" 'ALPN protocol: http/1.1'
 matches "a client without ALPN is served" "$(hello)" 'Verify return code: 0'
 matches "openssl connects with TLS 1.3" "$(hello -tls1_3)" 'New, TLSv1.3, Cipher is TLS_AES_'
@@ -96,7 +97,7 @@ matches "X25519 is used without a second round trip" "$(hello -tls1_3)" 'Temp Ke
 weak=(-cipher 'ALL:@SECLEVEL=0')
 for version in tls1 tls1_1; do
     matches "$version is refused" "$(hello -$version "${weak[@]}")" 'Cipher is \(NONE\)'
-    matches "the client gets an alert" "$(hello -$version "${weak[@]}")" 'alert protocol version'
+    matches "$version: the client gets an alert" "$(hello -$version "${weak[@]}")" 'alert protocol version'
 done
 matches "a key exchange without forward secrecy is refused" "$(hello -tls1_2 -cipher AES128-SHA)" 'Cipher is \(NONE\)'
 matches "GnuTLS's client connects" \
@@ -204,8 +205,8 @@ serve_some "${verify[@]}"
 equals "a certificate of the client CA makes an operator" "$(operates client)" 200
 stop_daemon
 
-# Without a client CA, the system's CAs are used, as in other exporters. In this namespace the only system CA is the
-# test's.
+# Without a client CA, the system's CAs are used, as in other exporters. In this namespace, the test's CA is the only
+# system CA.
 system_cas=/etc/ssl/certs/ca-certificates.crt
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(--map-root-user)
@@ -222,8 +223,8 @@ if [ -e "$system_cas" ] && "${with_cas[@]}" true 2>/dev/null; then
     serve "client_auth_type: VerifyClientCertIfGiven"
     matches "no client CA: the log has the warning" \
         "$(cat "$daemon_log")" ' makes no client an operator; set client_ca_file'
-    equals "a client of a CA of the system is let in" "$(answer_to client 1.3)" 200
-    equals "a client of another CA is rejected" "$(answer_to stranger 1.3)" refused
+    equals "a client with a certificate from a system CA is let in" "$(answer_to client 1.3)" 200
+    equals "a client with a certificate from another CA is rejected" "$(answer_to stranger 1.3)" refused
     equals "no client CA: clients with and without a certificate may not operate" \
         "$(operates client) $(operates)" "403 403"
     stop_daemon
@@ -233,7 +234,7 @@ if [ -e "$system_cas" ] && "${with_cas[@]}" true 2>/dev/null; then
     stop_daemon
     wrapper=()
 else
-    left_out "CAs of the system, or a mount namespace"
+    left_out "system CAs, or a mount namespace"
 fi
 
 # --- certificates change while clients are connected
@@ -261,7 +262,7 @@ ask_old() {
     read -r -t 60 answer <&"${old_client[0]}"
     echo "$answer"
 }
-equals "a connection is made" "$(ask_old)" "200 $(serial_of "$pki/server.pem") new"
+equals "a client connects" "$(ask_old)" "200 $(serial_of "$pki/server.pem") new"
 deploy second
 holds "a new certificate is used" eventually 60 serves_serial "$(serial_of "$pki/second.pem")"
 equals "the existing connection is kept" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
@@ -284,15 +285,15 @@ mv -T "$pki/current.new" "$pki/current"
 holds "a changed link is noticed" eventually 60 serves_serial "$(serial_of "$pki/second.pem")"
 cp "$pki/server.key" "$pki/b/live.key.new"
 mv "$pki/b/live.key.new" "$pki/b/live.key"
-holds "a key of another certificate is logged" eventually 60 has_logged 'is not the key of cert_file'
+holds "a key that belongs to another certificate is logged" eventually 60 has_logged 'is not the key of cert_file'
 equals "the previous pair stays in use" "$(served_serial)" "$(serial_of "$pki/second.pem")"
 rm "$pki/live.pem" "$pki/live.key"
 holds "a missing certificate is logged" eventually 60 has_logged 'ENOENT'
 deploy server
-holds "a certificate that is back is used" eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
+holds "a restored certificate is used" eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
 deploy old
 holds "an expired certificate is logged" eventually 60 has_logged 'live.pem expired on 2021-01-01'
-equals "an expired certificate is served" "$(served_serial)" "$(serial_of "$pki/old.pem")"
+equals "an expired certificate is nevertheless served" "$(served_serial)" "$(serial_of "$pki/old.pem")"
 deploy server
 eventually 60 serves_serial "$(serial_of "$pki/server.pem")"
 
@@ -317,7 +318,7 @@ kill -HUP "$daemon_pid"
 holds "a valid configuration is accepted" eventually 60 has_logged 'configuration reloaded'
 matches "a valid configuration takes effect at once" "$(hello -tls1_2)" 'New, TLSv1.2'
 equals "the broken certificate was logged once" "$(grep -c 'is not PEM' "$daemon_log")" 1
-equals "the existing connection was kept all the time" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
+equals "the existing connection was kept throughout" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 eval "exec ${old_client[1]}>&-"
 stop_daemon
 
@@ -344,7 +345,7 @@ speaks() {
 if [ "$(id -u)" -eq 0 ]; then
     configure
     kill -HUP "$daemon_pid"
-    holds "files that were not configured at the start, and that the daemon's user may not read, need a restart" \
+    holds "files that were not configured at the start need a restart if the daemon's user may not read them" \
         eventually 60 has_logged 'restart perfcountd'
     equals "the daemon still uses HTTP" "$(status_of /-/healthy)" 200
     chmod 755 "$scratch" "$pki"
@@ -367,7 +368,7 @@ touch "$scratch/enough"
 wait "$looping"
 equals "no connection was refused" "$(grep -c ' 7$' "$scratch/loop")" 0
 # shellcheck disable=SC2012 # numbers
-equals "one socket is listening" "$(ss -Hltn "src = 127.0.0.1:$port" | wc -l)" 1
+equals "only one socket is listening" "$(ss -Hltn "src = 127.0.0.1:$port" | wc -l)" 1
 stop_daemon
 
 # --- errors at the start: exit status 2 and one sentence; tests/unit/test-tls.c tests errors in the files
@@ -381,7 +382,7 @@ while IFS='|' read -r name prepare expected; do
     wait "$daemon_pid"
     equals "$name: exit status" "$?" 2
     matches "$name: the log names the error" "$(cat "$daemon_log")" "$expected"
-    equals "$name: there is one line" "$(wc -l <"$daemon_log")" 1
+    equals "$name: the log has one line" "$(wc -l <"$daemon_log")" 1
 done <<'END'
 a key that is not there|rm "$pki/live.key"|cannot read key_file ".*pki/live.key": No such file or directory
 a directory|rm "$pki/live.key"; mkdir "$pki/live.key"|cannot read key_file ".*pki/live.key": Is a directory

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `perfcountd top` in a terminal (tmux): its keys and what the screen then shows, with its own counters and those of a
-# daemon. The terminal is restored however top ends. Cgroups have hostile names. Plain text output is tested as well.
+# Tests `perfcountd top` in a terminal (tmux): its keys and what the screen then shows, with its own counters and those
+# of a daemon, and cgroups with hostile names. The terminal is restored however top ends. Plain text output is tested as
+# well.
 # set: all
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3 setpriv tmux unshare
@@ -28,7 +29,7 @@ end_server() {
     "${server[@]}" kill-server 2>/dev/null
 }
 at_end+=(end_server)
-# The server keeps running without a session: otherwise a new session might find the server exiting.
+# The server keeps running without a session; otherwise, a new session might find it exiting.
 "${server[@]}" start-server \; set-option -g exit-empty off
 
 screen() {
@@ -48,7 +49,7 @@ seen() {
         fail "$1" "not so: ${*:2}" "$(screen)"
     fi
 }
-# shows TITLE REGEX: checks that a line of the screen matches. lost TITLE REGEX: checks that none does.
+# shows TITLE REGEX: checks that a line of the screen matches. lost TITLE REGEX: checks that no line does.
 shows() {
     seen "$1" has "$2"
 }
@@ -84,7 +85,7 @@ has_woken() {
 pass_frames() {
     eventually 60 has_woken $(($(wakes) + $1))
 }
-# run_top FLAGS...: types the command of top into the terminal. The shell prints its exit status afterwards.
+# run_top FLAGS...: types the command that runs top into the terminal. Afterwards, the shell prints top's exit status.
 run_top() {
     keys -l "clear; $(printf '%q ' "$PERFCOUNTD" top "$@"); echo status=\$?"
     keys Enter
@@ -131,7 +132,7 @@ test_own_counters() {
     run_top "${flags[@]}"
     shows "the source is named" 'own counters'
     shows "cgroups are rows" "busy.service"
-    shows "there is a line of column titles" '^CGROUP .*%CPU'
+    shows "the columns have titles" '^CGROUP .*%CPU'
     shows "events that are not counted are mentioned, with the key that explains them" 'not counted \(n: why\)'
     shows "the last line lists keys" '^q quit'
     compares "no line is wider than the terminal" "$(screen | wc -L) <= 80"
@@ -172,7 +173,7 @@ test_filter_and_views() {
     run_top "${flags[@]}"
     shows "there are rows" 'busy.service'
     keys / f a u l t
-    shows "a filter is shown while it is typed" 'filter: fault_'
+    shows "the filter is shown while it is typed" 'filter: fault_'
     shows "matching rows are shown" 'faults.service'
     lost "other rows are hidden" 'busy.service'
     keys Enter
@@ -185,7 +186,7 @@ test_filter_and_views() {
     shows "a glob filters rows" '^4 of [0-9]+ cgroups'
     keys Escape c
     shows "c switches to CPUs" '^cpu 0 '
-    lost "the rows of cgroups are hidden" 'busy.service'
+    lost "the cgroups' rows are hidden" 'busy.service'
     keys Tab
     shows "Tab switches back" 'busy.service'
     keys +
@@ -218,17 +219,17 @@ test_hostile_names() {
     shows "an escape sequence is shown as text" 'esc�\[2J�\]0;owned�'
     shows "invalid UTF-8 is replaced" 'bad(\?\?|��)'
     shows "wide characters are shown" '日本語'
-    shows "combining and direction marks are replaced" 'mark\?\?'
+    shows "combining characters and direction marks are replaced" 'mark\?\?'
     equals "the terminal title is unchanged" "$("${server[@]}" display-message -p -t top '#{pane_title}' |
         grep -c owned)" 0
     keys q
     shows "q exits" '^status=0'
-    lacks "no escape sequence of a name was written" $'\e]0;owned' "$scratch/hostile"
+    lacks "no escape sequence in a name was written" $'\e]0;owned' "$scratch/hostile"
     close_terminal
 }
 
-# The name of a Docker container, as a daemon and as top's own counters find it. tests/unit/test-top-rows.c tests
-# hostile and duplicate names.
+# Tests that both a daemon and top itself find the name of a Docker container. tests/unit/test-top-rows.c tests hostile
+# and duplicate names.
 test_containers() {
     local config id enter
     # shellcheck source=container-lib.sh
@@ -241,7 +242,7 @@ test_containers() {
     holds "top shows the name that the daemon knows" eventually 60 grep_top '^shop/db +.* shop-db-1 ' --url="$url"
     holds "top finds the name itself" \
         eventually 60 grep_top "^shop/db +.* shop-db-1 +${id:0:12} +example/app:1 " --config.file="$config"
-    # Names are read while it counts, and may be late on a busy machine.
+    # stat reads names while it counts, and they may come too late on a busy machine.
     holds "stat finds the name itself" eventually 60 grep_stat " shop/db +/system.slice/docker-$id.scope$"
     end_machine
 }
@@ -267,20 +268,20 @@ test_sizes() {
     shows "the sort column is always shown" 'by SWITCH/s'
     keys End
     "${server[@]}" resize-window -t top -x 200 -y 50
-    shows "after the terminal is enlarged, the width is used" 'COUNTED%'
+    shows "after the terminal is enlarged, the new width is used" 'COUNTED%'
     shows "a long name is shown completely" '0000007.service '
     shows "a line of keys is at the bottom" '^q quit'
     equals "the line of keys is the last line" "$(screen | tail -n 1 | cut -c1-6)" 'q quit'
     "${server[@]}" resize-window -t top -x 20 -y 3
     pass_frames 3
     "${server[@]}" resize-window -t top -x 80 -y 24
-    shows "after the terminal was tiny, the table is shown again" '^CGROUP .*FAULTS/s'
+    shows "after the terminal has been tiny, the table is shown again" '^CGROUP .*FAULTS/s'
     keys q
     shows "q exits" '^status=0'
     close_terminal
 }
 
-# ends TITLE STATUS COMMAND...: checks that the command, given the process id, ends top, and that the terminal is
+# ends TITLE STATUS COMMAND...: checks that the command ends top when given its process id, and that the terminal is
 # restored.
 ends() {
     local before after
@@ -305,7 +306,7 @@ test_ends() {
 test_stops() {
     local before
     open_terminal 80 24
-    keys -l 'clear; set -m; echo jobs=$-' # the option m of the shell is job control
+    keys -l 'clear; set -m; echo jobs=$-' # the shell's option m is job control
     keys Enter
     shows "the shell has job control" '^jobs=.*m'
     before=$(terminal)
@@ -325,7 +326,7 @@ test_stops() {
     lost "fg resumes top after SIGSTOP" 'Stopped'
     keys q
     holds "q exits" eventually 60 not is_there
-    equals "at the end, the terminal is restored" "$(terminal)" "$before"
+    equals "when top ends, the terminal is restored" "$(terminal)" "$before"
     close_terminal
 }
 
@@ -350,7 +351,7 @@ test_flicker() {
     pass_frames 3
     frozen=$(bytes_written)
     pass_frames 5
-    equals "nothing is written for equal frames" "$(bytes_written)" "$frozen"
+    equals "nothing is written for an unchanged frame" "$(bytes_written)" "$frozen"
     keys q
     shows "q exits" '^status=0'
     close_terminal
@@ -379,7 +380,7 @@ test_daemon() {
     shows "q exits" '^status=0'
     run_top --url="$url" --interval=200ms --cgroup='*.service' --sort=page-faults
     address=${url#http://}
-    shows "with an http URL the host is shown" "^$address"
+    shows "with an http URL, the host is shown" "^$address"
     shows "--cgroup filters" '^4 of'
     shows "--sort accepts an event" 'by FAULTS/s'
     keys q
@@ -400,10 +401,11 @@ test_default_socket() {
     if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 1 ]; then
         left_out "kernel.perf_event_paranoid of 1 or more"
     elif ! "${enter[@]}" test -x "$PERFCOUNTD"; then
-        left_out "a perfcountd that other users may run"
+        left_out "a perfcountd binary that other users may run"
     else
         "${enter[@]}" "$PERFCOUNTD" top --count=1 --interval=200ms >"$scratch/out" 2>&1
-        contains "a user who may not count reads from the daemon" "$(cat "$scratch/out")" unix:/run/perfcountd.sock
+        contains "for a user who may not count, top reads from the daemon" "$(cat "$scratch/out")" \
+            unix:/run/perfcountd.sock
         contains "the daemon's rows are shown" "$(cat "$scratch/out")" busy.service
         stop_daemon
         "${enter[@]:2}" "$PERFCOUNTD" top --count=1 >"$scratch/out" 2>&1
@@ -425,7 +427,7 @@ test_plain_text() {
     contains "--order=desc reverses the order" "$(cat "$scratch/out")" ", reversed"
     lacks "no keys are mentioned" 'n: why' "$scratch/out"
     "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=ipc >"$scratch/out" 2>"$scratch/err"
-    matches "top rejects a sort key without values like stat" "$? $(cat "$scratch/err")" \
+    matches "like stat, top rejects a sort key without values" "$? $(cat "$scratch/err")" \
         '^2 perfcountd: --sort: no row has "ipc".*; sort by "cpu" instead$'
     while IFS='|' read -r expected message arguments; do
         # shellcheck disable=SC2086 # words
@@ -443,11 +445,12 @@ test_plain_text() {
 2|https.*ssh -L|--url=https://board:10298 --count=1
 1|No such file|--url=unix:$scratch/none.sock --count=1
 1|refused|--url=http://127.0.0.1:1 --count=1
-1|no address|--url=http://no-such-host.invalid:1 --count=1
+1|cannot find the address|--url=http://no-such-host.invalid:1 --count=1
 END
 }
 
-# Against a daemon without totals=cgroup, values of a cgroup on one PMU are shown, those on two PMUs are unknown.
+# With a daemon that does not know totals=cgroup, values of a cgroup on one PMU are shown, those on two PMUs are
+# unknown.
 test_older_daemon() {
     local port=$scratch/port
     /usr/bin/python3 - "$port" <<'END' &

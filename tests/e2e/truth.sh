@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Context switches and page faults of all CPUs agree with `perf stat -a`: perf's count is between the daemon's count
-# within perf's interval and the one around it, whatever else runs. All counts include a load of known size.
+# Context switches and page faults of all CPUs agree with `perf stat -a`, whatever else runs: perf's count is at least
+# what the daemon counts in an interval inside perf's, and at most what it counts in an interval around that. All counts
+# include a load of known size.
 # set: quick
 . "$(dirname "$0")/lib.sh"
 need curl jq perf /usr/bin/python3
-perf stat -a -x, -e context-switches true 2>/dev/null || skip "a perf stat -a that counts"
+perf stat -a -x, -e context-switches true 2>/dev/null || skip "a perf stat -a that works"
 
 cat >"$scratch/truth.yaml" <<'END'
 web: {min_interval: 0s}
@@ -30,8 +31,9 @@ for event in context-switches page-faults minor-faults; do
     perfs=$(awk -F, -v event=$event '$3 == event { print $1 }' "$scratch/perf")
     within=$(counted "${event//-/_}" begin end)
     compares "$event includes the load" "$within >= 200000"
-    compares "perf counts at least what is counted within its interval: $event" "$within <= $perfs"
-    compares "perf counts at most what is counted around its interval: $event" "$perfs <= $(counted "${event//-/_}" before after)"
+    compares "perf counts at least what the daemon counts within perf's interval: $event" "$within <= $perfs"
+    compares "perf counts at most what the daemon counts around perf's interval: $event" \
+        "$perfs <= $(counted "${event//-/_}" before after)"
 done
 equals "all events are counting" "$(jq -r '[.counters[] | .state] | unique | join(",")' "$scratch/after")" counting
 holds "counts are never scaled: the value is the raw count" \

@@ -19,7 +19,7 @@ echo 'collectors: {cpu: {groups: [{name: x, events: "{cycels}"}]}}' >"$scratch/b
 "${wrapper[@]}" "$PERFCOUNTD" check-config "$scratch/bad.yaml" >"$scratch/output" 2>&1
 equals "check-config rejects an invalid file under valgrind" "$?" 2
 
-# Valgrind makes system calls of its own, which the opener's filter would refuse.
+# The opener's filter would refuse system calls that valgrind makes itself.
 echo 'web: {local_operators: true}' >>"$scratch/perf.yaml"
 start_daemon --no-opener --config.file="$scratch/perf.yaml"
 get /metrics -o /dev/null

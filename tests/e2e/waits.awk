@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compares the shares of the waits of tests/e2e/waits.c with those that it measured itself, within 3 points. Prints a
-# line for each of its functions, which begins with "ok" or "NOT OK".
+# Compares the sampled shares of the functions of tests/e2e/waits.c with those that the program measured itself, within
+# 3 points. Prints a line for each function, which begins with "ok" or "NOT OK".
 #
 # usage: awk -v title=TITLE -f waits.awk OUTPUT PARTS
 #

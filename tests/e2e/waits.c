@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program that waits in known functions, and measures how long each of them was off CPU: the elapsed time minus the
- * CPU time of the thread. For the function that computes, it is how long the thread waited for a CPU: what the host or
- * interrupts take from a computing thread is not in its CPU time, but is no wait either.
+ * thread's CPU time. The function that computes measures how long the thread waited for a CPU instead: the time that
+ * the host or interrupts take from a computing thread is not in its CPU time, but is no wait either.
  *
  * usage: waits SECONDS [FILE]
  *
- * It first prints "pid PID" and at the end "FUNCTION MICROSECONDS" for each function: sleep_part() sleeps, lock_part()
+ * It prints "pid PID" first, and "FUNCTION MICROSECONDS" for each function at the end. sleep_part() sleeps, lock_part()
  * waits for a lock, run_part() shares a CPU with others, and disk_part() writes to FILE and waits for the disk.
  */
 #define _GNU_SOURCE
@@ -45,8 +45,8 @@ static void sleep_for(uint64_t ns)
 #define FUNCTION static __attribute__((noinline)) void
 
 /*
- * Each part calls a function that waits. The C library has no frame pointers, so its immediate caller is missing from
- * the stack, but that function's caller is not.
+ * Each part calls a function that waits. The C library has no frame pointers, so the function that calls the library is
+ * missing from the stack, but the part, one level up, is not.
  */
 FUNCTION sleep_wait(int fd)
 {
@@ -113,8 +113,8 @@ struct part {
 };
 
 /*
- * The thread's CPU time is read by a system call, after which the thread may be preempted. Such a preemption is not a
- * wait of the part, so the elapsed time does not include these calls.
+ * Reading the thread's CPU time is a system call, after which the thread may be preempted. Such a preemption is not a
+ * wait of the part, so the elapsed time excludes these calls.
  */
 static void part_run(struct part *part)
 {
@@ -147,7 +147,7 @@ static void *hold(void *unused)
     return unused;
 }
 
-/* Returns how long this thread was ready to run, but did not. */
+/* Returns how long this thread was ready to run, but was not running. */
 static uint64_t waited_ns(void)
 {
     uint64_t cpu, waited;

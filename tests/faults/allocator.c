@@ -16,7 +16,7 @@
 #include "tests/faults/faults.h"
 
 /*
- * Libraries whose allocations may not fail, because failure ends the process whatever their caller does: GMP calls
+ * Libraries whose allocations must not fail, because a failure ends the process, whatever the caller does: GMP calls
  * abort() (its manual, "Custom Allocation"), and libtasn1 4.19 dereferences NULL. GnuTLS uses both.
  */
 
@@ -96,7 +96,7 @@ void *REAL(memalign)(size_t alignment, size_t size);
 void REAL(free)(void *old);
 char *__strdup(const char *text);
 
-/* The sanitizers call the allocation functions before they are initialised. */
+/* The sanitizers call the allocation functions before they have initialised themselves. */
 UNSANITIZED static void *kept(void *memory)
 {
     if (memory)

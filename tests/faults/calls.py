@@ -5,9 +5,10 @@
 usage: calls.py PROGRAM TOOLS SCRATCH HIERARCHY [--seed=N] [--sample=N] [--all] [--only=REGEX] [--list] [--jobs=N]
                 [POINT...]
 
-A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. By default the points of
+A point is PROCESS:PHASE:CALL:ERROR:WHEN, such as daemon:serve:openat:EMFILE:10. By default, the points in
 calls-known.txt, which once revealed defects, and a random sample of the others are tried; --seed determines the sample.
-With --all, all points are tried. First, a run of each process and phase without failures counts its calls of each kind.
+With --all, all points are tried. First, each process and phase is run without failures, to count its calls of each
+kind.
 """
 import argparse
 import collections
@@ -26,7 +27,7 @@ import time
 from calls_daemon import (EVENT_SECONDS, Missed, Service, Steps, Strace, catch_child, digits_away, let_go, seize,
                           wait_for)
 
-# --- the errors of each call from its manual page, and the processes that a failure may end
+# --- the errors of each call, from its manual page, and the processes that may exit on a failure
 
 # If a call is made on several kinds of descriptors, the errors of all of them are listed.
 ERRORS = {
@@ -71,27 +72,26 @@ ERRORS = {
     "unlink": "EACCES", "wait4": "EINTR ECHILD", "waitid": "EINTR ECHILD",
     "write": "EINTR EAGAIN ENOSPC EIO", "clock_nanosleep": "EINTR",
 }
-# Calls that cannot fail as they are used here. futex(2) is one of them because libc ends the process on undocumented
-# errors.
+# Calls that cannot fail as used here. futex(2) is one of them because libc ends the process on undocumented errors.
 NEVER = {
     "clock_gettime", "futex",
     "alarm", "exit", "exit_group", "getegid", "geteuid", "getgid", "getpid", "getppid", "getresgid", "getresuid",
     "gettid", "getuid", "restart_syscall", "rt_sigreturn", "sched_yield", "set_tid_address", "arch_prctl",
     "set_robust_list", "rseq", "umask", "sigaltstack",
 }
-# Temporary errors, after which a program retries the call: the kernel never returns them at every call.
+# Temporary errors, after which a program retries the call. The kernel never returns them for every call.
 NOT_EVERY = {"EINTR", "EAGAIN"}
-# Errors that do not occur at every call: recv(2) fails without memory only for a moment, and the daemon polls the
-# socket until the call succeeds; if munmap(2) always failed, mappings would fill the address space.
+# Errors that do not occur at every call: recv(2) runs out of memory only for a moment, and the daemon polls the socket
+# until the call succeeds; if munmap(2) always failed, mappings would fill the address space.
 NOT_EVERY_OF = {("recvfrom", "ENOMEM"), ("munmap", "ENOMEM")}
-# Calls of the event loop itself, which exits with a message if it cannot continue. The kernel returns such an error at
+# Calls of the event loop itself, which exits with a message if it cannot continue. The kernel returns such an error for
 # every call or never.
 ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
-# Errors that are impossible for the descriptors of a process, and that libc does not expect.
+# Errors that cannot occur on the descriptors of a process, and that libc does not expect.
 IMPOSSIBLE = {
     ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # these processes write only to an eventfd
     ("daemon", "write"): {"ENOSPC", "EIO", "EAGAIN"},
-    # The opener has the capabilities to read all files of programs.
+    # The opener has the capabilities to read any program's files.
     ("opener", "openat"): {"EACCES"},
     ("opener", "recvmsg"): {"EAGAIN"}, ("reader", "recvmsg"): {"EAGAIN"}, ("symboliser", "recvmsg"): {"EAGAIN"},
     # these processes list only /proc/self/fd, which always exists
@@ -102,12 +102,12 @@ IMPOSSIBLE = {
     ("daemon", "read"): {"EAGAIN"}, ("opener", "read"): {"EAGAIN"}, ("symboliser", "read"): {"EAGAIN"},
     ("reader", "read"): {"EAGAIN"},
 }
-# Most of these calls are EPOLL_CTL_DEL, which does not fail without memory, and strace cannot select EPOLL_CTL_ADD.
+# Most of these calls are EPOLL_CTL_DEL, which needs no memory, and strace cannot select EPOLL_CTL_ADD.
 REMOVES = {("daemon", "serve", "epoll_ctl"), ("daemon", "end", "epoll_ctl")}
 # While these calls fail, the daemon cannot answer any client, which is not a defect.
 UNNOTICED = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
-# When a failure of these calls is injected, the kernel does not run them, so the descriptor stays open or the mapping
-# in place.
+# If a failure is injected into one of these calls, the kernel does not run it, so the descriptor stays open or the
+# mapping stays in place.
 LEAVES_OPEN = {"close", "munmap", "close_range", "inotify_rm_watch"}
 
 # Calls that a process needs to serve requests: if they always fail, it may exit with a message.
@@ -118,12 +118,12 @@ ESSENTIAL = {
 
 
 def injections(process, call):
-    """Returns the errors to inject, with strace's names."""
+    """Returns the errors to inject, as strace names them."""
     return [error for error in ERRORS[call].split() if error not in IMPOSSIBLE.get((process, call), ())]
 
 
 def error_text(name):
-    """Returns the text of the error, as in a message."""
+    """Returns the error's text as it appears in messages."""
     number = getattr(errno, name, None)
     return os.strerror(number) if number else None
 
@@ -133,9 +133,9 @@ def error_text(name):
 PROCESSES = ("daemon", "opener", "reader", "symboliser", "worker")
 PHASES = {"daemon": ("start", "serve", "end"), "opener": ("start", "serve"), "reader": ("start", "serve"),
           "symboliser": ("start", "serve"), "worker": ("serve",)}
-FAULT_SECONDS = 5  # if a call fails every time, the event that is waited for may never occur
+FAULT_SECONDS = 5  # if a call fails every time, the awaited event may never occur
 CRASH = re.compile(r"SIG(SEGV|ABRT|BUS|ILL|FPE|SYS|TRAP|PIPE|XCPU)|AddressSanitizer|LeakSanitizer|runtime error:")
-# Limit of the daemon's CPU time per second under the load of the scenario. A daemon that spins exceeds it.
+# Limit on the daemon's CPU time per second under the scenario's load. A daemon that spins exceeds it.
 CPU_SHARE = 0.75
 
 
@@ -145,7 +145,7 @@ class Point:
         self.process, self.phase, self.call, self.error, self.when = name.split(":")
 
     def injection(self, skipped):
-        """Returns the injection in strace's syntax, after `skipped` calls of the dynamic linker."""
+        """Returns the injection in strace's syntax. It skips `skipped` calls, which the dynamic linker makes."""
         kind = self.error if "=" in self.error else "error=" + self.error
         if self.when == "every":
             return "%s:when=%d+" % (kind, skipped + 1)
@@ -227,7 +227,7 @@ class Run:
         else:
             threads = [service.process(point.process)]
         if not threads or not all(threads):
-            raise Missed("there is no %s" % point.process)
+            raise Missed("the %s is not running" % point.process)
         self.trace(threads)
         time.sleep(0.03)
 
@@ -242,23 +242,23 @@ class Run:
             bare[digits_away(text)] = bare.get(digits_away(text), 0) + 1
         for text, n in bare.items():
             if n > 3 + 2 * seconds:
-                self.defect("said %d times: %s" % (n, text))
+                self.defect("logged %d times: %s" % (n, text))
 
     def check_end_sentence(self):
-        """Checks that a daemon that ended has logged why."""
+        """Checks that a daemon that exited has logged why."""
         status, messages = self.service.status, self.service.messages()
         errors = [text for level, text, _ in messages if level in ("error", "raw")]
         if status < 0:
-            self.defect("it was ended by signal %d" % -status)
+            self.defect("the daemon was killed by signal %d" % -status)
         elif status == 0:
-            self.defect("it ended with status 0")
+            self.defect("the daemon exited with status 0")
         elif not errors:
-            self.defect("it ended with status %d and without an explanation" % status)
+            self.defect("the daemon exited with status %d without an explanation" % status)
         else:
             said = (error_text(self.point.error) or "").lower()
             if said and not any(said in text.lower() or self.point.error in text or ";" in text or
                                 text == "out of memory" for text in errors):
-                self.defect("it ended without a reason: %s" % errors[-1])
+                self.defect("the daemon exited without giving the reason: %s" % errors[-1])
 
     def check_crash(self):
         with open(self.service.log, encoding="utf-8", errors="replace") as log:
@@ -282,7 +282,7 @@ class Run:
             return {k: (before.get(k, 0), n) for k, n in after.items() if before and n > before.get(k, 0)}
         left = wait_for(lambda: not more(), step=0.05)
         if not left:
-            self.defect("open before and after: %s" % more())
+            self.defect("more open descriptors after the fault (before, after): %s" % more())
 
     def injected(self):
         return sum("(INJECTED)" in line for line in self.strace.lines()) if self.strace else 0
@@ -304,7 +304,8 @@ class Run:
         return began
 
     def says_lost(self, first):
-        return any("is gone" in text or "are not named" in text for _, text, _ in self.new_messages(first))
+        return any("is gone" in text or "cannot be read from state files" in text
+                   for _, text, _ in self.new_messages(first))
 
     def after_fault(self, first, began):
         service = self.service
@@ -321,9 +322,9 @@ class Run:
         for role in lost:
             # The process has already ended; the daemon notices a moment later.
             if not wait_for(lambda: self.says_lost(first), step=0.02):
-                self.defect("the %s is gone, and no message says so" % role)
+                self.defect("no message says that the %s has exited" % role)
             if self.point.when != "every" and self.point.phase == "serve":
-                self.defect("one failure ended the %s" % role)
+                self.defect("a single failure ended the %s" % role)
         steps = Steps(service)
         self.steps = steps
         deadline = time.monotonic() + EVENT_SECONDS
@@ -347,10 +348,10 @@ class Run:
         if self.defects:
             return "DEFECT"
         if self.ended:
-            return "ended with a sentence"
+            return "exited with a message"
         if self.strace and not self.injected():
             return "not reached"
-        return "degraded and back" if degraded else "absorbed"
+        return "degraded, then recovered" if degraded else "absorbed"
 
     def run(self):
         service, point = self.service, self.point
@@ -392,7 +393,7 @@ class Run:
         return self.result(degraded, before)
 
     def rest(self):
-        """Returns the open descriptors once they do not change any more."""
+        """Returns the open descriptors once they have stopped changing."""
         last = None
         for _ in range(20):
             now = self.service.descriptors()
@@ -409,7 +410,7 @@ class Run:
         if why:
             self.defect(why)
         elif self.service.status < 0:
-            self.defect("it was ended by signal %d" % -self.service.status)
+            self.defect("the daemon was killed by signal %d" % -self.service.status)
         elif self.service.status > 0:
             self.check_end_sentence()
         return self.result([], {})
@@ -419,7 +420,7 @@ class Run:
         if why:
             self.defect(why)
         elif self.service.status != 0:
-            self.defect("it ended with status %s after SIGTERM: %s" % (self.service.status, self.last_words()))
+            self.defect("the daemon exited with status %s after SIGTERM: %s" % (self.service.status, self.last_words()))
 
     def last_words(self):
         return "; ".join(text for _, text, _ in self.service.messages()[-2:])
@@ -457,7 +458,7 @@ def run_one_point(name, program, tools, scratch, hierarchy, counts):
 # --- all points
 
 WHENS = ("1", "2", "10", "every")
-SECONDS_MAX = 600  # limit for one point, above the limits of the waits in it
+SECONDS_MAX = 600  # limit for one point; longer than any wait within it
 CALL = re.compile(r"^(?:\[pid\s+\d+\] |\d+ +)?(\w+)\(")
 
 
@@ -466,7 +467,7 @@ def calls_in(lines):
 
 
 def split_linker(lines):
-    """Splits the calls of a program into those of the dynamic linker and the others."""
+    """Splits a program's calls into those of the dynamic linker and all others."""
     end = next((i for i, line in enumerate(lines) if "munmap(" in line), -1)
     return lines[:end + 1], lines[end + 1:]
 
@@ -499,7 +500,7 @@ def run_points(arguments, names, counts):
                     result = json.load(file)
             except ValueError:
                 result = {"name": name, "outcome": "DEFECT", "defects": ["the point hangs"] if late else
-                          ["no result of the point"], "injected": 0, "degraded": [], "said": [], "seconds": SECONDS_MAX}
+                          ["point gave no result"], "injected": 0, "degraded": [], "said": [], "seconds": SECONDS_MAX}
             shutil.rmtree(scratch)
             yield result
         time.sleep(0.01)
@@ -549,7 +550,7 @@ def all_points(counts):
 
 
 def sample(names, seed, n):
-    """Chooses n names by a hash, so that whether a name is chosen hardly depends on the other names."""
+    """Chooses n names by their hashes, so that the choice of a name hardly depends on the other names."""
     return sorted(names, key=lambda name: hashlib.sha256(b"%d%s" % (seed, name.encode())).digest())[:n]
 
 

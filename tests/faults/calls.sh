@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes each system call of a real daemon, its opener, its reader of state files and its symboliser fail on the real
-# kernel, with strace(1). calls.py describes the options and the names of points. To run one point:
+# Makes system calls of a real daemon, its opener, its state file reader and its symboliser fail, one after the other,
+# on the real kernel, with strace(1). calls.py describes the options and the names of points. To run one point:
 #     calls.sh --verbose daemon:serve:openat:EMFILE:10
 . "$(dirname "$0")/../e2e/lib.sh"
 need strace openssl cc unshare /usr/bin/python3
@@ -26,7 +26,7 @@ tls_server_config: {cert_file: localhost.pem, key_file: localhost.key}
 basic_auth_users: {alice: "$2b$04$NEBlQi29u6rU4Ez/YjCrVOthX/F1Mruu1tYjJXbAew9oFlw83A8PK"}
 END
 
-# A private /run for state files of containers.
+# A private /run for the state files of containers.
 # shellcheck disable=SC2016 # the inner shell expands the variables
 unshare --mount --propagation private sh -c 'mount -t tmpfs tmpfs /run && exec "$@"' x /usr/bin/python3 \
     "$root/tests/faults/calls.py" "$PERFCOUNTD" "$tools" "$scratch/points" "$hierarchy" "$@"

@@ -2,7 +2,8 @@
 """A daemon with its processes, clients and cgroups, the requests of the scenario, and strace(1) attached to one of
 its processes.
 
-strace follows all children or none, so ptrace(2) stops a child before it runs, and strace attaches to it then.
+strace follows either all children or none. To trace one child, it is stopped with ptrace(2) before it runs, and strace
+is attached to it then.
 """
 import base64
 import contextlib
@@ -101,7 +102,7 @@ def take_child(child, at_exec):
         while True:
             _, status = os.waitpid(child, WALL)
             if not os.WIFSTOPPED(status):
-                raise Missed("the child ended before it was another program")
+                raise Missed("the child ended before its execve(2)")
             if event_of(status) == EVENT_EXEC:
                 break
             ptrace(CONT, child, os.WSTOPSIG(status))
@@ -110,7 +111,7 @@ def take_child(child, at_exec):
 
 
 def catch_child(pid, nth, at_exec):
-    """Leaves the nth child of a stopped, traced process stopped; the process itself continues."""
+    """Lets a stopped, traced process continue, and leaves its nth child stopped."""
     ptrace(SETOPTIONS, pid, TRACE_FORK | TRACE_VFORK)
     pending = 0
     while True:
@@ -123,7 +124,7 @@ def catch_child(pid, nth, at_exec):
                 break
             time.sleep(0.001)
         else:
-            raise Missed("no child number %d came" % nth)
+            raise Missed("child number %d was not started" % nth)
         if not os.WIFSTOPPED(status):
             raise Missed("the process ended before its child number %d" % nth)
         pending = 0
@@ -153,7 +154,7 @@ def seize(pid):
 
 
 class Strace:
-    """strace(1) on the threads of a process; it lists their calls, or makes one kind of call fail."""
+    """strace(1) attached to a process's threads; it lists their calls, or makes calls of one kind fail."""
 
     def __init__(self, threads, output, call=None, injection=None):
         arguments = ["strace", "-q", "-a0", "-o", output, "-e", "signal=none"]
@@ -245,7 +246,7 @@ class Truth:
 
     def bound(self, what, value, most):
         if value > most + 0.01:
-            self.wrong.append("%s is %.9g, but %.9g at most were there" % (what, value, most))
+            self.wrong.append("%s is %.9g, but can be %.9g at most" % (what, value, most))
 
 
 BUNDLES = "/run/containerd/io.containerd.runtime.v2.task/default"
@@ -297,8 +298,8 @@ class Service:
 
     @contextlib.contextmanager
     def occupied(self, path):
-        """Keeps a process in the cgroup that causes almost no page faults there."""
-        self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # the process's own page faults
+        """Keeps a process in the cgroup; it causes almost no page faults there."""
+        self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # the page faults of the process itself
         with subprocess.Popen(["/bin/sleep", "60"]) as process:
             try:
                 wait_for(lambda: status_field(process.pid, "State") == "S")
@@ -329,7 +330,7 @@ sampler: {enabled: true, event: cpu-clock}
     def spawn(self):
         """Starts the daemon, stopped before its first instruction and traced by this process."""
         self.write_config()
-        # In a build with sanitizers, the leak check would trace the process, which strace already does.
+        # In a build with sanitizers, the leak check would have to trace the process, but strace already does.
         environment = {"ASAN_OPTIONS": "detect_leaks=0"} | os.environ | {"HOME": "/root"}
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.pid = spawn([self.program, "--config.file=" + self.config, "--log.format=json",
@@ -346,7 +347,7 @@ sampler: {enabled: true, event: cpu-clock}
         return self.status is None
 
     def child(self, name):
-        """Returns the process id of the child with that name."""
+        """Returns the PID of the child with that name."""
         for pid in os.listdir("/proc"):
             if pid.isdigit() and status_field(int(pid), "PPid") == str(self.pid) and \
                     status_field(int(pid), "Name") == name and status_field(int(pid), "State") != "Z":
@@ -360,7 +361,7 @@ sampler: {enabled: true, event: cpu-clock}
         return self.pid if role == "daemon" else self.child(names[role])
 
     def session(self):
-        """Returns the daemon and all its descendants, which are in its session."""
+        """Returns the PIDs of the daemon and all its descendants, which are in its session."""
         found = []
         for pid in os.listdir("/proc"):
             try:
@@ -381,7 +382,7 @@ sampler: {enabled: true, event: cpu-clock}
         return total / CLOCK
 
     def descriptors(self):
-        """Counts the open descriptors of each process by kind, its inotify watches and its ring buffers."""
+        """Counts the open descriptors and ring buffers of each process by kind, and the daemon's inotify watches."""
         found = {}
         for role in ("daemon", "opener", "reader"):
             pid = self.process(role)
@@ -452,9 +453,9 @@ sampler: {enabled: true, event: cpu-clock}
             self.ask(path)
 
     def ready(self, seconds=EVENT_SECONDS):
-        """Returns None when the daemon is ready, or why it is not."""
+        """Returns None once the daemon is ready, or the reason why it is not."""
         wait_for(lambda: not self.alive() or self.answers(), seconds, 0.01)
-        return None if self.alive() and self.answers() else "it is not ready within %d s" % seconds
+        return None if self.alive() and self.answers() else "the daemon is not ready after %d s" % seconds
 
     def reload(self, tls=False):
         self.write_config(tls)
@@ -463,7 +464,7 @@ sampler: {enabled: true, event: cpu-clock}
     # --- loads
 
     def run_load(self, cgroup, faults):
-        """Runs a load in a cgroup; returns the least and the most page faults that may be counted there."""
+        """Runs a load in a cgroup; returns the minimum and maximum number of page faults that may be counted for it."""
         process = subprocess.Popen([self.tools + "/cgroup-load", self.parent + "/" + cgroup, "faults", str(faults)])
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = status
@@ -486,13 +487,13 @@ sampler: {enabled: true, event: cpu-clock}
     # --- the end
 
     def stop(self):
-        """Stops the daemon with SIGTERM; returns None, or what did not end."""
+        """Stops the daemon with SIGTERM; returns None, or a message about what did not end."""
         if self.alive():
             os.kill(self.pid, signal.SIGTERM)
         if not wait_for(lambda: not self.alive()):
-            return "it does not end within %d s of SIGTERM" % EVENT_SECONDS
+            return "the daemon does not exit within %d s of SIGTERM" % EVENT_SECONDS
         if not wait_for(lambda: not self.session()):
-            return "of its processes, %s are there after its end" % self.session()
+            return "the daemon has exited, but its processes %s still run" % self.session()
         return None
 
     def cleanup(self):
@@ -574,7 +575,7 @@ class Steps:
         below, generation = self.service.below, "g%d" % self.service.generation
         why = "; ".join(re.findall(r'^perfcountd_groups\{.*state="(?:starved|unavailable)"\} [1-9].*', self.text, re.M))
         if not any("perf_cgroup_minor_faults" in s and below + "/known\"" in s for s in totals):
-            self.note("the scrape has nothing of the cgroup known", why)
+            self.note("the scrape has no counter of the cgroup \"known\"", why)
         for cpu in range(os.cpu_count()):
             # A group whose members could not be opened together is split into "soft" and "soft-2".
             for metric, group in (("minor_faults", "soft"), ("cpu_migrations", generation)):
@@ -588,7 +589,7 @@ class Steps:
         if body is not None:
             text = gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body
             if not text.endswith(b"# EOF\n"):
-                self.note("OpenMetrics without its end")
+                self.note("the OpenMetrics response is incomplete")
         for path in ("/api/v1/counters", "/api/v1/rates?seconds=0.1", "/api/v1/status", "/api/v1/cgroups",
                      "/api/v1/pmus"):
             body = self.get(path)
@@ -598,7 +599,7 @@ class Steps:
         self.get("/")
 
     def cgroups(self):
-        """Creates a container, runs a load in it, and removes it. Checks its counts."""
+        """Creates a container, runs a load in it, checks its counts, and removes it."""
         number = time.monotonic_ns()
         container, name = "nerdctl-%064x.scope" % number, "shop%d" % number
         below = "%s/%s\"" % (self.service.below, container)
@@ -628,7 +629,7 @@ class Steps:
         return ""
 
     def exact(self):
-        """Runs a load of known size, and checks that exactly this load is counted."""
+        """Runs a load of known size, and checks that it is counted exactly."""
         series = [s for s in self.service.truth.last
                   if "perf_cgroup_minor_faults" in s and "%s/known\"" % self.service.below in s]
         if self.totals() is None or not series:
@@ -644,7 +645,7 @@ class Steps:
     # --- samples
 
     def sample(self):
-        """Two clients sample at once. Checks that the functions of the program have names."""
+        """Samples with two clients at once. Checks that the names of the program's functions are found."""
         pid = self.service.start_hot()
         bodies = {}
 
@@ -663,9 +664,9 @@ class Steps:
         self.service.end_hot()
         samples = bodies.get("samples")
         if folded is not None and b"hot_seventy" not in folded:
-            self.note("no name of a function in the profile", notices(samples))
+            self.note("the profile does not name the program's function", notices(samples))
         if samples is not None and b'"type":"end"' not in samples[-2000:]:
-            self.note("the stream has no end: %r" % samples[-120:])
+            self.note("the stream has no end record: %r" % samples[-120:])
 
     # --- settings
 
@@ -683,11 +684,11 @@ class Steps:
         if wait_for(is_new, self.service.patience, 0.03):
             return True
         self.service.tls = was
-        self.note("the new configuration is not in force")
+        self.note("the new configuration is not in effect")
         return False
 
     def secure(self):
-        """A reload enables TLS and a password, and the next one disables them."""
+        """Enables TLS and a password with a reload, and disables them with the next one."""
         if self.reload(tls=True):
             self.scrape()
             self.get("/metrics", wanted=401, headers={"Authorization": "Basic YWxpY2U6d3Jvbmc="})
@@ -707,7 +708,7 @@ class Steps:
             step()
 
     def strict(self):
-        """Does what an operator would do after a fault, and checks the results: reload, scrape, load, profile."""
+        """Reloads, scrapes, runs a load and profiles, as an operator would after a fault, and checks the results."""
         self.reload()
         self.scrape()
         self.exact()

@@ -6,8 +6,8 @@
  *
  * A point is a fault that a scenario can run under: "call:17:read-EIO", "calls-from:17", "allocation:230",
  * "allocations-from:230". Without --all, each kind of fault is tried once at each place (faults.h); the seed determines
- * at which of the times that the place is reached. --points limits the number of points of each scenario. The exit
- * status is 1 if a point fails; the names of all failed points are printed.
+ * which of the times that the place is reached. --points limits the number of points of each scenario. The exit status
+ * is 1 if a point fails; the names of all failed points are printed.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -28,7 +28,7 @@
 
 #define JOBS_MAX 16
 #define POINT_NAME_MAX 64
-/* Limit of a run's output that is shown; a sanitizer's stack is longer. */
+/* Limit on the output shown for a run; a sanitizer's stack trace is longer. */
 #define SHOWN_MAX 6000
 #define REASON_MAX 300
 
@@ -184,7 +184,7 @@ static void note_failure(struct campaign *campaign, const char *name, const char
     char *line = NULL;
 
     if (array_grow(&campaign->failures, campaign->n_failures) < 0 ||
-        asprintf(&line, "%s: %.*s", name, REASON_MAX, reason ? reason + strlen("FAILED: ") : "it says nothing") < 0)
+        asprintf(&line, "%s: %.*s", name, REASON_MAX, reason ? reason + strlen("FAILED: ") : "no message") < 0)
         abort();
     for (char *at = line; (at = strchr(at, '\n'));)
         *at = ' ';
@@ -205,7 +205,7 @@ static bool job_finish(struct campaign *campaign, struct job *job, int status)
         note_failure(campaign, name, output);
         printf("--- %s: %s %d\n", name,
                !WIFSIGNALED(status)          ? "status"
-               : WTERMSIG(status) == SIGALRM ? "it hangs: signal"
+               : WTERMSIG(status) == SIGALRM ? "hangs: signal"
                                              : "signal",
                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
@@ -292,7 +292,7 @@ static bool wishes_parse(int argc, char **argv, struct wishes *ret)
     };
     int option;
 
-    /* Runs wait most of the time, so there are more jobs than CPUs. */
+    /* Each run spends most of its time waiting, so there are more jobs than CPUs. */
     *ret = (struct wishes){.seed = 1, .points = SIZE_MAX, .jobs = 6};
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == '?')

@@ -70,7 +70,7 @@ void faults_show_place(void)
     shown = false;
 }
 
-/* Shows where the first call or allocation fails. */
+/* Prints the stack of the first call or allocation that fails. */
 UNSANITIZED static void show_place(void)
 {
     held++;
@@ -148,7 +148,7 @@ void faults_pass(uint64_t ns)
     passed_ns += ns;
 }
 
-/* Replaces libc's function, also for the event loop. */
+/* Replaces libc's function for the whole process, including the event loop. */
 int clock_gettime(clockid_t clock, struct timespec *ret)
 {
     int r = (int)syscall(SYS_clock_gettime, clock, ret);

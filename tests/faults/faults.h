@@ -2,7 +2,7 @@
 /*
  * The fault of a run: one call or allocation fails, or one and all later ones. Calls through the sys interface
  * (faulty-sys.h) and allocations (allocator.c) are counted from faults_begin() to faults_end(), in the thread that
- * called faults_begin(). Between faults_hold() and faults_release() they neither count nor fail:
+ * called faults_begin(). Between faults_hold() and faults_release() they are neither counted nor made to fail:
  *
  *     faults_hold();
  *     ... the test's own code: a client, a mkdir(), the simulated machine ...
@@ -17,7 +17,7 @@
 
 #include "base/util.h"
 
-/* Attribute of functions that the start-up code of a sanitizer may call. */
+/* Attribute of functions that a sanitizer's start-up code may call. */
 #define UNSANITIZED __attribute__((no_sanitize("address", "undefined")))
 
 enum fault_kind {
@@ -29,7 +29,7 @@ enum fault_kind {
 };
 #define N_FAULT_KINDS 5
 
-/* The functions of the sys interface. faulty-sys.c has a row with the possible failures of each. */
+/* The functions of the sys interface. faulty-sys.c has a row for each, with its possible failures. */
 enum seam_call {
     SEAM_OPEN,
     SEAM_OPEN_FILE,
@@ -45,7 +45,7 @@ enum seam_call {
 struct fault {
     enum fault_kind kind;
     size_t k;         /* from 0 */
-    unsigned variant; /* an index in the call's row in faulty-sys.c; 0 for allocations */
+    unsigned variant; /* an index into the call's row in faulty-sys.c; 0 for allocations */
 };
 
 #define FAULT_POINTS_MAX 20000
@@ -65,8 +65,8 @@ void faults_plan(const struct fault *fault, struct fault_counts *counts);
 /* Returns whether the fault makes allocations fail, not calls. */
 bool faults_are_of_memory(void);
 /*
- * Returns whether all calls or allocations fail from one on, so that a client may get no response until the fault is
- * over.
+ * Returns whether all calls or allocations fail from some point on: a client may then get no response until the fault
+ * is over.
  */
 bool faults_last(void);
 /* In a build with sanitizers, the first call or allocation that fails prints its stack. */
@@ -74,22 +74,22 @@ void faults_show_place(void);
 void faults_begin(void);
 /* Ends the fault. Returns whether the fault was reached. */
 bool faults_end(void);
-/* Calls may be nested, and are counted for each thread. */
+/* Calls may be nested, and are counted per thread. */
 void faults_hold(void);
 void faults_release(void);
 
-/* Finds libraries whose allocations may not fail, before any of them allocates. */
+/* Finds the libraries whose allocations must not fail. Must be called before any of them allocates. */
 void faults_find_libraries(void);
 
-/* Counts a call of the sys interface. Returns -1 if the call is made, otherwise which of its failures it simulates. */
+/* Counts a call of the sys interface. Returns -1 if the call is to be made, otherwise which failure to simulate. */
 int faults_fail_call(enum seam_call call);
 /* Counts an allocation. Returns whether it must fail. */
 bool faults_fail_allocation(void);
 void faults_count_allocation(int more);
-/* Number of allocations of all threads that are not freed. */
+/* Number of allocations, by all threads, that have not been freed. */
 long faults_outstanding(void);
 
-/* Advances the clocks of clock_gettime(). Timers of an event loop that expire by then fire in its next iteration. */
+/* Advances the clocks of clock_gettime(). Event loop timers that have expired by then fire in the next iteration. */
 void faults_pass(uint64_t ns);
 
 /* Fails the point with this message, and ends the process. */

@@ -10,12 +10,12 @@
 #include "bpf/calls.h"
 #include "tests/unit/fake-event.h"
 
-/* Wrong results that a call may return instead of an error of errno(3). */
+/* Wrong results that a call may return, apart from the errors of errno(3). */
 enum seam_lie {
     LIE_SHORT = 1000, /* a read returns half of the bytes */
     LIE_EMPTY,        /* a read returns 0 bytes; a file is empty */
     LIE_MORE,         /* a group reports one member more */
-    LIE_FEWER,        /* a group reports one member less, with as many bytes */
+    LIE_FEWER,        /* a group reports one member fewer, in as many bytes */
     LIE_ID,           /* a group reports the ID of another event */
     LIE_BACK,         /* a group's counts decrease */
     LIE_TIME,         /* a group's times decrease */
@@ -25,8 +25,8 @@ enum seam_lie {
 
 /*
  * How each call may fail, from "ERRORS" in the manual pages perf_event_open(2), open(2), read(2), ioctl(2), close(2),
- * mmap(2), mount(2) and bpf(2), and from "Reading results" in perf_event_open(2). If one and all later calls fail, each
- * fails with the first error of its row. 0 ends a row.
+ * mmap(2), mount(2) and bpf(2), and from "Reading results" in perf_event_open(2). If one call and all later ones fail,
+ * each fails with the first error of its row. 0 ends a row.
  */
 static const struct {
     const char *name;
@@ -94,7 +94,7 @@ static int real_release(int r)
     return r;
 }
 
-/* Returns how the call fails: an error or an enum seam_lie; 0 if it does not. */
+/* Returns how the call fails: an errno value or an enum seam_lie; 0 if it does not fail. */
 static int planned(enum seam_call call)
 {
     int n = faults_fail_call(call);
@@ -102,7 +102,7 @@ static int planned(enum seam_call call)
     return n < 0 ? 0 : rows[call].how[n];
 }
 
-/* The result of the simulated machine, unless the call must fail. */
+/* The simulated machine's result, unless the call must fail. */
 #define FAIL_OR(call, expression)                                                                                      \
     ({                                                                                                                 \
         int fails = planned(call);                                                                                     \
@@ -143,7 +143,7 @@ static int faulty_open_file(struct sys *sys, const char *path, int flags)
         return real_release(-fails);
     int fd = sys_open_file(real, path, flags);
     if (fd < 0 || fails != LIE_EMPTY || flags & O_DIRECTORY)
-        return real_release(fd); /* a file that does not exist is not empty */
+        return real_release(fd); /* a file that does not exist cannot be read as empty */
     close(fd);
     return real_release(open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
@@ -202,7 +202,7 @@ static int faulty_mmap(struct sys *sys, int fd, size_t size, int protection, voi
     return FAIL_OR(SEAM_MMAP, sys_mmap(real_of(sys), fd, size, protection, ret));
 }
 
-/* The mapping is removed even if an error is returned, since nobody could retry. */
+/* The mapping is removed even if an error is returned, since no caller could retry. */
 static int faulty_munmap(struct sys *sys, void *address, size_t size)
 {
     int fails = planned(SEAM_MUNMAP);

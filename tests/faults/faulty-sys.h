@@ -14,7 +14,7 @@ void faulty_sys_init(struct sys *sys, struct fake_sys *fake);
 /* Initialises the calls for BPF programs likewise, if `fake` has such programs. `bpf` must be zeroed. */
 void faulty_bpf_init(struct bpf_calls *bpf, struct fake_sys *fake);
 
-/* A call can fail in several ways, its variants, which are numbered from 0. */
+/* The variants of a call are the ways in which it can fail, numbered from 0. */
 const char *seam_call_name(enum seam_call call);
 unsigned seam_count_variants(enum seam_call call);
 const char *seam_variant_name(enum seam_call call, unsigned n);

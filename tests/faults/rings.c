@@ -14,7 +14,7 @@
 
 #define KERNEL_IP UINT64_C(0xffffffff81000040)
 
-/* The functions of the simulated machine before rings_simulate() replaced some of them. */
+/* The simulated machine's functions before rings_simulate() replaced some of them. */
 static struct sys_calls before;
 
 static size_t page_size(void)
@@ -22,7 +22,7 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The descriptor number that the machine returned gets an eventfd, so that it can be polled. */
+/* Puts an eventfd at the descriptor number that the machine returned, so that it can be polled. */
 static int open_with_file(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                           unsigned long flags)
 {
@@ -81,7 +81,7 @@ size_t rings_count(const struct fake_sys *fake, uint64_t period)
     return n;
 }
 
-/* The size of the data pages, derived from the watermark that the sampler sets from sampler.ring_pages. */
+/* The size of the data pages, derived from the watermark, which the sampler derives from sampler.ring_pages. */
 static size_t ring_size(const struct fake_event *event)
 {
     return (size_t)event->attr.wakeup_watermark * 4;
@@ -101,7 +101,7 @@ static bool ring_write(struct fake_event *event, const struct perf_event_header 
     return true;
 }
 
-/* The fields are in the order of perf_event_open(2), as sampler/record-options.c requests them. */
+/* The fields are those that sampler/record-options.c requests, in the order of perf_event_open(2). */
 static bool write_sample(struct fake_event *event, uint32_t pid, uint64_t ip)
 {
     struct {

@@ -193,13 +193,13 @@ static void said_check_repeats(unsigned max)
         sentences[n++] = sentence;
         while (!str_equal(sentences[i], sentence))
             i++;
-        fault_expect(++counts[i] <= max, "the daemon said this more than %u times: %s", max, sentence);
+        fault_expect(++counts[i] <= max, "the daemon logged this more than %u times: %s", max, sentence);
     }
 }
 
 /* --- a run --- */
 
-/* A run that takes longer hangs, because every wait in it has a lower limit of its own. */
+/* A run that takes longer hangs: every wait within it has a lower limit. */
 #define SECONDS_MAX 600
 #define LINES_MAX 4000
 
@@ -221,7 +221,7 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorts the lines and drops duplicates: the order in which rows and series were created is irrelevant. */
+/* Sorts the lines and drops duplicates, since the order in which rows and series were created does not matter. */
 static void sort_lines(char *lines, char *text)
 {
     char *all[LINES_MAX], *line;
@@ -279,14 +279,15 @@ static void run(const struct scenario *scenario, const struct fault *fault, stru
     scenario->act(state);
     bool reached = faults_end();
     run_describe(scenario, state, fault ? after_act : observed->after_act);
-    fault_expect(fault || said_count() == said, "the daemon complains, although nothing fails");
+    fault_expect(fault || said_count() == said, "the daemon logs a warning, although nothing fails");
     bool reported = said_count() > said || reports_state(after_act);
     scenario->recover(state);
     run_describe(scenario, state, fault ? after_recover : observed->after_recover);
     if (fault)
-        compare_texts("not everything is back", observed->after_recover, after_recover);
+        compare_texts("the daemon has not recovered fully", observed->after_recover, after_recover);
     if (fault && !reported && !scenario->may_be_silent)
-        compare_texts("it is not as without the fault, and nobody says so", observed->after_act, after_act);
+        compare_texts("the state differs from the run without a fault, and no message reports it", observed->after_act,
+                      after_act);
     scenario->finish(state);
     said_check_repeats(MAX(scenario->asks, 1));
     struct residue after = residue_now();

@@ -12,7 +12,7 @@
 /* The results of the run without faults, in shared memory. */
 struct observed {
     struct fault_counts counts;
-    long outstanding;                /* allocations that are never freed, such as those of libraries */
+    long outstanding;                /* allocations that are never freed, such as by libraries */
     char after_act[DESCRIPTION_MAX]; /* the output of scenario.describe() after `act` */
     char after_recover[DESCRIPTION_MAX];
 };
@@ -31,12 +31,12 @@ pid_t run_start(const struct scenario *scenario, const struct fault *fault, stru
 #define RUN_UNREACHED 2
 
 /*
- * Adds a message to the output of the run. The output already has the daemon's log; a test adds messages that the
- * daemon returns instead, such as the text of an error response.
+ * Adds a message to the output of the run, which already has the daemon's log. A test calls this for messages that the
+ * daemon returns instead of logging, such as the text of an error response.
  */
 void said_add(const char *sentence);
 
-/* Fails the point, and shows the first line that differs. */
+/* If the texts differ, fails the point and shows the first line that differs. */
 void compare_texts(const char *what, const char *before, const char *now);
 
 /* The resources that the process of a run holds. */

@@ -8,7 +8,7 @@
  *                machine), which runs between faults_hold() and faults_release()
  *     recover    lets time pass after the faults (faults_pass()), and retries what was reported as failed
  *     describe   writes the final state, which must be the same as in the run without faults
- *     finish     frees the state; then no memory, descriptor or mapping may be left
+ *     finish     frees the state; afterwards no memory, descriptor or mapping may be left
  *
  * To add a scenario, add a row to the table in a file in scenario/. Any stage may call fault_expect() (faults.h) to
  * fail. The daemon's messages are read from standard error: see said_add() in run.h.
@@ -26,7 +26,7 @@ struct scenario {
     void (*recover)(void *state);
     void (*describe)(void *state, struct buffer *out);
     void (*finish)(void *state);
-    unsigned asks; /* how many times `act` makes the same request, each of which may log the same message; 0: once */
+    unsigned asks;      /* how often `act` repeats a request, which may log the same message each time; 0: once */
     bool may_be_silent; /* the daemon may recover from a failure without logging it */
 };
 

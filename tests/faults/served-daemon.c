@@ -270,9 +270,8 @@ const char *client_text(struct client *client)
 #define TURN_USEC 5000
 
 /*
- * Makes the absolute path of a file in the simulated root directory, /tmp/NAME, also valid inside it:
- * /tmp/NAME/tmp/NAME is a link to /tmp/NAME, so that /tmp/NAME/web.yaml is the same file for the simulated machine and
- * for real calls.
+ * Makes absolute paths of files below the simulated root directory, /tmp/NAME, valid inside it too: /tmp/NAME/tmp/NAME
+ * is a link to /tmp/NAME, so /tmp/NAME/web.yaml is the same file for the simulated machine and for real calls.
  */
 static void link_root(const struct fake_sys *fake)
 {
@@ -385,8 +384,8 @@ void served_daemon_wait(struct served_daemon *served)
     served_daemon_until(served, no_client_waits, served, faults_last() ? LAST_ANSWER_SECONDS : EVENT_SECONDS);
     for (size_t i = 0; i < served->n_clients; i++) {
         const struct client *client = &served->clients[i];
-        fault_expect(client->outcome != CLIENT_MALFORMED, "client %zu has a malformed answer: %.300s", i, client->in);
-        fault_expect(faults_last() || !client_hangs(client), "client %zu got no answer for %d seconds", i,
+        fault_expect(client->outcome != CLIENT_MALFORMED, "client %zu got a malformed response: %.300s", i, client->in);
+        fault_expect(faults_last() || !client_hangs(client), "client %zu got no response within %d seconds", i,
                      EVENT_SECONDS);
     }
 }

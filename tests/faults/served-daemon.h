@@ -44,9 +44,9 @@ void client_step(struct client *client);
 
 /* Returns the body, decompressed in place and NUL-terminated; NULL if it is corrupt. */
 const char *client_text(struct client *client);
-/* The same for a content that is itself compressed, such as a pprof profile. */
+/* The same, but also decompresses content that is itself compressed, such as a pprof profile. */
 const char *client_unpack(struct client *client, size_t *ret_size);
-/* Returns a pointer into the head, to the value of this header, or NULL if the header is missing. */
+/* Returns the value of this header, as a pointer into the head; NULL if the header is missing. */
 const char *client_header(const struct client *client, const char *name);
 
 /* Upper bound for waits: an event that has not occurred by then never will. */
@@ -63,8 +63,8 @@ struct served_daemon {
 
 /*
  * Does not start the daemon; served_daemon_stop() frees the machine. `web` is appended to the members of the
- * configuration's key `web`, so it is empty or begins with a comma. `secure` sets a web configuration file. `config` is
- * the rest of the configuration.
+ * configuration key `web`: it is empty or begins with a comma. `secure` sets a web configuration file. `config` is the
+ * rest of the configuration.
  */
 void served_daemon_init(struct served_daemon *served, struct fake_sys *fake, size_t n_clients);
 void served_daemon_set_config(struct served_daemon *served, const char *web, bool secure, const char *config);

@@ -107,7 +107,7 @@ bool simulated_start(struct simulated *simulated)
         daemon_count(daemon);
         return true;
     }
-    fault_expect(error.message[0], "the daemon cannot start (%d), and does not say why", r);
+    fault_expect(error.message[0], "the daemon does not start (%d) and gives no reason", r);
     said_add(error.message);
     simulated_stop(simulated);
     return false;
@@ -151,7 +151,7 @@ void simulated_scrape(struct simulated *simulated)
     const struct snapshot *snapshot = simulated->daemon.service.read(&simulated->daemon, UINT32_MAX, true);
     truth_check(&simulated->truth, snapshot);
     exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
-    /* As the server does when a client requests samples. */
+    /* The server does this when a client requests samples. */
     sampler_admit(simulated->daemon.sampler, TRUST_OPERATOR, &error);
 }
 
@@ -176,13 +176,13 @@ void simulated_recover(void *state)
     if (simulated->runs && simulated->daemon.session.config->blank)
         simulated_stop(simulated);
     if (!simulated->runs)
-        fault_expect(simulated_start(simulated), "the daemon cannot start, although nothing fails any more");
+        fault_expect(simulated_start(simulated), "the daemon does not start, although nothing fails any more");
     for (unsigned i = 0; i < 8; i++)
         simulated_pass(simulated, WAIT_S);
     simulated_scrape(simulated);
     simulated_pass(simulated, WAIT_S);
     if (reports_failures(simulated))
-        fault_expect(daemon_reload(&simulated->daemon, &error) == 0, "the daemon cannot reload: %s", error.message);
+        fault_expect(daemon_reload(&simulated->daemon, &error) == 0, "the reload failed: %s", error.message);
     simulated_scrape(simulated);
 }
 
@@ -193,7 +193,7 @@ void simulated_recover(void *state)
 #define BEFORE_NS (2 * NSEC_PER_SEC)
 #define AMOUNTS_MAX 512
 
-/* A sum over the parts of a group. */
+/* A value summed over the parts of a group. */
 struct amount {
     char key[160];
     uint64_t value;
@@ -312,7 +312,7 @@ static void describe_open(const struct simulated *simulated, struct buffer *out)
     size_t n = 0;
     struct stat st;
 
-    /* Counts only watches of cgroups. Those of state files are on the real machine, which other programs change. */
+    /* Counts only the watches of cgroups. State files are on the real machine, where other programs change them. */
     for (unsigned i = 0; i < ARRAY_SIZE(inodes); i++) {
         snprintf(path, sizeof(path), "%s/sys/fs/cgroup/c%u", simulated->fake->root, i);
         if (i == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A daemon on a simulated machine whose system calls and allocations fail as planned (faulty-sys.h). It runs all of
- * `perfcountd run` in this process, except for the opener, the symboliser, the reader of state files, and signals. Its
- * event loop only runs when the test runs it.
+ * `perfcountd run` in this process, except for the opener, the symboliser, the state file reader and signal handling.
+ * The event loop runs only when the test runs it.
  */
 #ifndef TESTS_FAULTS_PLAYED_DAEMON_H
 #define TESTS_FAULTS_PLAYED_DAEMON_H
@@ -23,7 +23,7 @@ struct simulated {
     struct options options;
     struct daemon daemon;
     bool runs;
-    uint64_t n_descriptors; /* descriptors that are open in this process before the daemon starts */
+    uint64_t n_descriptors; /* descriptors that were open in this process before the daemon started */
 };
 
 /* A configuration with these collectors. The daemon listens on a port of 127.0.0.1 that the kernel chooses. */
@@ -53,8 +53,8 @@ void simulated_scrape(struct simulated *simulated);
  */
 void simulated_recover(void *state);
 /*
- * Writes every series without its value, by how much each row grows in one more round in which the CPUs and the cgroups
- * "/c1" to "/c4" run, and the number of open events, pages, descriptors and watches.
+ * Writes every series without its value; how much each row grows in one more round, in which the CPUs and the cgroups
+ * "/c1" to "/c4" run; and the number of open events, pages, descriptors and watches.
  */
 void simulated_describe(void *state, struct buffer *out);
 

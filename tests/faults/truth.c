@@ -52,7 +52,7 @@ void truth_advance(struct truth *truth, uint64_t ns)
         truth->cpu_ns[i] += ns;
 }
 
-/* Looks up the inode each time, since a directory that was made again is another cgroup. */
+/* Looks up the inode each time, since a directory that was recreated is a new cgroup. */
 static struct truth_cgroup *find_cgroup(struct truth *truth, const char *path)
 {
     char full[PATH_MAX];
@@ -83,7 +83,7 @@ void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns)
     fake_cgroup_run(truth->fake, cgroup->inode, cpu, ns);
     faults_release();
     cgroup->ns[cpu] += ns;
-    if (truth->fake->bpf) /* with BPF, a cgroup's time is also time of its CPU */
+    if (truth->fake->bpf) /* with BPF, a cgroup's time also counts as time of the CPU */
         truth->cpu_ns[cpu] += ns;
 }
 
@@ -96,7 +96,7 @@ static uint64_t sum_ns(const uint64_t *ns, int cpu)
     return sum;
 }
 
-/* Returns for how long the row's target ran, in ns. */
+/* Returns how long the row's target ran, in ns. */
 static uint64_t time_of(const struct truth *truth, const struct row *row)
 {
     if (!row->cgroup)
@@ -143,8 +143,8 @@ static void check_value(struct truth *truth, const struct row *row, const char *
     fault_expect(!total->row || total->row == row->id + 1, "%s restarts at 0", total->key);
     total->row = row->id + 1;
     fault_expect(value >= total->value, "%s fell from %" PRIu64 " to %" PRIu64, total->key, total->value, value);
-    fault_expect(value <= counted, "%s is %" PRIu64 ", and the machine counted %" PRIu64, total->key, value, counted);
-    fault_expect(value % rate == 0, "%s is %" PRIu64 ", which has counts of another event", total->key, value);
+    fault_expect(value <= counted, "%s is %" PRIu64 ", but the machine counted %" PRIu64, total->key, value, counted);
+    fault_expect(value % rate == 0, "%s is %" PRIu64 ", which includes counts of another event", total->key, value);
     total->value = value;
 }
 
@@ -153,7 +153,7 @@ void truth_check_growth(const struct truth *truth, const char *event, int cpu, u
     uint64_t rate = rate_of(event);
 
     fault_expect(growth <= sum_ns(truth->cpu_ns, cpu) * rate && growth % rate == 0,
-                 "%s of CPU %d is recorded with %" PRIu64 ", which it never had", event, cpu, growth);
+                 "%s of CPU %d: the history has %" PRIu64 ", which was never counted", event, cpu, growth);
 }
 
 void truth_check(struct truth *truth, const struct snapshot *snapshot)

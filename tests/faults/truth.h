@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The true counts of a simulated machine, which no total may exceed. Each event has its own rate, a prime number, so a
- * total with counts of another event is not a multiple of it.
+ * total that includes counts of another event is not a multiple of it.
  */
 #ifndef TESTS_FAULTS_TRUTH_H
 #define TESTS_FAULTS_TRUTH_H
@@ -44,13 +44,13 @@ void truth_restart(struct truth *truth);
 
 /* Advances the time on all CPUs. */
 void truth_advance(struct truth *truth, uint64_t ns);
-/* Runs the cgroup of this directory for `ns` on a CPU; does nothing if the directory is missing. */
+/* Runs the cgroup with this directory for `ns` on a CPU; does nothing if the directory is missing. */
 void truth_run(struct truth *truth, const char *path, unsigned cpu, uint64_t ns);
 
 /* Fails the point if a CPU (-1: all) cannot have counted that much of an event since the start. */
 void truth_check_growth(const struct truth *truth, const char *event, int cpu, uint64_t growth);
 
-/* Fails the point if a total exceeds the machine's count, or has decreased. */
+/* Fails the point if a total has decreased or exceeds the machine's count. */
 void truth_check(struct truth *truth, const struct snapshot *snapshot);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads arbitrary bytes as the maps of a BPF program, which change between and during readings, and as counter values.
- * Nothing outside of the maps may be read, a slot occurs at most once per reading, an event that the CPU does not count
+ * Reads arbitrary bytes as the maps of a BPF program, which change between and during reads, and as counter values.
+ * Nothing outside of the maps may be read, a slot occurs at most once per read, an event that the CPU does not count
  * has no counts, and no group runs for longer than it is enabled.
  */
 #include "bpf/reader.h"
@@ -28,7 +28,7 @@ static int world_mmap(struct sys *sys, int fd, size_t size, int protection, void
     struct world *world = (struct world *)sys;
 
     (void)protection;
-    /* Records are aligned for their type, whose size is a multiple of the alignment. */
+    /* Records have the alignment of their type, whose size is a multiple of it. */
     *ret = fd == COUNTS ? malloc(size) : aligned_alloc(_Alignof(struct bpf_record), size);
     assert(*ret);
     memset(*ret, 0, size);
@@ -49,7 +49,7 @@ static int world_munmap(struct sys *sys, void *address, size_t size)
     return 0;
 }
 
-/* Returns mostly small numbers, so that they are often equal, and sometimes any number. */
+/* Returns mostly small numbers, so that some are equal, and sometimes an arbitrary number. */
 static uint64_t take_value(struct input *input)
 {
     uint8_t first = input_byte(input);

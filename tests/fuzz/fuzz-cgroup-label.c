@@ -12,7 +12,7 @@
 
 #define NAME "perf_cgroup_cycles_total{cgroup=\""
 
-/* Reads a label's value as a strict parser of the exposition does. */
+/* Reads a label value like a strict parser of the exposition. */
 static const char *read_label(const char *at, struct buffer *ret)
 {
     for (; *at != '"'; at++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses arbitrary bytes as the value of an Authorization header: a valid credential results in the same text when it
- * is encoded again.
+ * Parses arbitrary bytes as the value of an Authorization header: encoding a valid credential again results in the same
+ * text.
  */
 #include <gnutls/gnutls.h>
 #include <strings.h>

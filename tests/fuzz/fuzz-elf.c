@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads arbitrary bytes as an ELF file and as a list of kernel symbols: what the symboliser reads with libdw results in
- * a valid table, even if there is space for few symbols only.
+ * Reads arbitrary bytes as an ELF file and as a list of kernel symbols: the symboliser, which uses libdw, builds a
+ * valid table from it, even if there is space for only a few symbols.
  */
 #include "base/text.h"
 #include "symbols/elf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses arbitrary bytes as an event or as groups: nothing crashes, the positions of errors are in the text, names are
- * valid, and there are help texts.
+ * Parses arbitrary bytes as an event or as groups: nothing crashes, error positions are within the text, names are
+ * valid, and help texts exist.
  */
 #include "perf/event-parse.h"
 #include "tests/fuzz/fuzz.h"
@@ -14,7 +14,7 @@ static void check_event(const struct event *event, size_t size)
     assert(event->text && event->metric && help && event->offset < size && event->precise <= 3);
     assert(event_set_metric(&named, event->metric, NULL) == 0);
     event_done(&named);
-    /* The text that messages use is parsed to the same event. */
+    /* An event's text in messages is parsed as the same event. */
     struct event again;
     assert(event_parse(event->text, &again, NULL) == 0);
     assert(again.kind == event->kind && again.config == event->config && again.n_terms == event->n_terms);
@@ -26,7 +26,7 @@ static void check_error(const struct error *error, size_t size)
     assert(error->offset <= size && error->message[0]);
 }
 
-/* The text of a group that the configuration shows is parsed to the same group. */
+/* A group's text in the configuration is parsed as the same group. */
 static void check_group(const struct event_list *list, size_t size)
 {
     _cleanup_(event_list_done) struct event_list again = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses arbitrary bytes as texts from sysfs: lists of CPUs, formats of terms, and terms of events. */
+/* Parses arbitrary bytes as texts from sysfs: CPU lists, term formats, and event terms. */
 #include "perf/event-term.h"
 #include "perf/pmu.h"
 #include "tests/fuzz/fuzz.h"
@@ -9,7 +9,7 @@ static void check_error(const struct error *error, const char *text)
     assert(error->offset <= strlen(text) && error->message[0]);
 }
 
-/* A set that is written and parsed again is the same set. */
+/* Writing a set and parsing it again results in the same set. */
 static void try_cpuset(const char *text)
 {
     _cleanup_(cpuset_done) struct cpuset set = {0}, again = {0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends arbitrary bytes to the real libmicrohttpd; a stub answers the requests. No request is answered if its head has
- * a folded or malformed line, nor is anything after such a head, and an ordinary request is answered.
+ * Sends arbitrary bytes to the real libmicrohttpd; a stub answers the requests. A head with a folded or malformed line,
+ * and anything that follows it, must not be answered; an ordinary request must be.
  *
  * The first byte is the size of the pieces in which the rest is sent (0: at once). The next two bytes are the length of
- * a header before it, so that the lines are at any position in libmicrohttpd's buffer (0: no header).
+ * a header that is sent first, so that lines can be anywhere in libmicrohttpd's buffer (0: no header).
  */
 #include <time.h>
 
@@ -24,7 +24,7 @@ static const char intro[] = "GET / HTTP/1.1\r\nHost: a\r\n";
 
 static unsigned passed;
 
-/* Replaces the function of http/routes.c. */
+/* Replaces the function in http/routes.c. */
 void dispatch_request(struct request *request)
 {
     passed++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses arbitrary bytes as the block of a history: of another version, with a valid head, or with records of valid
- * sizes. The history reads it, continues to record into it, and meanwhile another process may write to it. If nobody
- * else writes, each new frame is read as it was counted.
+ * Uses arbitrary bytes as a history's block: of another version, with a valid head, or with records of valid sizes. The
+ * history reads it and continues to record into it; meanwhile, another process may write to it. If nobody else does,
+ * each new frame is read back as it was counted.
  */
 #include "collectors/history.h"
 #include "tests/fuzz/fuzz.h"
@@ -38,7 +38,7 @@ static void make_world(struct world *world)
     }
 }
 
-/* Writes input to the position of the records, which may wrap around the end of the ring buffer. */
+/* Writes input over the records, which may wrap around the end of the ring buffer. */
 static size_t put_bytes_at(struct input *input, uint8_t *block, size_t position, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -119,8 +119,7 @@ static int count(struct world *world)
 }
 
 /*
- * The last frame contains all of the last counts, even if the block has other frames that claim to end at the same
- * time.
+ * The last frame contains all of the latest counts, even if other frames in the block claim to end at the same time.
  */
 static void check_last(const struct world *world)
 {

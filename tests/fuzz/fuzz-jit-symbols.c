@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses arbitrary bytes as a list of run-time compiled functions: the result is a valid table. */
+/* Parses arbitrary bytes as a list of JIT-compiled functions: the result is a valid table. */
 #include "symbols/symbol-lists.h"
 #include "tests/fuzz/fuzz.h"
 

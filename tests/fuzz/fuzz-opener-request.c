@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses arbitrary bytes as a request to the opener: nothing outside of the packet is read. A permitted request only
- * counts, points into the packet, and names no process but the daemon; if samples are permitted, none contains data of
- * the process. The first byte is the number of descriptors; its highest bit permits samples.
+ * counts, points into the packet, and names no process but the daemon; if samples are permitted, none contains a
+ * process's data. The first byte is the number of descriptors; its highest bit permits samples.
  */
 #include "opener/protocol.h"
 #include "tests/fuzz/fuzz.h"
@@ -17,7 +17,7 @@ static void check_counting(const struct perf_event_attr *attr)
     assert(!attr->sample_period && !attr->inherit && !attr->use_clockid && !attr->exclude_callchain_kernel);
 }
 
-/* Without a sample period no field of samples may be set. Memory and registers of a task are never sampled. */
+/* Without a sample period, no sample field may be requested. Memory and registers of a task are never sampled. */
 static void check_sample(const struct perf_event_attr *attr)
 {
     bool samples = attr->sample_period;

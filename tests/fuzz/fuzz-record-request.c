@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses arbitrary bytes as the query of a stream, such as "event=cycles&cpu=0&frequency=99", on a machine with
- * tracepoints, probes and breakpoints, up to the request to the opener: nothing crashes. The opener accepts the
- * request, which has no text, probe or breakpoint, and no tracepoint but the configured one. No descriptor is left
- * open.
+ * Uses arbitrary bytes as a stream's query, such as "event=cycles&cpu=0&frequency=99", on a machine with tracepoints,
+ * probes and breakpoints, up to the request to the opener. Nothing crashes, and no descriptor is left open. The opener
+ * accepts the request, which contains no text, probe or breakpoint, and no tracepoint but the configured one.
  */
 #include "opener/protocol.h"
 #include "sampler/record-options.h"
@@ -176,6 +175,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     sys->calls = world.calls;
     assert(world.fake->n_open == 0);
-    world.fake->n_events = 0; /* the machine never reuses descriptor numbers, and would run out of them */
+    world.fake->n_events = 0; /* the simulated machine never reuses descriptor numbers, and would run out of them */
     return 0;
 }

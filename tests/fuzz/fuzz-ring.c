@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arbitrary bytes choose what happens to a ring buffer: records are written, data_head and data_tail jump, the data
- * change, and the reader reads, takes and releases records. As long as the ring buffer is consistent, the reader gets
- * the records that were written, in order and complete. In any case nothing outside of it is read, and later valid
- * records are read again.
+ * Arbitrary bytes choose what happens to a ring buffer: records are written, data_head and data_tail jump, data are
+ * overwritten, and the reader reads, takes and releases records. As long as the ring buffer is consistent, the reader
+ * gets all records that were written, in order and complete. In any case, nothing outside of it is read, and valid
+ * records that follow are read again.
  */
 #include "perf/ring.h"
 #include "tests/fuzz/fuzz.h"
@@ -18,7 +18,7 @@ struct world {
     char *data;
     uint64_t size, offset, announced;
     struct ring *ring;
-    const struct perf_event_header *held; /* the record that was read but not taken; not used after a release */
+    const struct perf_event_header *held; /* a record that was read but not taken; not used after a release */
     bool honest, tail_moved;              /* data_tail was changed by the test */
     /* Sizes of the records that were written; each record is filled with its number. */
     uint16_t written[WRITTEN_MAX];
@@ -209,7 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(r == 0 || (r == -EBADMSG && world.announced));
     if (r < 0)
         return 0;
-    if (world.announced) { /* use data_offset and data_size as the kernel announced them */
+    if (world.announced) { /* use data_offset and data_size as announced by the kernel */
         world.data = (char *)world.page + world.offset;
         world.size = world.announced;
         world.honest = world.offset >= sizeof(before) && world.size >= 512;

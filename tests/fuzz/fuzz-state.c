@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses arbitrary bytes as a container runtime's state file: each container that is found has a valid id and printable
- * names, and its record is unchanged after writing and parsing. The first byte, from 'A' on, selects the place of the
- * file.
+ * names, and its record is unchanged after writing and parsing. The first byte, counted from 'A', selects the file's
+ * place.
  */
 #include "base/text.h"
 #include "cgroups/names-reader.h"

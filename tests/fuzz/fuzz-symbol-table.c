@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks arbitrary bytes as a symbol table that comes from a compromised symboliser: a table that passes the check can
- * be searched.
+ * Treats arbitrary bytes as a symbol table from a compromised symboliser: any table that passes the check must be safe
+ * to search.
  */
 #include "symbols/symbol-table.h"
 #include "tests/fuzz/fuzz.h"

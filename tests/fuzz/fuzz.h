@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers for fuzzers: they read the input as a sequence of choices, and make copies whose bounds AddressSanitizer
+ * Helpers for fuzzers, which read the input as a sequence of choices, and make copies whose bounds AddressSanitizer
  * checks.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
@@ -82,7 +82,7 @@ static inline char *copy_text(const uint8_t *data, size_t size)
     return text;
 }
 
-/* Returns two texts, separated by the first NUL; the second is "" without one. */
+/* Splits the input at the first NUL into two texts; without a NUL, the second one is "". */
 static inline char *copy_texts(const uint8_t *data, size_t size, const char **ret_second)
 {
     char *text = calloc(size + 2, 1);
@@ -93,7 +93,7 @@ static inline char *copy_texts(const uint8_t *data, size_t size, const char **re
     return text;
 }
 
-/* Returns a memory file whose offset is at its beginning. */
+/* Returns a memory file, positioned at its beginning. */
 static inline int make_file(const void *data, size_t size)
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The powers of a stranger over a descriptor of the opener: an attacker who took over the daemon may pass a descriptor
- * to another process of the machine (unix(7), SCM_RIGHTS), which has neither a filter of system calls nor a capability.
+ * What a stranger can do with a descriptor from the opener. An attacker who has taken over the daemon may pass a
+ * descriptor to another process on the machine (unix(7), SCM_RIGHTS), which has neither a system call filter nor
+ * capabilities.
  *
  * The table has one row for each kind of descriptor and each operation on it. tests/impostor/ tries every row on the
  * running kernel.
@@ -12,16 +13,16 @@
 #include <stddef.h>
 
 enum descriptor_kind {
-    DESCRIPTOR_COUNTER,    /* hardware, software, cache, raw and PMU events of a CPU or a cgroup, without samples */
-    DESCRIPTOR_TRACEPOINT, /* tracepoints, kprobes and uprobes, without samples; sealed by the opener */
+    DESCRIPTOR_COUNTER,    /* hardware, software, cache, raw and PMU events of a CPU or a cgroup, not sampling */
+    DESCRIPTOR_TRACEPOINT, /* tracepoints, kprobes and uprobes, not sampling; sealed by the opener */
     DESCRIPTOR_BREAKPOINT, /* only with opener.breakpoints */
     DESCRIPTOR_SAMPLER,    /* a counter that samples */
     DESCRIPTOR_SAMPLED_TRACEPOINT, /* a tracepoint of sampler.event or sampler.tracepoints; sealed by the opener */
-    DESCRIPTOR_BPF,                /* the frozen maps with the counts of cgroups (bpf/calls.h) */
+    DESCRIPTOR_BPF,                /* the frozen maps with the cgroups' counts (bpf/calls.h) */
     N_DESCRIPTOR_KINDS
 };
 
-/* Operations of perf_event_open(2), of file descriptors, and of bpf(2). */
+/* Operations on perf events, on any file descriptor, and on BPF maps. */
 enum descriptor_operation {
     OPERATION_ENABLE,
     OPERATION_DISABLE,
@@ -31,11 +32,11 @@ enum descriptor_operation {
     OPERATION_SET_OUTPUT, /* the event's output goes to the stranger's ring buffer */
     OPERATION_BE_OUTPUT,  /* the output of the stranger's event, which has no ring buffer, goes to the descriptor */
     OPERATION_SET_FILTER, /* a filter on a number: common_pid == 1 */
-    OPERATION_SET_TEXT_FILTER, /* a filter on a text: filename ~ "*" */
+    OPERATION_SET_TEXT_FILTER, /* a filter on a string: filename ~ "*" */
     OPERATION_SET_ADDRESS_FILTER,
     OPERATION_ID,
     OPERATION_SET_BPF,        /* attaches an invalid program descriptor */
-    OPERATION_SET_LOADED_BPF, /* attaches a BPF program of the stranger */
+    OPERATION_SET_LOADED_BPF, /* attaches the stranger's BPF program */
     OPERATION_QUERY_BPF,
     OPERATION_PAUSE_OUTPUT,
     OPERATION_MODIFY,        /* changes the event's address */
@@ -47,7 +48,7 @@ enum descriptor_operation {
     OPERATION_READ,
     OPERATION_WRITE,
     OPERATION_POLL,
-    OPERATION_SIGNAL, /* F_SETOWN, F_SETSIG and O_ASYNC, towards a process of root */
+    OPERATION_SIGNAL, /* F_SETOWN, F_SETSIG and O_ASYNC, aimed at a root process */
     OPERATION_REOPEN, /* /proc/self/fd/N */
     OPERATION_LEAD,   /* the stranger's task event joins the descriptor's group */
     OPERATION_MAP_READABLE,
@@ -74,12 +75,12 @@ struct descriptor_power {
     size_t n_errors;
     int errors[DESCRIPTOR_ERRORS_MAX];
     const char *harmless; /* why the stranger gains nothing */
-    const char *source;   /* the kernel's code, Linux 5.10 to today */
+    const char *source;   /* place in the kernel's source, from Linux 5.10 to today */
 };
 
 const char *descriptor_kind_name(enum descriptor_kind kind);
 const char *descriptor_operation_name(enum descriptor_operation operation);
-/* Returns the row. NULL if the table lacks it, which a unit test rules out. */
+/* Returns NULL if the table has no such row, which a unit test rules out. */
 const struct descriptor_power *descriptor_power_find(enum descriptor_kind kind, enum descriptor_operation operation);
 
 #endif

@@ -46,8 +46,8 @@ static void on_signal(int number)
     atomic_fetch_add(&shared->signals, 1);
 }
 
-/* Exits when its parent changes. PR_SET_PDEATHSIG would not work, since by then the parent runs as another user, who
- * may not send it signals (kernel/signal.c). */
+/* Exits when its parent has ended. PR_SET_PDEATHSIG would not work: the parent then runs as another user, who may not
+ * send signals to this process (kernel/signal.c). */
 static _Noreturn void be_witness(struct witness *witness, pid_t parent)
 {
     for (int number = 1; number < NSIG; number++)
@@ -88,7 +88,7 @@ bool witness_lives(const struct witness *witness)
     return false;
 }
 
-/* Intrusions: what one process can do to another */
+/* Intrusions: what one process may try to do to another */
 
 #define FDS_TRIED 16
 
@@ -101,7 +101,7 @@ static long open_of(pid_t pid, const char *name, int flags)
     return fd < 0 ? -errno : 0;
 }
 
-/* Reads a byte as well, since a file that may be opened may still refuse to be read. */
+/* Reads from the file as well, since a file that can be opened may still refuse to be read. */
 static long read_of(pid_t pid, const char *name)
 {
     char path[64], bytes[16];
@@ -126,7 +126,7 @@ static long move_memory(pid_t pid, bool write)
     return n >= 0 || errno == EFAULT ? 0 : -errno;
 }
 
-/* A process that was stopped is continued. */
+/* If the process can be traced, it is stopped, and then continued. */
 static long trace(pid_t pid)
 {
     if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
@@ -210,7 +210,7 @@ static long become(uid_t user)
 {
     if (setgroups(0, NULL) < 0 || setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0)
         return -errno;
-    /* A change of the user makes a process not dumpable; a process that a shell starts is dumpable. */
+    /* A change of user clears the dumpable flag; it is set again, as for a process started by a shell. */
     return prctl(PR_SET_DUMPABLE, 1) < 0 ? -errno : 0;
 }
 
@@ -223,7 +223,8 @@ static long replace(const char *path)
 #define RIGHT "/impostor/no-such-file"
 #define WRONG "/impostor/another-file"
 
-/* Returns the leader's count. In a group's data, the number of members and two times precede it (perf_event_open(2)).
+/* Returns the leader's count. In the data of a group, it follows the number of members and two times
+ * (perf_event_open(2)).
  */
 static uint64_t oracle_count(int fd)
 {
@@ -245,9 +246,9 @@ static uint64_t oracle_count_calls(int fd, const char *name)
 }
 
 /*
- * Reads memory by a filter on syscalls:sys_enter_openat: the kernel compares the filter's text with the file name in
- * the memory of the program that calls openat(2), and the count of the event tells whether they are equal. Returns the
- * number of matches that only the contents of memory can explain, or -errno. Since Linux 5.18, filters on strings in
+ * Reads memory through a filter on syscalls:sys_enter_openat: the kernel compares the filter's string with the file
+ * name in the memory of the program that calls openat(2), and the event's count tells whether they are equal. Returns
+ * the number of matches that only the memory contents can explain, or -errno. Since Linux 5.18, filters on strings in
  * user space need ".ustring".
  */
 static long oracle_try(int fd)

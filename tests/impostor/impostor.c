@@ -7,7 +7,7 @@
  * impostor that cannot start one: PATH is its socket, which the environment variable IMPOSTOR_ACCOMPLICE passes to the
  * impostor impostor --gain             used internally
  *
- * If root runs it with IMPOSTOR_STEPS=1 in the environment, it makes only the attempts of stepped.c. With
+ * If root runs it with IMPOSTOR_STEPS=1 in the environment, it makes only the attempts in stepped.c. With
  * IMPOSTOR_STEPS=2 the accomplice acts only at every second stop, since the stops after a system call and before the
  * next one are equivalent.
  */
@@ -186,7 +186,7 @@ static uint64_t file_offset_of(uintptr_t address)
     return 0;
 }
 
-/* Makes a directory that all users may enter, with links and, as root, a setuid copy of this program. */
+/* Creates a directory that all users may enter, with symbolic links and, as root, a setuid copy of this program. */
 static void make_scratch(struct knowledge *known)
 {
     char path[sizeof(known->gain)];
@@ -264,8 +264,8 @@ static void gather(struct impostor *impostor)
         impostor->accomplice = -1;
 }
 
-/* Makes the terminal the controlling one, as for a daemon that root starts by hand. The parent keeps the other end, and
- * never reads from it. */
+/* Makes the terminal the controlling terminal, as for a daemon that root starts by hand. The parent keeps the other end
+ * open, and never reads from it. */
 static bool take_terminal(int other_end)
 {
     char path[64];
@@ -321,18 +321,18 @@ static const struct {
     void (*run)(struct impostor *impostor);
 } chapters[] = {
     {"the daemon's place", state_run},
-    {"files of root's", own_files_run},
+    {"root's files", own_files_run},
     {"system calls", own_calls_run},
     {"other processes", own_processes_run},
-    {"others against the daemon", strangers_run},
+    {"attacks on the daemon", strangers_run},
     {"requests for events", requests_run},
-    {"requests for events without end", hoards_run},
+    {"an unlimited number of events", hoards_run},
     {"requests for probes", probe_requests_run},
     {"requests for files", file_requests_run},
     {"requests for state files", state_requests_run},
-    {"requests for the engine bpf", bpf_requests_run},
+    {"requests for the BPF engine", bpf_requests_run},
     {"requests for finders", finder_requests_run},
-    {"descriptors in the hands of a stranger", powers_run},
+    {"a stranger with the daemon's descriptors", powers_run},
     {"a stopped opener", stepped_run},
 };
 
@@ -345,7 +345,7 @@ static int run(struct impostor *impostor)
         return EXIT_FAILURE;
     }
     if (impostor->opener <= 0) {
-        printf("skipped: there is no split here: without privileges, or with --no-opener, there is one process\n");
+        printf("skipped: the daemon is not split: without privileges, or with --no-opener, it is a single process\n");
         return SKIPPED;
     }
     for (size_t i = 0; i < ARRAY_SIZE(chapters); i++) {
@@ -356,10 +356,10 @@ static int run(struct impostor *impostor)
     }
     if (impostor->witness) {
         static const struct must alive = MUST_WORK;
-        impostor_judge(impostor, "root's process lives in the end", witness_lives(impostor->witness) ? 0 : -ESRCH,
+        impostor_judge(impostor, "root's process still runs at the end", witness_lives(impostor->witness) ? 0 : -ESRCH,
                        &alive);
     }
-    printf("%u attempts got what they must, %u did not, %u were skipped\n", impostor->passed, impostor->failed,
+    printf("%u attempts had the required result, %u did not, %u were skipped\n", impostor->passed, impostor->failed,
            impostor->skipped);
     return impostor->failed || !impostor->passed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -382,7 +382,7 @@ static int wait_for(pid_t pid)
         return EXIT_FAILURE;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    printf("FAIL it ended by signal %d\n", WTERMSIG(status));
+    printf("FAIL the impostor was killed by signal %d\n", WTERMSIG(status));
     return EXIT_FAILURE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The impostor takes the daemon's place after the split, with the real opener and the real filters, and tries what an
- * attacker would try. It compares the result of each attempt with the result that is required.
+ * attacker would try. It compares the result of each attempt with the required one.
  */
 #ifndef TESTS_IMPOSTOR_IMPOSTOR_H
 #define TESTS_IMPOSTOR_IMPOSTOR_H
@@ -28,16 +28,17 @@ struct witness {
 
 /* Starts the witness, which exits with its parent. Returns NULL on failure. */
 struct witness *witness_start(void);
-/* Returns whether the witness still runs and its function has only returned right values. */
+/* Returns whether the witness still runs and its function has never returned a wrong value. */
 bool witness_lives(const struct witness *witness);
-/* The function that the witness calls. Its first instruction has several bytes, for probes in the middle of it. */
+/* The function that the witness calls. Its first instruction is several bytes long, so that a probe can be in the
+ * middle of it. */
 unsigned witness_victim(unsigned value);
 
-/* Facts that are collected before the split, while this process still may do so. */
+/* Facts that are collected before the split, while the process still has the right to. */
 struct knowledge {
     uint64_t kernel_function; /* address of a kernel function; any kernel address if /proc/kallsyms hides it */
     int64_t switch_id, openat_id, kprobe_type, uprobe_type, breakpoint_type;
-    char scratch[PATH_MAX / 2]; /* directory of this run, open to all users */
+    char scratch[PATH_MAX / 2]; /* this run's directory, open to all users */
     char gain[PATH_MAX];        /* setuid copy of this program, "" if there is none */
     char program[PATH_MAX];     /* path of this program */
     uint64_t victim_offset;     /* offset of witness_victim() in that file */
@@ -58,10 +59,10 @@ struct impostor {
     struct witness *witness; /* NULL if none was started */
     pid_t opener;
     int accomplice, twin; /* sockets to these helpers, or -1 */
-    int stepper;          /* a socket to the stepper, or -1; if there is one, only stepped_run() makes attempts */
+    int stepper;          /* socket to the stepper, or -1; if it is running, only stepped_run() makes attempts */
     bool on_terminal;     /* standard input is the session's controlling terminal */
     unsigned passed, failed, skipped;
-    char reason[256]; /* why the last skipped attempt was skipped */
+    char reason[256]; /* why the last attempt was skipped */
 };
 
 /* The result of impostor_skip(), which an attempt returns if it cannot be made on this machine. */
@@ -94,15 +95,15 @@ long impostor_skip(struct impostor *impostor, const char *format, ...) PRINTF_LI
 /* Prints the verdict on an attempt and counts it. */
 void impostor_judge(struct impostor *impostor, const char *name, long got, const struct must *must);
 /*
- * Make each attempt in this process, or each in a child of its own. If a filter kills the child with SIGSYS, the result
- * is -EPERM.
+ * Make all attempts in this process, or each one in a child of its own. If a filter kills the child with SIGSYS, the
+ * result is -EPERM.
  */
 void impostor_try(struct impostor *impostor, const struct attempt *attempts, size_t n);
 void impostor_try_apart(struct impostor *impostor, const struct attempt *attempts, size_t n);
 
 /* Errors with which the opener itself refuses a request, without asking the kernel. */
 #define REFUSED MUST(EBADRQC, EUNATCH, ENOPKG, ENOKEY, EBADMSG, EXDEV)
-/* More events than any limit of the opener allows with the configurations of the tests. */
+/* More events than the opener's limits allow with any of the tests' configurations. */
 #define HOARD_MAX 8000
 
 /*
@@ -151,14 +152,14 @@ struct order {
     uint32_t kind, number;
     int32_t pid, cpu;
     uint64_t address;            /* a kernel address, for OPERATION_MODIFY_KERNEL */
-    struct perf_event_attr attr; /* the attributes that the event was opened with, as an attacker would guess them */
+    struct perf_event_attr attr; /* the attributes of the event, as an attacker would guess them */
     char path[256];
 };
 
 /* Makes the attempt in the calling process. Returns 0 or more on success, -errno on failure. */
 long intrusion_try(enum intrusion intrusion, pid_t pid);
 const char *intrusion_name(enum intrusion intrusion);
-/* Tries an operation on a descriptor; `order` is an ORDER_POWER. Undoes its change of the event where possible. */
+/* Tries an operation on a descriptor; `order` is an ORDER_POWER. Undoes its change to the event where possible. */
 long power_try(const struct order *order, int fd);
 
 /* Tries an operation on a BPF map: OPERATION_MAP_READABLE or one that follows it. */
@@ -177,14 +178,15 @@ int helper_listen(const char *path);
 /* Sends an order, with a descriptor unless `fd` is -1. Returns the result of the order, or -errno. */
 long helper_order(int socket, const struct order *order, int fd);
 
-/* Starts the process that steps the opener (stepped.c). Returns a socket to it, or -errno. */
+/* Starts the process that stops the opener at each system call (stepped.c). Returns a socket to it, or -errno. */
 int stepper_start(struct impostor *impostor);
 
 /* Returns the path of the first configured uprobe, "uprobe/path=P,offset=O/", or NULL if there is none. */
 const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_offset);
 /* Returns a request for podman's state file in `home`, which belongs to `user`. */
 struct state_request state_request_of_home(const char *home, uid_t user);
-/* Appends the reader's records to `bytes` up to the last one of a request. Returns the error in that one, or -errno. */
+/* Appends the reader's records to `bytes`, up to the last one for a request. Returns the error in the last one, or
+ * -errno. */
 int state_answer_receive(struct impostor *impostor, struct buffer *bytes);
 /* Starts a BPF program with the fewest events and slots. On failure, returns a negative number and sets
  * impostor->reason. */
@@ -206,7 +208,7 @@ void finder_requests_run(struct impostor *impostor);
 void powers_run(struct impostor *impostor);
 void stepped_run(struct impostor *impostor);
 
-/* Create and remove homes with state files in the scratch directory. They are created by root, before the split. */
+/* Create and remove home directories with state files in the scratch directory. Root creates them before the split. */
 void state_requests_prepare(const struct knowledge *known);
 void state_requests_clean(const struct knowledge *known);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attempts that a process in the daemon's place makes without the opener: on its own state, files, system calls and
- * other processes. */
+/* Attempts that a process in the daemon's place makes without the opener: its own state, files, system calls, and other
+ * processes. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -24,7 +24,7 @@
 #include "base/number.h"
 #include "tests/impostor/impostor.h"
 
-/* The process's state: its user, capabilities and filter; see section 10 of the design. */
+/* The process's state: its user, capabilities and filter. */
 
 /* Reads a line of /proc/self/status, which a process may read even if it is not dumpable. */
 static int status_field(const char *field, char *text, size_t size)
@@ -48,7 +48,7 @@ static long try_field(struct impostor *impostor, const struct attempt *attempt)
 
     snprintf(field, sizeof(field), "%.*s", (int)n, attempt->text);
     if (status_field(field, found, sizeof(found)) < 0)
-        return impostor_skip(impostor, "this kernel does not say");
+        return impostor_skip(impostor, "this kernel does not show it");
     return str_equal(found, attempt->text + n + 1) ? 0 : -EPERM;
 }
 
@@ -118,7 +118,7 @@ static const struct attempt state[] = {
     {"state: NoNewPrivs", try_field, .must = MUST_WORK, .text = "NoNewPrivs=1"},
     {"state: Seccomp", try_field, .must = MUST_WORK, .text = "Seccomp=2"},
     {"state: it is not dumpable", try_dumpable, .must = MUST_WORK},
-    {"state: it has no file for writing", try_descriptors, .must = MUST_WORK},
+    {"state: no file is open for writing", try_descriptors, .must = MUST_WORK},
 };
 
 void state_run(struct impostor *impostor)
@@ -126,7 +126,7 @@ void state_run(struct impostor *impostor)
     impostor_try(impostor, state, ARRAY_SIZE(state));
 }
 
-/* Files of root. A file that can be opened is closed again, unchanged. */
+/* Root's files. A file that can be opened is closed again, unchanged. */
 
 enum way { READ, WRITE, CREATE };
 
@@ -151,7 +151,7 @@ static long open_read(const char *path)
     char byte;
     _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    /* Some files can be opened by all users, but read only by some. */
+    /* Some files can be opened by all users, but not read by all. */
     return fd < 0 ? -errno : read(fd, &byte, 1) < 0 && errno != EAGAIN ? -errno : 0;
 }
 
@@ -192,12 +192,12 @@ static void try_file(struct impostor *impostor, const char *path, enum way way)
     impostor_judge(impostor, name, got, &denied);
 }
 
-/* The daemon's configuration, which root's opener reads at the next start. */
+/* The daemon's configuration, which is read as root at the next start. */
 static long try_configuration(struct impostor *impostor, const struct attempt *attempt)
 {
     (void)attempt;
     return impostor->config->file ? open_write(impostor->config->file)
-                                  : impostor_skip(impostor, "there is no file of it");
+                                  : impostor_skip(impostor, "no configuration file is used");
 }
 
 static const struct attempt file_attempts[] = {
@@ -246,8 +246,8 @@ static const struct {
     {"mount", SYS_mount, {0, 0, 0, 0, 0}},
     {"fsopen", 430, {0, 0}},
     {"setns", SYS_setns, {-1, 0}},
-    {"unshare of users", SYS_unshare, {CLONE_NEWUSER}},
-    {"unshare of mounts", SYS_unshare, {CLONE_NEWNS}},
+    {"unshare of the user namespace", SYS_unshare, {CLONE_NEWUSER}},
+    {"unshare of the mount namespace", SYS_unshare, {CLONE_NEWNS}},
     {"clone into a new user namespace", SYS_clone, {CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0}},
     {"clone into a new mount namespace", SYS_clone, {CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0}},
     {"clone3 into a new user namespace", SYS_clone3, {AT(&new_user), sizeof(new_user)}},
@@ -255,26 +255,27 @@ static const struct {
     {"pidfd_getfd", SYS_pidfd_getfd, {-1, 0, 0}},
     {"ptrace: PTRACE_TRACEME", SYS_ptrace, {PTRACE_TRACEME, 0, 0, 0}},
     {"syslog", SYS_syslog, {3, 0, 0}},
-    {"a socket of packets", SYS_socket, {AF_PACKET, SOCK_RAW, 0}},
+    {"a packet socket", SYS_socket, {AF_PACKET, SOCK_RAW, 0}},
     {"a raw socket", SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_ICMP}},
-    {"setresuid of root", SYS_setresuid, {0, 0, 0}},
-    {"setresuid of the effective user alone", SYS_setresuid, {-1, 0, -1}},
-    {"setresgid of root", SYS_setresgid, {0, 0, 0}},
-    {"setgroups of root's", SYS_setgroups, {1, AT(&root_group)}},
-    {"setgroups of none", SYS_setgroups, {0, 0}},
+    {"setresuid to root", SYS_setresuid, {0, 0, 0}},
+    {"setresuid of only the effective user", SYS_setresuid, {-1, 0, -1}},
+    {"setresgid to root", SYS_setresgid, {0, 0, 0}},
+    {"setgroups to root's group", SYS_setgroups, {1, AT(&root_group)}},
+    {"setgroups to no group", SYS_setgroups, {0, 0}},
     {"capset of CAP_SYS_ADMIN", SYS_capset, {AT(&capabilities), AT(administrator)}},
     {"capset of CAP_PERFMON", SYS_capset, {AT(&capabilities), AT(watcher)}},
     {"an ambient capability", SYS_prctl, {PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0}},
-    {"no_new_privs off", SYS_prctl, {PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0}},
-    {"the filter off", SYS_prctl, {PR_SET_SECCOMP, 0, 0, 0, 0}},
+    {"turning off no_new_privs", SYS_prctl, {PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0}},
+    {"turning off the filter", SYS_prctl, {PR_SET_SECCOMP, 0, 0, 0, 0}},
     {"open_by_handle_at", SYS_open_by_handle_at, {AT_FDCWD, AT(&handle), O_RDONLY}},
     {"chroot", SYS_chroot, {AT("/")}},
-    {"the mode of /etc/passwd", SYS_fchmodat, {AT_FDCWD, AT("/etc/passwd"), 0644}},
-    {"the owner of /etc/passwd", SYS_fchownat, {AT_FDCWD, AT("/etc/passwd"), 0, 0, 0}},
+    {"changing the mode of /etc/passwd", SYS_fchmodat, {AT_FDCWD, AT("/etc/passwd"), 0644}},
+    {"changing the owner of /etc/passwd", SYS_fchownat, {AT_FDCWD, AT("/etc/passwd"), 0, 0, 0}},
     {"a real-time priority", SYS_sched_setscheduler, {0, SCHED_FIFO, AT(&realtime)}},
 };
 
-/* EFAULT and similar errors would mean that the filter has let the call through. Only prctl(2) refuses with EINVAL. */
+/* EFAULT and similar errors would mean that the filter has let the call through. Only prctl(2) denies a request with
+ * EINVAL. */
 static long try_call(struct impostor *impostor, const struct attempt *attempt)
 {
     const long *a = calls[attempt->number].arguments, number = calls[attempt->number].number;
@@ -299,8 +300,7 @@ static void try_calls(struct impostor *impostor)
     }
 }
 
-/* The filter permits five ioctl(2) requests of perf events, and those requests on other descriptors that the daemon
- * needs. */
+/* The filter permits five ioctl(2) requests for perf events, and those that the daemon needs for other descriptors. */
 
 static int open_counter(struct impostor *impostor)
 {
@@ -342,11 +342,11 @@ static long try_pause(struct impostor *impostor, const struct attempt *attempt)
     return got == -EINVAL ? 0 : got;
 }
 
-/* Sends a key press to the terminal, which root's shell on the same terminal would read. */
+/* Injects a key press into the terminal, which root's shell on the same terminal would read. */
 static long try_terminal(struct impostor *impostor, const struct attempt *attempt)
 {
     if (!impostor->on_terminal)
-        return impostor_skip(impostor, "there is no terminal here");
+        return impostor_skip(impostor, "standard input is not a terminal");
     return syscall(SYS_ioctl, STDIN_FILENO, attempt->number, attempt->text) < 0 ? -errno : 0;
 }
 
@@ -366,19 +366,19 @@ static const struct attempt ioctl_attempts[] = {
     {"itself: ioctl SET_BPF", try_output, .must = MUST(EPERM), .number = PERF_EVENT_IOC_SET_BPF},
     {"itself: ioctl QUERY_BPF", try_ioctl, .must = MUST(EPERM), .number = PERF_EVENT_IOC_QUERY_BPF},
     {"itself: ioctl MODIFY_ATTRIBUTES", try_ioctl, .must = MUST(EPERM), .number = PERF_EVENT_IOC_MODIFY_ATTRIBUTES},
-    {"itself: an ioctl of perf that no kernel knows", try_ioctl, .must = MUST(EPERM), .number = _IO('$', 99)},
+    {"itself: a perf ioctl that no kernel has", try_ioctl, .must = MUST(EPERM), .number = _IO('$', 99)},
     /* The kernel uses only 32 bits of the request, but a filter sees 64. */
-    {"itself: ioctl RESET with the bit 32 set", try_ioctl, .must = NO_WAY,
+    {"itself: ioctl RESET with bit 32 set", try_ioctl, .must = NO_WAY,
      .number = PERF_EVENT_IOC_RESET | UINT64_C(1) << 32},
-    {"itself: ioctl SET_FILTER with the bit 32 set", try_ioctl, .must = NO_WAY, .text = "common_pid == 1",
+    {"itself: ioctl SET_FILTER with bit 32 set", try_ioctl, .must = NO_WAY, .text = "common_pid == 1",
      .number = PERF_EVENT_IOC_SET_FILTER | UINT64_C(1) << 32},
     {"itself: ioctl TIOCSTI", try_terminal, .must = MUST(EPERM, EIO), .text = "x", .number = TIOCSTI},
-    {"itself: ioctl TIOCSTI with the bit 32 set", try_terminal, .must = MUST(EPERM, EIO), .text = "x",
+    {"itself: ioctl TIOCSTI with bit 32 set", try_terminal, .must = MUST(EPERM, EIO), .text = "x",
      .number = TIOCSTI | UINT64_C(1) << 32},
     {"itself: ioctl TIOCLINUX", try_terminal, .must = MUST(EPERM, ENOTTY, EINVAL), .text = "\3", .number = TIOCLINUX},
 };
 
-/* The same system calls by their numbers in other ABIs. */
+/* System calls by their numbers in other ABIs. */
 
 #define X32_BIT 0x40000000L
 #define I386_PTRACE 26
@@ -394,7 +394,7 @@ static long try_x32(struct impostor *impostor, const struct attempt *attempt)
 
 /*
  * Makes a system call as 32-bit programs do; only the number and the first argument matter. In a virtual machine on a
- * host that runs only 64-bit code, the instruction ends the process with SIGSEGV, which is reported as EFAULT.
+ * host that only runs 64-bit code, the instruction kills the process with SIGSEGV, which is reported as EFAULT.
  */
 static long try_i386(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -422,11 +422,10 @@ static long try_i386(struct impostor *impostor, const struct attempt *attempt)
 #endif
 
 static const struct attempt abi_attempts[] = {
-    {"itself: ptrace by its number of x32", try_x32, .must = NO_WAY, .number = 521},
-    {"itself: ptrace by its number of x86-64 with x32's bit", try_x32, .must = NO_WAY, .number = 101},
-    {"itself: ptrace by its number of i386", try_i386, .must = NO_I386, .number = I386_PTRACE},
-    {"itself: unshare by its number of i386", try_i386, .must = NO_I386, .text = "CLONE_NEWUSER",
-     .number = I386_UNSHARE},
+    {"itself: ptrace by its x32 number", try_x32, .must = NO_WAY, .number = 521},
+    {"itself: ptrace by its x86-64 number with the x32 bit", try_x32, .must = NO_WAY, .number = 101},
+    {"itself: ptrace by its i386 number", try_i386, .must = NO_I386, .number = I386_PTRACE},
+    {"itself: unshare by its i386 number", try_i386, .must = NO_I386, .text = "CLONE_NEWUSER", .number = I386_UNSHARE},
 };
 
 void own_calls_run(struct impostor *impostor)
@@ -436,12 +435,12 @@ void own_calls_run(struct impostor *impostor)
     impostor_try_apart(impostor, abi_attempts, ARRAY_SIZE(abi_attempts));
 }
 
-/* Other processes: the opener, the reader, process 1, a process of root; and setuid programs. */
+/* Other processes (the opener, the reader, process 1, a root process), and setuid programs. */
 
 /* The errors of the filter and of the kernel; ESRCH and ENOENT if ProtectProc= hides the process. */
 #define DENIED MUST(EPERM, EACCES, ENOSYS, ENOENT, ESRCH)
 
-/* Makes all intrusions. Signals and limits of the daemon's own children are left out, since the daemon may change
+/* Tries all intrusions. Signals and limits of the daemon's own children are left out, since the daemon may change
  * these. */
 static void intrude(struct impostor *impostor, const char *whom, pid_t pid)
 {
@@ -457,7 +456,7 @@ static void intrude(struct impostor *impostor, const char *whom, pid_t pid)
     }
 }
 
-/* Runs a setuid copy of this program, which exits with 0 if it is not root, and with 1 if it is. */
+/* Runs a setuid copy of this program, which exits with 0 if it does not run as root, and with 1 if it does. */
 static long try_setuid_copy(struct impostor *impostor, const struct attempt *attempt)
 {
     int status;
@@ -480,7 +479,7 @@ static long try_program(struct impostor *impostor, const struct attempt *attempt
     int status;
 
     if (access(attempt->text, X_OK) < 0)
-        return impostor_skip(impostor, "there is no %s here", attempt->text);
+        return impostor_skip(impostor, "%s is missing", attempt->text);
     pid_t pid = fork();
     if (pid == 0) {
         int null = open("/dev/null", O_RDWR);
@@ -521,7 +520,7 @@ static long try_core(struct impostor *impostor, const struct attempt *attempt)
 }
 
 static const struct attempt process_attempts[] = {
-    {"itself: a setuid program of root's", try_setuid_copy, .must = MUST(EPERM)},
+    {"itself: root's setuid program", try_setuid_copy, .must = MUST(EPERM)},
     {"itself: su", try_program, .must = MUST(EPERM), .text = "/bin/su", .number = 1},
     {"itself: mount(8)", try_program, .must = MUST(EPERM), .text = "/bin/mount", .number = 0},
     {"itself: a core dump", try_core, .must = MUST(EPERM)},
@@ -532,7 +531,7 @@ void own_processes_run(struct impostor *impostor)
     intrude(impostor, "the opener", impostor->opener);
     if (impostor->has_reader)
         intrude(impostor, "the reader", impostor->reader.child.pid);
-    intrude(impostor, "the process 1", 1);
+    intrude(impostor, "process 1", 1);
     if (impostor->witness)
         intrude(impostor, "root's process", impostor->witness->pid);
     impostor_try(impostor, process_attempts, ARRAY_SIZE(process_attempts));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tries the operations of tests/impostor/descriptor-powers.h in a process without filters, on a descriptor of each kind
- * that the configuration has.
+ * Tries the operations in tests/impostor/descriptor-powers.h, in a process without filters, on a descriptor of each
+ * kind that the configuration uses.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -25,7 +25,7 @@
 
 /* BPF maps */
 
-/* More than the size of a value in any of the maps, in 64-bit words. */
+/* In 64-bit words; larger than a value in any of the maps. */
 #define VALUE_WORDS 128
 
 static long bpf_try(enum bpf_cmd command, union bpf_attr *attr)
@@ -279,7 +279,7 @@ static long set_loaded_bpf(int fd)
     return got;
 }
 
-/* As struct perf_event_query_bpf: the number of ids that fit, the number of programs, and the ids. */
+/* Laid out as struct perf_event_query_bpf: the number of ids that fit, the number of programs, and the ids. */
 static long query_bpf(int fd)
 {
     uint32_t query[2 + 8] = {8};
@@ -299,9 +299,8 @@ static long pause_output(int fd)
     return got;
 }
 
-/* Changes only the address of a breakpoint. The second try is for the leader of a cgroup's group, which the opener
- * opens disabled (perf/sys.h).
- */
+/* Changes only the address of a breakpoint. The second try is for the leader of a cgroup's group: the opener opens it
+ * disabled (perf/sys.h). */
 static long modify(int fd, const struct order *order, uint64_t address)
 {
     struct perf_event_attr attr = order->attr;
@@ -359,7 +358,7 @@ static void work_ms(unsigned ms)
     while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < (long)ms);
 }
 
-/* The process `pid` counts the signals that it receives. */
+/* Process `pid` counts the signals that it receives. */
 static long signal_to(int fd, pid_t pid)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -425,7 +424,7 @@ static uint64_t own_address(void)
     return (uintptr_t)&watched;
 }
 
-/* Requests of ioctl(2) and their arguments. */
+/* ioctl(2) requests and their arguments. */
 static uint64_t rate = 1000, id;
 static const struct {
     unsigned long request;
@@ -528,7 +527,7 @@ static long try_operation(struct impostor *impostor, const struct subject *subje
     if (operation != OPERATION_SIGNAL)
         return helper_order(impostor->accomplice, &order, subject->fd);
     if (!impostor->witness)
-        return impostor_skip(impostor, "no process of root's was started before the split");
+        return impostor_skip(impostor, "no root process was started before the split");
     unsigned before = atomic_load(&impostor->witness->signals);
     long got = helper_order(impostor->accomplice, &order, subject->fd);
     if (atomic_load(&impostor->witness->signals) != before)
@@ -587,11 +586,11 @@ static void skip_subject(struct impostor *impostor, const char *what, int error)
     char name[320];
 
     snprintf(name, sizeof(name), "a stranger with %s", what);
-    impostor_skip(impostor, "it cannot be opened here (%s)", error_name(error));
+    impostor_skip(impostor, "it cannot be opened (%s)", error_name(error));
     impostor_judge(impostor, name, ATTEMPT_SKIPPED, NULL);
 }
 
-/* Returns the attributes with which group.c opens the event, which a stranger can read in the source. */
+/* Returns the attributes that perf/group.c sets for the event, which a stranger can find in the source. */
 static struct perf_event_attr guess_attr(const struct attr *attr)
 {
     struct perf_event_attr kernel = attr->kernel;
@@ -602,7 +601,7 @@ static struct perf_event_attr guess_attr(const struct attr *attr)
     return kernel;
 }
 
-/* Opens its own descriptor, since an event that has a filter accepts no other one. */
+/* Opens a separate descriptor, since an event that has a filter accepts no other one. */
 static void try_oracle(struct impostor *impostor, const struct attr *attr, const struct group_target *target)
 {
     static const struct must must = MUST(EEXIST);
@@ -614,7 +613,7 @@ static void try_oracle(struct impostor *impostor, const struct attr *attr, const
         skip_subject(impostor, "reading memory through a filter", r);
         return;
     }
-    impostor_judge(impostor, "a stranger with sys_enter_openat: reading memory through a filter",
+    impostor_judge(impostor, "another user's process on sys_enter_openat: reading memory through a filter",
                    helper_order(impostor->accomplice, &order, group_fd(group, 0)), &must);
     group_free(group);
 }
@@ -736,7 +735,7 @@ static void try_map(struct impostor *impostor, const char *name, int fd)
     close(fd);
 }
 
-/* Tries the maps of the engine bpf, without counters: the maps exist from the start. */
+/* Tries the BPF engine's maps, without counters: the maps exist from the start. */
 static void try_bpf(struct impostor *impostor)
 {
     const struct bpf_shape shape = {.cpus = impostor->client->rules.n_cpus, .slots = 3, .events = 1, .groups = 1};
@@ -747,22 +746,21 @@ static void try_bpf(struct impostor *impostor)
 
     if (bpf->start(bpf->owner, &shape, &maps, &error) < 0) {
         impostor_skip(impostor, "%s", error.message);
-        impostor_judge(impostor, "a stranger with the maps of the engine bpf", ATTEMPT_SKIPPED, NULL);
+        impostor_judge(impostor, "a stranger with the BPF engine's maps", ATTEMPT_SKIPPED, NULL);
         return;
     }
     const struct order order = {.kind = ORDER_ADDRESS, .number = shape.cpus};
     for (unsigned cpu = 0; cpu < shape.cpus; cpu++)
         bpf->set_cpu(bpf->owner, cpu, &(struct bpf_event){.source = SOURCE_SWITCHES}, &(int){-1});
     bpf->attach(bpf->owner, true);
-    impostor_judge(impostor, "a stranger with the records of the engine bpf: an address of the kernel's",
+    impostor_judge(impostor, "a stranger with the BPF engine's records: a kernel address",
                    helper_order(impostor->accomplice, &order, maps.records), &no_address);
     try_map(impostor, "counts of cgroups", maps.counts);
     try_map(impostor, "records of CPUs", maps.records);
     bpf->stop(bpf->owner);
 }
 
-/* The daemon has no descriptor of the BPF program that measures off-CPU time, only of the events that the program
- * writes to. */
+/* The daemon has no descriptor for the BPF program that measures off-CPU time, only for the events it writes to. */
 static void try_off_cpu(struct impostor *impostor)
 {
     static const struct must refused = MUST(EBADF, EINVAL), no_more = MUST(EBUSY);
@@ -790,9 +788,9 @@ static void try_off_cpu(struct impostor *impostor)
         close(fd);
     }
     _cleanup_(closep) int other = memfd_create("other", MFD_CLOEXEC);
-    impostor_judge(impostor, "request: off-CPU samples to a file",
+    impostor_judge(impostor, "request: off-CPU samples written to a file",
                    bpf->off_cpu_set_cpu(bpf->owner, number, 0, other, other), &refused);
-    impostor_judge(impostor, "request: off-CPU samples of a program that is not there",
+    impostor_judge(impostor, "request: off-CPU samples of a program that does not exist",
                    bpf->off_cpu_set_cpu(bpf->owner, OFF_CPU_PROGRAMS_MAX, 0, other, other), &refused);
     int r = 0;
     for (int i = 0; i <= OFF_CPU_PROGRAMS_MAX && r == 0; i++)
@@ -805,8 +803,8 @@ static void try_off_cpu(struct impostor *impostor)
 void powers_run(struct impostor *impostor)
 {
     if (impostor->accomplice < 0) {
-        impostor_skip(impostor, "there is no other account to which descriptors could be passed");
-        impostor_judge(impostor, "descriptors in the hands of a stranger", ATTEMPT_SKIPPED, NULL);
+        impostor_skip(impostor, "no accomplice to pass descriptors to");
+        impostor_judge(impostor, "a stranger with the daemon's descriptors", ATTEMPT_SKIPPED, NULL);
         return;
     }
     try_groups(impostor, &impostor->config->cpu.groups);

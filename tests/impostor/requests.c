@@ -87,7 +87,7 @@ long ask_file(struct impostor *impostor, const char *path, int *ret_fd)
 
 /* Requests for events that are not configured, and for events that are never permitted. */
 
-/* In which configurations the opener itself must refuse the request. */
+/* The configurations in which the opener itself must refuse the request. */
 enum refusal { NEVER, ALWAYS, WITHOUT_SAMPLER, WITHOUT_HINDSIGHT };
 
 struct request {
@@ -119,23 +119,23 @@ static const struct request requests[] = {
     {"a counter of a CPU", CLOCK(.disabled = 1), -1, .refusal = NEVER},
     {"a counter of the daemon itself", CLOCK(.disabled = 1), 0, -1, .refusal = NEVER},
     {"a sample period", SAMPLED(.disabled = 1), -1, .refusal = WITHOUT_SAMPLER},
-    {"samples of the process 1", SAMPLES(PERF_SAMPLE_IP), 1, -1, .refusal = WITHOUT_SAMPLER},
+    {"samples of process 1", SAMPLES(PERF_SAMPLE_IP), 1, -1, .refusal = WITHOUT_SAMPLER},
     {"samples that are overwritten", SAMPLED(.disabled = 1, .write_backward = 1), -1, .refusal = WITHOUT_HINDSIGHT},
-    {"overwritten samples of the process 1", SAMPLED(.disabled = 1, .write_backward = 1), 1, -1, .refusal = ALWAYS},
+    {"overwritten samples of process 1", SAMPLED(.disabled = 1, .write_backward = 1), 1, -1, .refusal = ALWAYS},
     {"samples with cgroups, and records of new ones", SAMPLED(.sample_type = PERF_SAMPLE_CGROUP, .cgroup = 1), -1,
      .refusal = WITHOUT_SAMPLER},
     {"records of new cgroups alone", CLOCK(.disabled = 1, .cgroup = 1), -1, .refusal = ALWAYS},
     {"samples with raw data", SAMPLES(PERF_SAMPLE_RAW), -1, .refusal = ALWAYS},
-    {"samples that wake their reader one by one", SAMPLED(.wakeup_events = 1), -1, .refusal = ALWAYS},
+    {"samples that wake their reader one at a time", SAMPLED(.wakeup_events = 1), -1, .refusal = ALWAYS},
     {"samples of a BPF program", BPF_OUTPUT(.sample_type = PERF_SAMPLE_RAW), -1, .refusal = WITHOUT_SAMPLER},
-    {"samples of a BPF program in the process 1", BPF_OUTPUT(.sample_type = PERF_SAMPLE_RAW), 1, -1, .refusal = ALWAYS},
+    {"samples of a BPF program in process 1", BPF_OUTPUT(.sample_type = PERF_SAMPLE_RAW), 1, -1, .refusal = ALWAYS},
     {"sigtrap", CLOCK(.disabled = 1), 0, -1, .attr_flags = {ATTR_SIGTRAP, ATTR_REMOVE_ON_EXEC}, .refusal = ALWAYS},
     {"inherit", CLOCK(.inherit = 1), 0, -1, .refusal = WITHOUT_SAMPLER},
-    {"a counter that an exec of the daemon enables", CLOCK(.disabled = 1, .enable_on_exec = 1), 0, -1,
+    {"a counter that is enabled when the daemon calls exec", CLOCK(.disabled = 1, .enable_on_exec = 1), 0, -1,
      .refusal = ALWAYS},
-    {"a counter of the process 1", CLOCK(.disabled = 1), 1, -1, .refusal = ALWAYS},
-    {"every process that the opener may", CLOCK(.disabled = 1), -1, -1, .refusal = ALWAYS},
-    {"a type of PMU that was not there",
+    {"a counter of process 1", CLOCK(.disabled = 1), 1, -1, .refusal = ALWAYS},
+    {"every process that the opener may count", CLOCK(.disabled = 1), -1, -1, .refusal = ALWAYS},
+    {"a PMU type that did not exist at the start",
      {.size = sizeof(struct perf_event_attr), .type = 0x7ffffff0},
      -1,
      .refusal = ALWAYS},
@@ -178,8 +178,8 @@ static void try_request(struct impostor *impostor, const struct request *request
 }
 
 /*
- * Requests the tracepoint whose id is `number` above that of a known one. sched_switch may be configured, its neighbour
- * is not.
+ * Requests the tracepoint whose id is `number` above that of a known one. sched_switch may be configured, but its
+ * neighbour is not.
  */
 static long try_tracepoint(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -187,13 +187,13 @@ static long try_tracepoint(struct impostor *impostor, const struct attempt *atte
     int64_t id = str_equal(attempt->text, "near") ? impostor->known.openat_id : impostor->known.switch_id;
 
     if (id < 0)
-        return impostor_skip(impostor, "there are no tracepoints here");
+        return impostor_skip(impostor, "tracepoint ids cannot be read");
     attr.config = (uint64_t)id + attempt->number;
     attr.sample_period = str_equal(attempt->text, "sampled");
     return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
 }
 
-/* Since Linux 5.13 the upper half of a hardware event's config is the type of the PMU. */
+/* Since Linux 5.13, the upper half of a hardware event's config is the PMU's type. */
 static long try_extended(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct perf_event_attr attr = {.size = sizeof(attr),
@@ -242,7 +242,7 @@ static const struct attempt event_attempts[] = {
      .number = UINT64_C(1) << 32},
     {"request: samples of a tracepoint that is not configured", try_tracepoint, .must = REFUSED, .text = "sampled",
      .number = 1},
-    {"request: a breakpoint that writing to the kernel meets", try_kernel_breakpoint, .must = REFUSED,
+    {"request: a breakpoint on writes to the kernel", try_kernel_breakpoint, .must = REFUSED,
      .number = HW_BREAKPOINT_W},
     {"request: a tracepoint as a hardware event", try_extended, .must = MUST(ENOENT, EINVAL, EBADRQC, ENODEV),
      .number = PERF_TYPE_TRACEPOINT},
@@ -259,7 +259,7 @@ void requests_run(struct impostor *impostor)
     impostor_try(impostor, event_attempts, ARRAY_SIZE(event_attempts));
 }
 
-/* Requests events until the opener refuses, which must be at the limit of its rules. */
+/* Requests events until the opener refuses, which must happen at the limit set by its rules. */
 
 /* What the events count. */
 enum victim { CPU, CPU_OF_BPF, CGROUP, OWN_THREAD, OTHER_THREAD };
@@ -319,7 +319,7 @@ static long hoard_skip(struct impostor *impostor, enum victim victim)
     struct rlimit limit;
 
     if (victim == OTHER_THREAD && !impostor->config->sampler.enabled)
-        return impostor_skip(impostor, "other threads are for the sampler");
+        return impostor_skip(impostor, "only the sampler may count other threads");
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < HOARD_MAX + 100)
         return impostor_skip(impostor, "the limit of open files is too low");
     return 0;
@@ -357,7 +357,7 @@ static long try_parked_events(struct impostor *impostor, const struct attempt *a
     if (got)
         return got;
     if (impostor->accomplice < 0)
-        return impostor_skip(impostor, "there is no other account");
+        return impostor_skip(impostor, "no accomplice is running");
     got = hoard(impostor, CPU, &hoarded);
     for (size_t i = 0; i < hoarded.n && kept >= 0; i++)
         kept = helper_order(impostor->accomplice, &keep, hoarded.fds[i]);
@@ -372,12 +372,12 @@ static long try_parked_events(struct impostor *impostor, const struct attempt *a
 }
 
 static const struct attempt hoard_attempts[] = {
-    {"request: events of a CPU without end", try_hoard_events, .must = MUST(EDQUOT), .number = CPU},
-    {"request: events of a cgroup without end", try_hoard_events, .must = MUST(EDQUOT), .number = CGROUP},
-    {"request: events of its own thread without end", try_hoard_events, .must = MUST(EDQUOT), .number = OWN_THREAD},
-    {"request: samples of another thread without end", try_hoard_events, .must = MUST(EDQUOT), .number = OTHER_THREAD},
-    {"request: events beside as many that an accomplice keeps", try_parked_events, .must = MUST(EDQUOT)},
-    {"request: a counter after they are closed", try_many, .must = MUST_WORK, .number = 1},
+    {"request: unlimited CPU events", try_hoard_events, .must = MUST(EDQUOT), .number = CPU},
+    {"request: unlimited cgroup events", try_hoard_events, .must = MUST(EDQUOT), .number = CGROUP},
+    {"request: unlimited events of its own thread", try_hoard_events, .must = MUST(EDQUOT), .number = OWN_THREAD},
+    {"request: unlimited samples of another thread", try_hoard_events, .must = MUST(EDQUOT), .number = OTHER_THREAD},
+    {"request: events in addition to those that an accomplice keeps", try_parked_events, .must = MUST(EDQUOT)},
+    {"request: a counter after those are closed", try_many, .must = MUST_WORK, .number = 1},
 };
 
 void hoards_run(struct impostor *impostor)
@@ -419,7 +419,7 @@ static long try_witness(struct impostor *impostor, const struct attempt *attempt
 {
     (void)attempt;
     if (!impostor->witness)
-        return impostor_skip(impostor, "no process of root's was started before the split");
+        return impostor_skip(impostor, "no root process was started before the split");
     return witness_lives(impostor->witness) ? 0 : -EFAULT;
 }
 
@@ -467,7 +467,7 @@ static long try_replaced(struct impostor *impostor, const struct attempt *attemp
 
     (void)attempt;
     if (!path || impostor->accomplice < 0)
-        return impostor_skip(impostor, "no uprobe is configured, or there is no other account");
+        return impostor_skip(impostor, "no uprobe is configured, or no accomplice is running");
     snprintf(order.path, sizeof(order.path), "%s", path);
     long r = helper_order(impostor->accomplice, &order, -1);
     return r < 0 ? r : ask_uprobe(impostor, 0, path, offset);
@@ -485,18 +485,18 @@ static long try_kprobe(struct impostor *impostor, const struct attempt *attempt)
 
 static const struct attempt probe_attempts[] = {
     {"request: a uprobe in root's process, in the middle of an instruction", try_victim, .must = REFUSED, .number = 1},
-    {"root's process lives, and its function is right", try_witness, .must = MUST_WORK},
+    {"root's process still runs, and its function works", try_witness, .must = MUST_WORK},
     {"request: a uprobe in /bin/sh", try_uprobe, .must = REFUSED, .text = "/bin/sh", .number = 0},
     {"request: a uprobe in /etc/shadow", try_uprobe, .must = REFUSED, .text = "/etc/shadow", .number = 0},
-    {"request: the configured uprobe, one byte further", try_configured, .must = REFUSED, .text = "further",
+    {"request: the configured uprobe, one byte further on", try_configured, .must = REFUSED, .text = "further",
      .number = 0},
-    {"request: the configured uprobe, at its return", try_configured, .must = REFUSED, .number = RETPROBE},
-    {"request: the configured uprobe, with a counter in memory", try_configured, .must = REFUSED,
+    {"request: the configured uprobe, as a uretprobe", try_configured, .must = REFUSED, .number = RETPROBE},
+    {"request: the configured uprobe, with a reference counter in memory", try_configured, .must = REFUSED,
      .number = UINT64_C(0x2000) << UPROBE_REF_CTR_SHIFT},
     {"request: the configured uprobe, in a program that a stranger put in its place", try_replaced,
      .must = MUST(EACCES, EPERM, EROFS, EBADRQC)},
     {"request: a kprobe", try_kprobe, .must = REFUSED, .text = "vfs_read", .number = 0},
-    {"request: a kprobe at a return", try_kprobe, .must = REFUSED, .text = "do_nanosleep", .number = RETPROBE},
+    {"request: a kretprobe", try_kprobe, .must = REFUSED, .text = "do_nanosleep", .number = RETPROBE},
 };
 
 void probe_requests_run(struct impostor *impostor)
@@ -504,9 +504,9 @@ void probe_requests_run(struct impostor *impostor)
     impostor_try(impostor, probe_attempts, ARRAY_SIZE(probe_attempts));
 }
 
-/* Requests for files that are never permitted, and what the descriptor of a permitted file allows. */
+/* Requests for files that are never permitted, and operations on the descriptor of a permitted file. */
 
-/* The opener refuses these whatever the configuration is; tests/unit/test-opener-rules.c has more. */
+/* The opener refuses these with any configuration; tests/unit/test-opener-rules.c has more. */
 static const char *const forbidden[] = {"/etc/shadow",
                                         "/proc/kcore",
                                         "/proc/1/mem",
@@ -534,7 +534,7 @@ static long try_scratch_file(struct impostor *impostor, const struct attempt *at
     char path[PATH_MAX + 32];
 
     if (!*impostor->known.scratch)
-        return impostor_skip(impostor, "there is no directory for links");
+        return impostor_skip(impostor, "the directory with the links could not be created");
     snprintf(path, sizeof(path), "%s/%s", impostor->known.scratch, attempt->text);
     return ask_file(impostor, path, NULL);
 }
@@ -559,7 +559,7 @@ static long mode_of(int fd)
     return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? 0 : -EISDIR;
 }
 
-/* Opens a path below the directory with this process's own rights, as every holder of the descriptor can. */
+/* Opens a path relative to the directory with this process's own rights, as any holder of the descriptor can. */
 static long open_from(int fd, const char *path, int flags)
 {
     _cleanup_(closep) int opened = openat(fd, path, flags | O_CLOEXEC);
@@ -616,11 +616,11 @@ static void try_listed(struct impostor *impostor, const char *path)
     struct stat status;
 
     if (fd < 0) {
-        impostor_skip(impostor, "the opener does not give it here (%s)", error_name((int)got));
-        judge_file(impostor, path, "all of it", ATTEMPT_SKIPPED, NULL);
+        impostor_skip(impostor, "the opener does not permit it (%s)", error_name((int)got));
+        judge_file(impostor, path, "all operations", ATTEMPT_SKIPPED, NULL);
         return;
     }
-    judge_file(impostor, path, "it is for reading", mode_of(fd), &works);
+    judge_file(impostor, path, "it is open for reading only", mode_of(fd), &works);
     judge_file(impostor, path, "writing", write_to(fd), &unwritable);
     judge_file(impostor, path, "mapping it for writing", map_shared(fd), &unmapped);
     judge_file(impostor, path, "opening it again for writing", open_again(fd), &denied);
@@ -640,8 +640,8 @@ void file_requests_run(struct impostor *impostor)
 }
 
 /*
- * Requests for state files of container runtimes. Files of other users and links must not be read. From a file that may
- * be read, the reader must return the names, but none of the secrets beside them.
+ * Requests for state files of container runtimes. Other users' files and symbolic links must not be read. From a file
+ * that may be read, the reader must return the names, but none of the secrets in the same file.
  */
 
 #define OWNER 54321
@@ -654,7 +654,7 @@ void file_requests_run(struct impostor *impostor)
 #define SECRET "the-secret"
 #define ANSWER_MS 60000
 
-/* Home directories, created by root before the split. If `target` is set, the state file is a link to it. */
+/* Home directories, which root creates before the split. If `target` is set, the state file is a link to it. */
 
 static const char stored[] =
     "[{\"id\":\"" ID "\",\"names\":[\"the-name\"],\"image\":\"" SECRET "\",\"metadata\":\"{\\\"image-name\\\":"
@@ -764,13 +764,13 @@ static long try_home(struct impostor *impostor, const struct attempt *attempt)
     char home[PATH_MAX];
 
     if (!*impostor->known.scratch || !impostor->witness)
-        return impostor_skip(impostor, "only root makes files of others");
+        return impostor_skip(impostor, "only root can create other users' files");
     snprintf(home, sizeof(home), "%s/%s", impostor->known.scratch, attempt->text);
     const struct state_request request = make_request(THEIRS, (uid_t)attempt->number, home, "");
     return ask_state(impostor, &request);
 }
 
-/* The file is not read: the request is refused, there is no such file, no reader, or ProtectHome= hides the home. */
+/* The file is not read: the request is refused, there is no file or reader, or ProtectHome= hides the home. */
 #define NOTHING MUST(EBADRQC, ENOENT, ENOSYS, EACCES, ENOTDIR)
 
 static const struct attempt state_attempts[] = {
@@ -810,7 +810,8 @@ static long judge_answer(struct impostor *impostor, const struct state_request *
     long got = ask_state(impostor, request);
 
     if (got == -ENOSYS || got == -ENOENT || got == -EACCES)
-        return impostor_skip(impostor, "there is no reader, or no such file, or it is hidden from the service");
+        return impostor_skip(impostor,
+                             "no reader is running, the file does not exist, or it is hidden from the service");
     if (got < 0)
         return got;
     int r = state_answer_receive(impostor, &bytes);
@@ -824,7 +825,7 @@ static long try_answer_of_home(struct impostor *impostor, const struct attempt *
     char home[PATH_MAX];
 
     if (!*impostor->known.scratch || !impostor->witness)
-        return impostor_skip(impostor, "only root makes files of others");
+        return impostor_skip(impostor, "only root can create other users' files");
     snprintf(home, sizeof(home), "%s/%s", impostor->known.scratch, attempt->text);
     const struct state_request request = make_request(THEIRS, OWNER, home, "");
     return judge_answer(impostor, &request);
@@ -849,8 +850,9 @@ static long try_file_itself(struct impostor *impostor, const struct attempt *att
 }
 
 /*
- * The reader never reads from this socket, so the loop ends when its buffer is full. Few packets carry a descriptor,
- * because descriptors in flight are limited per user (unix(7)) and tests that run meanwhile have the same user.
+ * The reader never reads from this socket, so the loop ends when the socket's buffer is full. Only a few packets carry
+ * a descriptor: the number of descriptors in flight is limited per user (unix(7)), and other tests run as the same user
+ * at the same time.
  */
 static long try_writing_to_reader(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -858,7 +860,7 @@ static long try_writing_to_reader(struct impostor *impostor, const struct attemp
 
     (void)attempt;
     if (impostor->state_files.records < 0)
-        return impostor_skip(impostor, "there is no reader");
+        return impostor_skip(impostor, "no reader is running");
     for (int i = 0; i < 1000; i++) {
         int fd = i < 8 ? STDERR_FILENO : -1;
         if (fd_socket_send_one_now(impostor->state_files.records, &request, sizeof(request), fd) < 0)
@@ -868,7 +870,7 @@ static long try_writing_to_reader(struct impostor *impostor, const struct attemp
 }
 
 static const struct attempt state_answers[] = {
-    {"state file: opening it by itself", try_file_itself, .must = MUST(EACCES, ENOENT)},
+    {"state file: opened by the daemon itself", try_file_itself, .must = MUST(EACCES, ENOENT)},
     {"state file: packets to the reader", try_writing_to_reader, .must = MUST_WORK},
     {"state file: a user's, names without secrets", try_answer_of_home, .must = MUST_WORK, .text = "good"},
     {"state file: docker's, names without secrets", try_answer_of_docker, .must = MUST_WORK, .text = ID},
@@ -880,11 +882,11 @@ void state_requests_run(struct impostor *impostor)
     impostor_try(impostor, state_answers, ARRAY_SIZE(state_answers));
 }
 
-/* Requests for BPF programs: with a file in place of a counter, and too many at once. */
+/* Requests for BPF programs: with a file in place of a counter, and for too many at once. */
 
 /* More BPF programs than may exist at the same time. */
 #define HOARD 8
-/* Tries, 10 ms apart, until the kernel has freed the programs. */
+/* Limit on tries, 10 ms apart, until the kernel has freed the programs. */
 #define GONE_TRIES 6000
 
 static struct bpf_shape smallest(const struct impostor *impostor)
@@ -949,8 +951,8 @@ static long try_hoard(struct impostor *impostor, const struct attempt *attempt)
 }
 
 /*
- * A new BPF program can be started once the others are freed. This takes a moment, since the kernel frees a program,
- * which holds its maps, after a grace period (bpf_prog_put()).
+ * A new BPF program can be started once the others are freed. This takes a moment: the kernel frees a program, and with
+ * it its maps, only after a grace period (bpf_prog_put()).
  */
 static long try_again(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -971,7 +973,7 @@ static long try_again(struct impostor *impostor, const struct attempt *attempt)
     return 0;
 }
 
-/* Once a BPF program counts cgroups, no events for single cgroups are needed, so the limit is that of events for CPUs.
+/* Once a BPF program counts cgroups, no per-cgroup events are needed, so the limit is that for CPU events alone.
  */
 static long try_hoard_beside_bpf(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -993,12 +995,11 @@ static long try_hoard_beside_bpf(struct impostor *impostor, const struct attempt
 void bpf_requests_run(struct impostor *impostor)
 {
     static const struct attempt attempts[] = {
-        {"request: a file as a counter of the engine bpf", try_bpf_counter, MUST(EINVAL, EBADF), "/proc/self/stat", 0},
-        {"request: tallies whose descriptors are kept", try_hoard, MUST(EBUSY), NULL, 0},
-        {"request: a BPF program after they are closed", try_again, MUST_WORK, NULL, 0},
-        {"request: events of a CPU without end, after a BPF program", try_hoard_beside_bpf, MUST(EDQUOT), NULL,
-         CPU_OF_BPF},
-        {"request: a counter after all that", try_many, MUST_WORK, NULL, 1},
+        {"request: a file as a counter for the BPF engine", try_bpf_counter, MUST(EINVAL, EBADF), "/proc/self/stat", 0},
+        {"request: BPF programs whose descriptors are kept open", try_hoard, MUST(EBUSY), NULL, 0},
+        {"request: a BPF program after those are closed", try_again, MUST_WORK, NULL, 0},
+        {"request: unlimited CPU events, after a BPF program", try_hoard_beside_bpf, MUST(EDQUOT), NULL, CPU_OF_BPF},
+        {"request: a counter at the end", try_many, MUST_WORK, NULL, 1},
     };
 
     impostor_try(impostor, attempts, ARRAY_SIZE(attempts));
@@ -1028,7 +1029,7 @@ static long ask_finder(struct impostor *impostor, const void *packet, size_t siz
     return r;
 }
 
-/* Requests the file of the memory that the witness shares with this process: a file without a name, like the shared
+/* Requests the file behind the memory that the witness shares with this process. The file has no name, like the shared
  * buffers of a database. */
 static long try_shared_memory(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -1038,7 +1039,7 @@ static long try_shared_memory(struct impostor *impostor, const struct attempt *a
 
     (void)attempt;
     if (!impostor->witness)
-        return impostor_skip(impostor, "no process of root's was started before the split");
+        return impostor_skip(impostor, "no root process was started before the split");
     const struct find_request request = {.magic = FIND_MAGIC,
                                          .find = FIND_MAPPED,
                                          .pid = (uint32_t)impostor->witness->pid,
@@ -1098,10 +1099,10 @@ void finder_requests_run(struct impostor *impostor)
 {
     static const struct attempt attempts[] = {
         {"request: a finder without the sampler", try_finder_packet, MUST(EUNATCH), NULL, 0},
-        {"a finder: memory that processes share", try_shared_memory, MUST(EBADRQC, ENOENT), NULL, 0},
-        {"a finder: bytes that are no request", try_no_request, MUST(EPIPE), "no request", 0},
-        {"finders that are kept", try_many_finders, MUST(EBUSY), NULL, 0},
-        {"a finder after they have ended", try_finder_again, MUST(EPIPE), "no request", 0},
+        {"a finder: memory shared by processes", try_shared_memory, MUST(EBADRQC, ENOENT), NULL, 0},
+        {"a finder: bytes that are not a request", try_no_request, MUST(EPIPE), "no request", 0},
+        {"finders whose sockets are kept open", try_many_finders, MUST(EBUSY), NULL, 0},
+        {"a finder after those have exited", try_finder_again, MUST(EPIPE), "no request", 0},
     };
 
     impostor_try(impostor, attempts, ARRAY_SIZE(attempts));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attacks on an opener that is stopped in the middle of a request. A daemon that was taken over may stop and continue
- * its opener at any time, while an accomplice replaces what the request names. The *stepper*, a process of root that is
+ * Attacks on an opener that is stopped in the middle of a request. A compromised daemon may stop and continue its
+ * opener at any time, while an accomplice replaces what the request names. The *stepper*, a root process that is
  * started before the split, simulates both. With ptrace(2) it stops the opener and the opener's children before and
  * after each system call. The stepper repeats a request, and the accomplice acts at the first stop, then at the second,
- * and so on, until a request completes before that stop. Each request must give the same as without the accomplice, or
- * nothing.
+ * and so on, until a request completes before that stop. Each request must have the same result as without the
+ * accomplice, or give nothing.
  */
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -34,7 +34,7 @@
 #include "tests/impostor/impostor.h"
 
 #define ACCOUNT 12345 /* the user of the accomplice's processes */
-#define OWNER 60000   /* the first of the users that own state files */
+#define OWNER 60000   /* the first of the users who own state files */
 #define PATIENCE_S 60 /* the time limit for one request, in seconds */
 #define FILE_MAX ((size_t)64 << 20)
 #define PAGES 64
@@ -46,12 +46,12 @@
 
 /* What is requested. */
 enum subject {
-    PROGRAM,         /* an event, the configured uprobe, in a program of the accomplice */
-    CONFIGURED_FILE, /* the configuration file, in a directory of the accomplice */
+    PROGRAM,         /* an event: the configured uprobe, in the accomplice's program */
+    CONFIGURED_FILE, /* the configuration file, in the accomplice's directory */
     CGROUP,          /* an event of a cgroup */
     LEADER,          /* an event that joins a group */
     OF_BPF,          /* a slot of a BPF program for a cgroup */
-    STATE,           /* a state file of a user */
+    STATE,           /* a user's state file */
     MAPPED,          /* a finder, and from it a file that a process has mapped */
     JIT_MAP,         /* a finder, and from it a process's list of functions, /tmp/perf-PID.map */
     JIT_MAP_OF_ROOT, /* the same, but the list belongs to root, so it must be refused */
@@ -59,12 +59,12 @@ enum subject {
 
 /* What the accomplice does during the request. */
 enum deed {
-    LINK,      /* replaces the file by a symbolic link to root's copy */
-    HARD_LINK, /* replaces the file by a hard link to root's copy */
-    MOUNT,     /* mounts root's copy on the file */
-    DIRECTORY, /* replaces the file's directory by a symbolic link to another directory */
-    NUMBER,    /* kills the process, and root starts one that gets the same PID */
-    RENEW,     /* removes the cgroup, and makes another one of the same name */
+    LINK,      /* replaces the file with a symbolic link to root's copy */
+    HARD_LINK, /* replaces the file with a hard link to root's copy */
+    MOUNT,     /* mounts root's copy over the file */
+    DIRECTORY, /* replaces the file's directory with a symbolic link to another one */
+    NUMBER,    /* kills the process, whereupon root starts one with the same PID */
+    RENEW,     /* removes the cgroup, and creates another one with the same name */
     CLOSE,     /* closes the leader */
 };
 
@@ -76,7 +76,7 @@ static const struct row {
     bool naive;
 } rows[] = {
     {"an opener that trusts a path is caught", CONFIGURED_FILE, LINK, true},
-    {"a finder that trusts a number is caught", MAPPED, NUMBER, true},
+    {"a finder that trusts a PID is caught", MAPPED, NUMBER, true},
     {"a probed program, a symbolic link", PROGRAM, LINK, false},
     {"a probed program, a hard link", PROGRAM, HARD_LINK, false},
     {"a probed program, a mount", PROGRAM, MOUNT, false},
@@ -87,7 +87,7 @@ static const struct row {
     {"a file, another directory", CONFIGURED_FILE, DIRECTORY, false},
     {"an event of a cgroup, another cgroup", CGROUP, RENEW, false},
     {"an event of a group, no leader", LEADER, CLOSE, false},
-    {"a slot of the engine bpf, another cgroup", OF_BPF, RENEW, false},
+    {"a slot of the BPF engine, another cgroup", OF_BPF, RENEW, false},
     {"a state file, a symbolic link", STATE, LINK, false},
     {"a state file, a hard link", STATE, HARD_LINK, false},
     {"a state file, a mount", STATE, MOUNT, false},
@@ -98,7 +98,7 @@ static const struct row {
     {"a list of functions, a hard link", JIT_MAP, HARD_LINK, false},
 };
 
-/* The impostor sends this to the stepper, with its socket to the opener and, if there is a reader, the reader's. */
+/* The impostor sends this to the stepper, along with its sockets to the opener and, if it is running, the reader. */
 struct script {
     uint32_t row, stride;
     int32_t opener, daemon;
@@ -125,11 +125,11 @@ struct place {
 struct target {
     pid_t pid;
     int ready[2];
-    void *address; /* the address at which it has mapped a file */
+    void *address; /* where it has mapped a file */
 };
 
 struct stage {
-    struct impostor *impostor; /* the impostor as it was before the split */
+    struct impostor *impostor; /* the impostor's state before the split */
     const struct script *script;
     const struct row *row;
     int socket; /* socket to the opener */
@@ -149,11 +149,11 @@ struct stage {
     /* The state of one request. */
     unsigned stops, act_at; /* the accomplice acts at this stop; 0: never */
     bool acted, replied, answered;
-    int error; /* 0, or -errno of the first call of the stepper that failed */
+    int error; /* 0, or -errno of the stepper's first failed call */
     int child_status;
     struct opener_reply reply;
     struct fd_list opened;
-    int ends[2], found; /* the sockets of a finder, and the file that it has sent; or -1 */
+    int ends[2], found; /* a finder's sockets, and the file that it has sent; or -1 */
 };
 
 #define NOTHING 0
@@ -168,7 +168,7 @@ static void on_alarm(int number)
     late = 1;
 }
 
-/* After PATIENCE_S the alarm interrupts a system call that blocks, and again every second. */
+/* After PATIENCE_S, and every second from then on, the alarm interrupts a blocking system call. */
 static void stage_set_alarm(void)
 {
     const struct itimerval timer = {.it_value = {.tv_sec = PATIENCE_S}, .it_interval = {.tv_sec = 1}};
@@ -177,7 +177,7 @@ static void stage_set_alarm(void)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Keeps errno as the stage's error unless `done` or there is an error already. Returns `done`. */
+/* Keeps errno as the stage's error, unless `done` is true or there already is an error. Returns `done`. */
 static bool stage_did(struct stage *stage, bool done)
 {
     if (!done && stage->error == 0)
@@ -331,7 +331,7 @@ static void map_scratch_file(const struct stage *stage, const char *name, int pr
         _exit(EXIT_FAILURE);
 }
 
-/* Runs as the accomplice's process. For a list of functions, it has its own /tmp with a list. */
+/* Runs as the accomplice's process. If it needs a list of functions, it has a /tmp of its own with one. */
 static _Noreturn void be_decoy(const struct stage *stage)
 {
     char path[PATH_MAX];
@@ -351,7 +351,7 @@ static _Noreturn void be_decoy(const struct stage *stage)
     stay(stage->target.ready[1]);
 }
 
-/* Runs as root's process, which gets the PID of the accomplice's. It has a file mapped at the same address. */
+/* Runs as root's process, which gets the PID of the accomplice's process and has a file mapped at the same address. */
 static _Noreturn void be_victim(const struct stage *stage)
 {
     if (stage->row->subject == MAPPED)
@@ -404,7 +404,8 @@ static void target_replace(struct stage *stage)
     close(target->ready[0]);
 }
 
-/* Runs a process on stage->cpu to its end. It causes page faults in `cgroup`, or executes `program` without one. */
+/* Runs a process on stage->cpu until it exits. It causes page faults in `cgroup` or, if that is NULL, executes
+ * `program`. */
 static void run_on_cpu(struct stage *stage, const char *cgroup, int program)
 {
     char path[PATH_MAX], name[] = "true", *const arguments[] = {name, NULL}, *const environment[] = {NULL};
@@ -601,12 +602,12 @@ static void act(struct stage *stage)
     }
 }
 
-/* Continues the process that is stopped, and waits until a traced process stops or a child ends. */
+/* Continues the stopped process, and waits until a traced process stops or a child ends. */
 static void stage_step(struct stage *stage)
 {
     int status;
 
-    /* ESRCH: it was killed meanwhile, and waitpid(2) reports that next. */
+    /* ESRCH: it has been killed meanwhile, which waitpid(2) reports next. */
     if (stage->stopped && ptrace(PTRACE_SYSCALL, stage->stopped, 0, stage->signal) < 0 && errno != ESRCH)
         stage_did(stage, false);
     stage->stopped = 0;
@@ -677,7 +678,7 @@ static bool is_over(const struct stage *stage)
     return stage->replied && (stage->row->subject != STATE || stage->children == 0);
 }
 
-/* Makes a request, and waits until it is over. The accomplice acts at the stop act_at. */
+/* Makes a request, and waits until it is over. The accomplice acts at stop `act_at`. */
 static void stage_ask(struct stage *stage, const struct buffer *packet, const struct fd_list *fds, unsigned act_at)
 {
     stage->stops = 0;
@@ -694,7 +695,7 @@ static void stage_ask(struct stage *stage, const struct buffer *packet, const st
     }
 }
 
-/* Closes what the request gave, and waits for the opener's children: finders end once their sockets are closed. */
+/* Closes what the request returned, and waits for the opener's children: finders exit once their sockets are closed. */
 static void stage_close(struct stage *stage)
 {
     for (size_t i = 0; i < ARRAY_SIZE(stage->ends); i++)
@@ -769,7 +770,7 @@ static void write_request(struct stage *stage, struct buffer *packet)
     }
 }
 
-/* Gives the state file to another user for each request: the opener limits how long it waits for one user's files. */
+/* Gives the state file to a new user for each request: the opener limits how long it waits for one user's files. */
 static void change_owner(struct stage *stage)
 {
     char path[PATH_MAX];
@@ -793,7 +794,7 @@ static void open_leader(struct stage *stage)
     }
 }
 
-/* Makes the process, cgroup or leader that a request names. */
+/* Creates the process, cgroup or leader that a request names. */
 static void begin(struct stage *stage)
 {
     char path[PATH_MAX];
@@ -825,8 +826,8 @@ static void withdraw(struct stage *stage, uint64_t id)
 }
 
 /*
- * Undoes what the accomplice did, and removes what begin() made. The target is killed first: if it was started during
- * the request, it has inherited the sockets of the finder, which ends only when all copies are closed.
+ * Undoes what the accomplice did, and removes what begin() created. The target is killed first: if it was started
+ * during the request, it has inherited the sockets of the finder, which exits only when all copies are closed.
  */
 static void end(struct stage *stage, bool acted)
 {
@@ -846,14 +847,14 @@ static void end(struct stage *stage, bool acted)
     stage->leader = -1;
 }
 
-/* --- what a request gave --- */
+/* --- judging the result of a request --- */
 
 static int judge_file(int fd, int own)
 {
     return is_same_file(fd, own) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? AS_WITHOUT : GAVE_AWAY;
 }
 
-/* The uprobe must count executions of the program and none of root's copy. */
+/* The uprobe must count executions of the program, but not of root's copy. */
 static int judge_probe(struct stage *stage, int fd)
 {
     run_on_cpu(stage, NULL, stage->place.secret_fd);
@@ -863,7 +864,7 @@ static int judge_probe(struct stage *stage, int fd)
     return event_read(stage, fd) > 0 ? AS_WITHOUT : NOTHING;
 }
 
-/* After RENEW, the event must be one of the removed cgroup, which counts nothing, and not of the new one. */
+/* After RENEW, the event must be the removed cgroup's, which counts nothing, and not the new one's. */
 static int judge_cgroup(struct stage *stage, int fd)
 {
     stage_did(stage, ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0); /* a cgroup's leader is opened disabled: sys.h */
@@ -884,7 +885,7 @@ static int judge_slot(struct stage *stage)
     return id == status.st_ino ? AS_WITHOUT : GAVE_AWAY; /* a cgroup's id is its inode number */
 }
 
-/* If the opener's child has exited with 0, it has sent the file, and the reader answers. */
+/* If the opener's child has exited with 0, it has sent the file to the reader, which answers. */
 static int judge_state(struct stage *stage)
 {
     _cleanup_(buffer_done) struct buffer bytes = {0};
@@ -971,16 +972,16 @@ static int stage_try_at(struct stage *stage, unsigned act_at, bool *ret_acted)
 }
 
 /*
- * The opener gave up waiting for its child, as it may on a busy machine where each system call stops. It waits for the
- * children of one program no longer than five seconds in all, and a twentieth of the time that passes is given back
- * (process/stragglers.c).
+ * Returns whether the opener gave up waiting for its child. This may happen on a busy machine, since the child stops at
+ * each system call. The opener waits for the children of one program for five seconds in total, which are refilled at a
+ * twentieth of the elapsed time (process/stragglers.c).
  */
 static bool has_timed_out(const struct stage *stage)
 {
     return stage->reply.n > 0 && stage->reply.results[0] == -EHOSTDOWN;
 }
 
-/* Runs a row until the request is over before the accomplice acts; that request must give what is expected. */
+/* Repeats a row's request until it is over before the accomplice acts; that last one must have the expected result. */
 static void stage_run(struct stage *stage, struct password_result *result)
 {
     int wanted = stage->row->subject == JIT_MAP_OF_ROOT ? NOTHING : AS_WITHOUT, got;
@@ -1111,7 +1112,7 @@ static long script_write(struct impostor *impostor, const struct row *row, struc
     if (is_file_of_finder(row->subject) && !samples)
         return impostor_skip(impostor, "the opener was not started for samples");
     if (row->subject == STATE && impostor->state_files.records < 0)
-        return impostor_skip(impostor, "there is no reader");
+        return impostor_skip(impostor, "no reader is running");
     if (row->subject != PROGRAM && row->subject != CONFIGURED_FILE)
         return 0;
     if (row->subject == PROGRAM) {
@@ -1119,7 +1120,7 @@ static long script_write(struct impostor *impostor, const struct row *row, struc
         script->uprobe_type = (uint32_t)impostor->known.uprobe_type;
     }
     if (!path || stat(path, &status) < 0 || status.st_uid == 0)
-        return impostor_skip(impostor, "it is not configured, or it is root's");
+        return impostor_skip(impostor, "it is not configured, or it belongs to root");
     join(script->path, "%s", path);
     return 0;
 }

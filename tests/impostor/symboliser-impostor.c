@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simulates a symboliser that an attacker has taken over or, with the argument "reader", a reader of state files: a
- * process in the same jail and with the same descriptors makes an attacker's attempts. If root starts it, it runs once
- * as root and once as nobody. Prints a line for each attempt; the exit status is 1 if one does not have the expected
- * result.
+ * Simulates a symboliser or, with the argument "reader", a state file reader that an attacker has taken over: a process
+ * in the same jail and with the same descriptors tries what an attacker would try. If root starts the program, it makes
+ * the attempts once as root and once as nobody. It prints a line for each attempt; the exit status is 1 if any has an
+ * unexpected result.
  *
  * The parent is dumpable, so that only the jail protects it.
  */
@@ -65,20 +65,20 @@ static const struct trial {
     /* What the symboliser needs */
     {"memory", SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0}, WORKS},
     {"a table", SYS_memfd_create, {SIGNED("x"), MFD_CLOEXEC | MFD_ALLOW_SEALING}, SYMBOLISER},
-    {"a smaller limit of its memory", SYS_prlimit64, {0, RLIMIT_DATA, SIGNED(&data), 0}, SYMBOLISER},
+    {"a lower memory limit for itself", SYS_prlimit64, {0, RLIMIT_DATA, SIGNED(&data), 0}, SYMBOLISER},
     /* Files */
     {"/etc/shadow", SYS_openat, {AT_FDCWD, SIGNED("/etc/shadow"), O_RDONLY}, 0},
     {"the parent's memory", SYS_openat, {AT_FDCWD, SIGNED(parent_mem), O_RDONLY}, 0},
-    {"a file by its path alone", SYS_openat, {AT_FDCWD, SIGNED("/etc/passwd"), O_PATH}, 0},
+    {"a file opened with O_PATH", SYS_openat, {AT_FDCWD, SIGNED("/etc/passwd"), O_PATH}, 0},
     {"openat2", SYS_openat2, {AT_FDCWD, SIGNED("/etc/passwd"), SIGNED(&how), sizeof(how)}, 0},
     {"open_by_handle_at", SYS_open_by_handle_at, {AT_FDCWD, SIGNED(page), O_RDONLY}, 0},
     {"a new file", SYS_openat, {AT_FDCWD, SIGNED("/tmp/impostor"), O_WRONLY | O_CREAT, 0600}, 0},
     {"unlink", SYS_unlinkat, {AT_FDCWD, SIGNED("/tmp/impostor"), 0}, 0},
     {"chmod", SYS_fchmodat, {AT_FDCWD, SIGNED("/tmp/impostor"), 0777}, 0},
-    {"fchmod of what it was given", SYS_fchmod, {STDIN_FILENO, 0777}, 0},
-    {"a file that is there", SYS_faccessat, {AT_FDCWD, SIGNED("/etc/shadow"), R_OK}, 0},
-    {"a directory's names", SYS_getdents64, {STDIN_FILENO, SIGNED(page), sizeof(page)}, 0},
-    {"writing to what it was given", SYS_write, {STDOUT_FILENO, SIGNED(page), 1}, 0},
+    {"fchmod of its standard input", SYS_fchmod, {STDIN_FILENO, 0777}, 0},
+    {"whether a file exists", SYS_faccessat, {AT_FDCWD, SIGNED("/etc/shadow"), R_OK}, 0},
+    {"listing a directory", SYS_getdents64, {STDIN_FILENO, SIGNED(page), sizeof(page)}, 0},
+    {"writing to its standard output", SYS_write, {STDOUT_FILENO, SIGNED(page), 1}, 0},
     {"ioctl", SYS_ioctl, {STDIN_FILENO, TIOCSTI, SIGNED(page)}, 0},
     {"fcntl: signals to the parent", SYS_fcntl, {SYMBOLISER_SOCKET, F_SETOWN, PARENT}, 0},
     {"fcntl: other flags", SYS_fcntl, {SYMBOLISER_SOCKET, F_SETFL, O_ASYNC}, 0},
@@ -87,29 +87,32 @@ static const struct trial {
     {"unshare", SYS_unshare, {CLONE_NEWUSER}, 0},
     /* Sockets */
     {"a local socket", SYS_socket, {AF_UNIX, SOCK_STREAM, 0}, 0},
-    {"a pair of sockets", SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, SIGNED(pair)}, 0},
+    {"a socket pair", SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, SIGNED(pair)}, 0},
     {"connect", SYS_connect, {SYMBOLISER_SOCKET, SIGNED(&local), sizeof(local)}, 0},
     {"a message over another descriptor", SYS_sendmsg, {STDIN_FILENO, SIGNED(&empty_message), 0}, 0},
-    {"who the peer is", SYS_getsockopt, {SYMBOLISER_SOCKET, SOL_SOCKET, SO_PEERCRED, SIGNED(page), SIGNED(pair)}, 0},
+    {"the peer's credentials",
+     SYS_getsockopt,
+     {SYMBOLISER_SOCKET, SOL_SOCKET, SO_PEERCRED, SIGNED(page), SIGNED(pair)},
+     0},
     /* Processes */
     {"a process", SYS_clone, {SIGCHLD, 0, 0, 0, 0}, 0},
     {"a program", SYS_execve, {SIGNED("/bin/true"), SIGNED(arguments), 0}, 0},
-    {"a look into the parent", SYS_ptrace, {PTRACE_SEIZE, PARENT, 0, 0}, 0},
-    {"its memory", SYS_process_vm_readv, {PARENT, SIGNED(&here), 1, SIGNED(&there), 1, 0}, 0},
-    {"and into it", SYS_process_vm_writev, {PARENT, SIGNED(&here), 1, SIGNED(&there), 1, 0}, 0},
-    {"its descriptors", SYS_pidfd_open, {PARENT, 0}, 0},
-    {"a signal to it", SYS_kill, {PARENT, 0}, 0},
-    {"its limits", SYS_prlimit64, {PARENT, RLIMIT_DATA, 0, SIGNED(page)}, 0},
+    {"tracing the parent", SYS_ptrace, {PTRACE_SEIZE, PARENT, 0, 0}, 0},
+    {"reading the parent's memory", SYS_process_vm_readv, {PARENT, SIGNED(&here), 1, SIGNED(&there), 1, 0}, 0},
+    {"writing to the parent's memory", SYS_process_vm_writev, {PARENT, SIGNED(&here), 1, SIGNED(&there), 1, 0}, 0},
+    {"the parent's descriptors", SYS_pidfd_open, {PARENT, 0}, 0},
+    {"a signal to the parent", SYS_kill, {PARENT, 0}, 0},
+    {"the parent's limits", SYS_prlimit64, {PARENT, RLIMIT_DATA, 0, SIGNED(page)}, 0},
     /* Users and groups */
-    {"all of it", SYS_setresuid, {0, 0, 0}, 0},
+    {"becoming root", SYS_setresuid, {0, 0, 0}, 0},
     {"capabilities", SYS_capset, {SIGNED(page), SIGNED(page)}, 0},
-    {"to be looked into", SYS_prctl, {PR_SET_DUMPABLE, 1, 0, 0, 0}, 0},
-    {"to outlive its parent", SYS_prctl, {PR_SET_PDEATHSIG, 0, 0, 0, 0}, 0},
+    {"becoming dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1, 0, 0, 0}, 0},
+    {"outliving its parent", SYS_prctl, {PR_SET_PDEATHSIG, 0, 0, 0, 0}, 0},
     {"another filter", SYS_seccomp, {SECCOMP_SET_MODE_FILTER, 0, SIGNED(page)}, 0},
     {"more descriptors", SYS_prlimit64, {0, RLIMIT_NOFILE, SIGNED(&more), 0}, 0},
     {"core files", SYS_prlimit64, {0, RLIMIT_CORE, SIGNED(&more), 0}, 0},
-    {"memory to be written and run", SYS_mmap, {0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0}, 0},
-    {"what was written, to be run", SYS_mprotect, {SIGNED(page), sizeof(page), PROT_READ | PROT_EXEC}, 0},
+    {"writable and executable memory", SYS_mmap, {0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0}, 0},
+    {"making written memory executable", SYS_mprotect, {SIGNED(page), sizeof(page), PROT_READ | PROT_EXEC}, 0},
     /* The kernel */
     {"perf_event_open", SYS_perf_event_open, {SIGNED(&counter), 0, -1, -1, 0}, 0},
     {"bpf", SYS_bpf, {BPF_MAP_CREATE, SIGNED(&map), sizeof(map)}, 0},
@@ -124,7 +127,7 @@ static const struct trial {
     {"ports", SYS_iopl, {3}, 0},
 #endif
 #ifdef __x86_64__
-    {"a call of x32", 0x40000000 | SYS_openat, {AT_FDCWD, SIGNED("/etc/passwd"), O_RDONLY}, KILLED},
+    {"an x32 system call", 0x40000000 | SYS_openat, {AT_FDCWD, SIGNED("/etc/passwd"), O_RDONLY}, KILLED},
 #endif
 };
 
@@ -156,7 +159,7 @@ static void wait_for_parent(void)
     fd_socket_receive_one(SYMBOLISER_SOCKET, &any, sizeof(any), &fd);
 }
 
-/* The reader's process for a file has only the socket for records. */
+/* The reader's process for a file has only the record socket. */
 static int enter_jail(void)
 {
     const int sockets[] = {SYMBOLISER_SOCKET, SYMBOLISER_INPUT};
@@ -250,7 +253,7 @@ static void report_state(const char *who, pid_t pid, bool was_root)
     report_status(who, pid, "NoNewPrivs", "1");
     report_status(who, pid, "Seccomp", "2");
     snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-    report(who, "who may look into it", stat(path, &status) == 0 && status.st_uid == 0 ? "root alone" : "its user",
+    report(who, "who may access its memory", stat(path, &status) == 0 && status.st_uid == 0 ? "root alone" : "its user",
            "root alone");
 }
 
@@ -314,6 +317,6 @@ int main(int argc, char **argv)
     } else {
         observe_all("as a user", false);
     }
-    printf("%u of the attempts were not as they should be\n", n_bad);
+    printf("%u attempts had an unexpected result\n", n_bad);
     return n_bad ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the Debian packages for amd64, arm64 and armhf in clean systems, from the files of this tree that git does not
-# ignore, and checks them with lintian. They are only built again if these files have changed.
+# ignore, and checks them with lintian. They are rebuilt only if these files have changed.
 #
 # usage: build.sh [COMMIT]
 #
-# With COMMIT, the files of that commit are used, as upgrade.sh does for an earlier release. PACKAGE_BUILD is the
-# directory of the packages (default: build/package). SUITE is the Debian release that builds them (default: bookworm).
-# ARCHITECTURES may select some architectures; it begins with this machine's, which may be called native. A machine that
-# is not amd64 builds only for itself. Needs root to make the clean systems.
+# With COMMIT, the files of that commit are used; upgrade.sh does this for an earlier release. PACKAGE_BUILD is the
+# directory for the packages (default: build/package). SUITE is the Debian release on which they are built (default:
+# bookworm). ARCHITECTURES selects some architectures; the first one must be this machine's, which may be called native.
+# A machine that is not amd64 builds only for itself. Needs root to create the clean systems.
 set -u
 export LC_ALL=C
 
@@ -25,8 +25,8 @@ architectures=("$native")
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-# Prints what the packages depend on: the clean systems, the architectures and the checksums of the files. Tests that do
-# not affect the packages are left out.
+# Prints everything that determines the packages: the clean systems, the architectures and the checksums of the files.
+# Tests that do not affect the packages are left out.
 key() {
     echo "${trees[@]}" "${architectures[@]}" "$commit"
     [ -z "$commit" ] || { sha256sum <"$here/inside.sh"; return; }
@@ -53,7 +53,7 @@ print_packages() {
     local architecture package
     for architecture in "${architectures[@]}"; do
         for package in "$PACKAGE_BUILD"/perfcountd_*_"$architecture".deb; do
-            [ -e "$package" ] || die "there is no package for $architecture"
+            [ -e "$package" ] || die "no package was built for $architecture"
             printf '%s: %d KiB, %d KiB installed\n' "$(basename "$package")" $(($(stat -c %s "$package") / 1024)) \
                 "$(dpkg-deb -f "$package" Installed-Size)"
         done
@@ -62,13 +62,13 @@ print_packages() {
 
 [ -e "$root/debian/control" ] || skip "a git repository"
 git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
-[ "$(id -u)" -eq 0 ] || skip "root, to make a clean system"
+[ "$(id -u)" -eq 0 ] || skip "root, to create a clean system"
 [ -n "$native" ] || skip "dpkg"
 read -ra architectures <<<"${ARCHITECTURES-${architectures[*]}}"
 architectures=("${architectures[@]/#native/$native}")
 trees=()
 for architecture in "${architectures[@]}"; do
-    # Each architecture has a tree of its own, since in Debian 11 some libraries can be installed for only one.
+    # Each architecture has a tree of its own, since Debian 11 can install some libraries for only one architecture.
     trees+=("$("$root/tests/tree.sh" package "$SUITE" "${architecture#"$native"}")") || exit 1
 done
 mkdir -p "$PACKAGE_BUILD" || die "cannot write to $PACKAGE_BUILD"
@@ -77,14 +77,15 @@ flock -w 900 9 || die "another process has been building packages in $PACKAGE_BU
 key=$(key | sha256sum)
 if [ "$(cat "$PACKAGE_BUILD/key" 2>/dev/null)" != "$key" ]; then
     rm -rf "$PACKAGE_BUILD/new" "$PACKAGE_BUILD"/{key,perfcountd[_-]*}
-    put_sources "$PACKAGE_BUILD/new/source" || die "there are no sources"
+    put_sources "$PACKAGE_BUILD/new/source" || die "cannot copy the sources"
     cp "$here/inside.sh" "$PACKAGE_BUILD/new/"
     chown -R 65534:65534 "$PACKAGE_BUILD/new"
     if ! build_packages >"$PACKAGE_BUILD/build.log" 2>&1; then
         tail -n 30 "$PACKAGE_BUILD/build.log" >&2
         die "the packages were not built; the whole output is in $PACKAGE_BUILD/build.log"
     fi
-    ! grep -E 'warning: .*\[-W' "$PACKAGE_BUILD/build.log" || die "the compiler warns, see $PACKAGE_BUILD/build.log"
+    ! grep -E 'warning: .*\[-W' "$PACKAGE_BUILD/build.log" ||
+        die "the compiler printed warnings; see $PACKAGE_BUILD/build.log"
     chown -R "$(id -u):$(id -g)" "$PACKAGE_BUILD/new"
     mv "$PACKAGE_BUILD"/new/perfcountd[_-]*_* "$PACKAGE_BUILD/" || exit
     rm -rf "$PACKAGE_BUILD/new"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the clean system for build.sh: makes the source package from /build/source if there is none yet, and builds the
-# binary packages for ARCHITECTURE from it.
+# Runs in the clean system for build.sh: makes the source package from /build/source if it does not exist yet, and
+# builds the binary packages for ARCHITECTURE from it.
 #
 # usage: inside.sh [--unchecked] ARCHITECTURE
 #
@@ -15,8 +15,8 @@ fi
 architecture=$1
 
 cd /build
-# The package version ends with the Debian release, so that one archive can have packages for all releases, and an
-# upgrade of Debian also upgrades the package.
+# The package version ends with the Debian release, so that one archive can hold packages for all releases, and
+# upgrading Debian also upgrades the package.
 make_source() {
     local suffix upstream
     # shellcheck disable=SC1091 # the file exists in each fresh Debian system
@@ -37,7 +37,7 @@ make_source() {
     (cd "perfcountd-$upstream" && dpkg-buildpackage -S -us -uc -d -nc)
 }
 
-export DEB_BUILD_OPTIONS="parallel=2 nocheck" # the tests run elsewhere, with the programs they need
+export DEB_BUILD_OPTIONS="parallel=2 nocheck" # other scripts run the tests, with the programs they need
 [ -d dist ] || make_source
 
 echo "== $architecture"
@@ -52,7 +52,7 @@ options=(-b -us -uc -Pnocheck)
 echo "== lintian"
 for changes in perfcountd_*_{source,"$architecture"}.changes; do
     echo "$changes"
-    # The lintian of older suites does not know the policy version in debian/control, nor the field Static-Built-Using
-    # (dpkg 1.21.3).
+    # Older suites' lintian does not know the policy version in debian/control, nor the field Static-Built-Using (dpkg
+    # 1.21.3).
     lintian --fail-on error,warning --suppress-tags newer-standards-version,unknown-field "$changes"
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs `make release` in a git repository with the files of this tree, with a signing key of the test and the packages
-# that build.sh has built for this machine.
+# Runs `make release` in a git repository with this tree's files, with the test's own signing key and the packages that
+# build.sh has built for this machine.
 #
 # usage: [PACKAGE_BUILD=build/package] release.sh
 set -u
@@ -15,7 +15,7 @@ PACKAGE_BUILD=${PACKAGE_BUILD:-$root/build/package}
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 git -C "$root" rev-parse >/dev/null 2>&1 || skip "a git repository"
-[ "$(id -u)" -eq 0 ] || skip "root, to make a clean system"
+[ "$(id -u)" -eq 0 ] || skip "root, to create a clean system"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-release.XXXXXX")
 export GNUPGHOME=$scratch/gpg ARCHITECTURES=native SUITES=bookworm PACKAGES=$scratch/packages
 trap 'gpgconf --kill all; rm -rf "$scratch"' EXIT
@@ -27,7 +27,7 @@ release=$scratch/source/build/release
 git_in() {
     git -C "$scratch/source" -c user.name=test -c user.email=test@perfcountd.invalid "$@" >>"$scratch/git.log" 2>&1
 }
-# make_release VARIABLES...: runs `make release`. Sets told, its output, and status.
+# make_release VARIABLES...: runs `make release`. Sets told to its output, and status.
 make_release() {
     told=$(make -C "$scratch/source/build" release "$@" 2>&1)
     status=$?
@@ -44,14 +44,14 @@ gpg --batch --quiet --passphrase '' --quick-generate-key "$key" >"$scratch/gpg.l
     die "$(tail -n 20 "$scratch/configure.log")"
 
 make_release
-matches "make release without a key is refused" "$status $told" '^2 .*release: KEY names the key that signs'
+matches "make release without a key is refused" "$status $told" '^2 .*release: KEY must name the signing key'
 echo >>"$scratch/source/README.md"
 make_release KEY="$key"
 matches "make release with an uncommitted change is refused" \
     "$status $told" '^2 .*release: the tree has uncommitted changes.*README.md'
 git_in checkout README.md
 make_release KEY="$key"
-equals "make release: exit status" "$status" 0
+equals "make release succeeds" "$status" 0
 [ "$status" -eq 0 ] || echo "$told" | tail -n 30
 for file in "perfcountd-$version.tar.xz" "perfcountd-$version.tar.xz.asc" SHA256SUMS SHA256SUMS.asc apt/; do
     contains "make release lists $file for upload" "$(sed -n '/^== upload/,$p' <<<"$told")" "$file: "
@@ -65,6 +65,6 @@ done
 holds "apt's index can be verified with the public key" \
     gpgv --keyring "$scratch/public" "$release/apt/dists/bookworm/InRelease"
 holds "the checksums in SHA256SUMS are right" sh -c "cd '$release' && sha256sum --check --quiet SHA256SUMS"
-equals "each file is in SHA256SUMS" "$(cd "$release" && find . -type f ! -name '*.asc' ! -name SHA256SUMS | wc -l)" \
+equals "SHA256SUMS lists every file" "$(cd "$release" && find . -type f ! -name '*.asc' ! -name SHA256SUMS | wc -l)" \
     "$(wc -l <"$release/SHA256SUMS")"
 finish

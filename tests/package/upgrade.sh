@@ -1,23 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Upgrades the package from the previous release in a container with systemd while the service is scraped: no scrape is
+# In a container with systemd, upgrades the package from the previous release while the service is scraped: no scrape is
 # lost, the operator's configuration is kept, and NEWS.Debian names the removed metrics.
 #
 # usage: PACKAGE=perfcountd_VERSION_ARCHITECTURE.deb PACKAGE_BUILD=DIRECTORY [SUITE=bookworm] upgrade.sh
 #
-# The package of the previous release is built below PACKAGE_BUILD, from the commit that added its version to
-# CHANGELOG.md.
+# The previous release's package is built below PACKAGE_BUILD, from the commit that added its version to CHANGELOG.md.
 
 # Runs in a network namespace, so that the service can use its default port.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
-    # It has no network, so the system is made before.
+    # The namespace has no network, so the system is made first.
     "$(dirname "$0")/../tree.sh" machine "${SUITE:-bookworm}" >/dev/null || exit
     PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
 fi
 # shellcheck source=../systemd/lib.sh
 . "$(dirname "$0")/../systemd/lib.sh"
 need dpkg-deb git ip
-[ -e "${PACKAGE-}" ] || { echo "there is no package ${PACKAGE-}: PACKAGE names one" >&2; exit 1; }
+[ -e "${PACKAGE-}" ] || { echo "no such package: '${PACKAGE-}'; set PACKAGE to the path of one" >&2; exit 1; }
 ip link set lo up
 url=http://127.0.0.1:10298
 config=/etc/perfcountd/perfcountd.yaml
@@ -30,7 +29,7 @@ new=${new%-*}
 old=$(sed -n 's/^perfcountd (\([0-9.]*\)-[0-9]*) .*/\1/p' "$root/debian/changelog" | sed -n 2p)
 commit=$(git -C "$root" log --format=%H -S"## [$old] - " -- CHANGELOG.md 2>/dev/null | tail -n 1)
 if [ -z "$commit" ]; then
-    left_out "the commit of version $old in git"
+    left_out "the git commit of version $old"
     exit 0
 fi
 build=${PACKAGE_BUILD:?}/previous
@@ -49,7 +48,7 @@ scrape() {
         "$(sed -n 's/^perfcountd_build_info{version="\([^"]*\)".*/\1/p' <<<"$body") $status" >>"$scratch/scrapes"
 }
 # scrape_begin: starts five scrapes a second, even while earlier ones wait for a response. scrape_end: stops this, and
-# waits until all have ended.
+# waits for all scrapes to end.
 scrape_begin() {
     : >"$scratch/scrapes"
     : >"$scratch/scraping"
@@ -81,7 +80,7 @@ install_package() {
 socket_since() {
     inside systemctl show -P ActiveEnterTimestampMonotonic perfcountd.socket
 }
-# names: prints the names of all metrics of counters and of perfcountd itself, each with its group.
+# names: prints the names of all counter metrics and of perfcountd's own metrics, each with its group.
 names() {
     get /metrics | grep '^perf' | sed 's/\(^[a-z0-9_]*\)\({.*[{,]group="\([^"]*\)\|.*\).*/\1 \3/; s/}.*//' | sort -u
 }
@@ -106,7 +105,7 @@ holds "$old is scraped" eventually 60 scraped "$old" 10
 install_package "$PACKAGE"
 holds "$new is scraped" eventually 60 scraped "$new" 10
 scrape_end
-equals "each of $(wc -l <"$scratch/scrapes") scrapes is answered by the old or the new version" \
+equals "each of $(wc -l <"$scratch/scrapes") scrapes was answered by the old or the new version" \
     "$(sort "$scratch/scrapes" | uniq -c | grep -vE " 200 ($old|$new) 0$")" ""
 equals "the socket stayed open" "$(socket_since)" "$since"
 equals "the units are enabled and active" \
@@ -122,7 +121,7 @@ inside sh -c 'zcat /usr/share/doc/perfcountd/NEWS.Debian.gz' >"$scratch/news"
 matches "the first entry of NEWS.Debian is for $new" "$(head -n 1 "$scratch/news")" "^perfcountd \\($new-"
 names >"$scratch/names.$new"
 while read -r name group; do
-    contains "NEWS.Debian names the removed metric $name${group:+ of the group $group}" "$(cat "$scratch/news")" "$name"
-    [ -z "$group" ] || contains "NEWS.Debian names the group $group of this metric" "$(cat "$scratch/news")" "$group"
+    contains "NEWS.Debian names the removed metric $name${group:+ of group $group}" "$(cat "$scratch/news")" "$name"
+    [ -z "$group" ] || contains "NEWS.Debian names group $group of this metric" "$(cat "$scratch/news")" "$group"
 done < <(comm -23 "$scratch/names.$old" "$scratch/names.$new")
 finish

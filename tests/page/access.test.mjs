@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to reach the page: with a password, over TLS, behind nginx as configured in doc/page.md, through a unix socket,
-// and at an origin that the browser does not treat as secure. In each case an operator can pause counting.
+// Tests the ways to reach the page: with a password, over TLS, behind nginx as configured in doc/page.md, through a
+// unix socket, and outside a secure context. In each case an operator can pause counting.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -70,8 +70,8 @@ test("the page works with a password, in Firefox", { skip: withoutFirefox }, asy
     }
 });
 
-const withoutNetwork = own ? false : "a network of the test's own";
-test("the page works at an origin that the browser does not treat as secure", { skip: withoutNetwork }, async () => {
+const withoutNetwork = own ? false : "a private network namespace";
+test("the page works outside a secure context", { skip: withoutNetwork }, async () => {
     const url = daemon.log.match(/http:\/\/192\.0\.2\.1:\d+/)[0];
 
     session.url = signed(url);
@@ -90,9 +90,9 @@ test("the page works at an origin that the browser does not treat as secure", { 
 });
 
 // After the first 401, for whatever request, Chromium forgets the password. Chromium then prompts for a password at the
-// next request, which hangs for ever because there is no window. So a polling request must be the first to be rejected.
-// All other requests have finished by then, except perhaps the one for the icon, which needs no password.
-test("after the password has changed, the page shows an error and sends no more requests", async () => {
+// next request, which hangs for ever because there is no window. So the first rejected request must be a poll. All
+// other requests have finished by then, except perhaps the one for the icon, which needs no password.
+test("after a password change, the page shows an error and sends no more requests", async () => {
     session.url = signed(daemon.url);
     try {
         await session.see("#health", async (view) => {
@@ -102,15 +102,15 @@ test("after the password has changed, the page shows an error and sends no more 
                 view.asked(/tree\.js/).length > 1);
             await eventually("the end of all requests", () => view.requests.every((one) => one.end));
             webConfig("other", "auth_excluded_paths: [/page/icon.svg]\n");
-            await view.sees("The daemon requires a password, or a different one. Load the page again to be asked " +
-                "for it.", "#fault");
+            await view.sees("The daemon requires a password, or a different one. Load the page again to enter it.",
+                "#fault");
             assert.match(await view.text("#fault"), /Load the page again$/);
             await eventually("the end of the simultaneous requests", () =>
                 view.requests.every((one) => one.end));
             const since = performance.now(), show = await view.hide();
             await show(); // the polls resume once the tab is visible
-            await view.go("#services"); // the view Services sends requests at once
-            await view.sees("Load the page again to be asked for it.", "#fault");
+            await view.go("#services"); // the Services view sends requests at once
+            await view.sees("Load the page again to enter it.", "#fault");
             assert.deepEqual(view.asked(/api\/v1/, since).map(({ url }) => url), []);
         });
     } finally {
@@ -130,7 +130,7 @@ function freePort() {
     });
 }
 
-// Starts nginx with some locations, and returns its URL.
+// Starts nginx with the given location blocks, and returns its URL.
 async function proxy(name, locations) {
     const places = join(folder, name), port = await freePort(), url = `http://127.0.0.1:${port}`;
     const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -148,7 +148,7 @@ async function proxy(name, locations) {
 
 const passed = "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
 
-test("the page works behind a proxy, below a path, with the configuration in doc/page.md", async () => {
+test("the page works behind a proxy, under a path prefix, with the configuration in doc/page.md", async () => {
     const block = readFileSync(join(root, "doc/page.md"), "utf8")
         .split("access.test.mjs runs this block -->\n")[1].match(/^(?:    .*\n|\n)+/)[0];
     const url = `${await proxy("path", block.replaceAll("127.0.0.1:10298", new URL(daemon.url).host))}/board`;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the page of an emulated board with two kinds of core. tests/dashboards.sh runs this file with the URL of the
 // board's daemon in PAGE_BOARD. The README's pictures, page-light.png and page-dark.png, are written to the folder
-// PICTURES, and screenshots of each view to the folder GALLERY.
+// in PICTURES, and screenshots of each view to the folder in GALLERY.
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import path from "node:path";
@@ -18,14 +18,14 @@ const width = 1440;
 const gallery = process.env.GALLERY;
 
 for (const view of views.filter((name) => !["overview", "profile"].includes(name)))
-    test(`the view ${view} of the board causes no error`, { skip }, async () => {
+    test(`the board's ${view} view causes no error`, { skip }, async () => {
         await session.see(`#${view}`, async (tab) => {
             await tab.sees(view === "services" ? "load.service" : /Linux|Kernel/, "main");
             await tab.fits();
         });
     });
 
-test("each of the two kinds of core has its own CPUs, clock rate and IPC", { skip }, async () => {
+test("each kind of core is shown with its CPUs, clock rate and IPC", { skip }, async () => {
     await session.see("#overview", async (tab) => {
         for (const name of ["cpu_frequency_hertz", "ipc"])
             for (const pmu of pmus)

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { Daemon, eventually, scratch } from "./daemon.mjs";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-// The packages of package.json, as installed by install.sh.
+// Loads the packages that install.sh installs.
 export const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "build/tools/page"), "package.json"));
 const programs = { chromium: ["chromium", "chromium-browser", "google-chrome"], firefox: ["firefox-esr", "firefox"] };
 export const views = ["overview", "services", "profile", "health"];
@@ -48,7 +48,7 @@ export class View {
     constructor(session, page) {
         this.session = session;
         this.page = page;
-        this.requests = []; // {method, url, begin, end, status, failure}; times are those of performance.now()
+        this.requests = []; // {method, url, begin, end, status, failure}; times are from performance.now()
         this.faults = [];
         this.expected = [];
     }
@@ -101,7 +101,7 @@ export class View {
             await this.page.emulateMediaFeatures(features);
     }
 
-    // Goes to "#VIEW?STATE" as if the URL was typed, and waits for the view. `fresh` reloads the page.
+    // Goes to "#VIEW?STATE" as if the user had typed the URL, and waits for the view. `fresh` reloads the page.
     async go(hash, { fresh = false } = {}) {
         const url = `${this.session.url}/${hash}`;
 
@@ -122,7 +122,7 @@ export class View {
         return this.faults.filter((fault) => !this.expected.some((pattern) => pattern.test(fault)));
     }
 
-    // Runs a function in the page until it returns a true value, and returns that value.
+    // Runs a function in the page until it returns a truthy value, and returns that value.
     async until(what, inside, ...parameters) {
         return eventually(() => this.awaited(what), () => this.inside(inside, ...parameters));
     }
@@ -140,9 +140,9 @@ export class View {
         });
     }
 
-    // Waits until the page has received an answer of the daemon.
+    // Waits until the page has received an answer from the daemon.
     answered() {
-        return this.until("an answer of the daemon", () => performance.getEntriesByType("resource").some(({ name }) =>
+        return this.until("an answer from the daemon", () => performance.getEntriesByType("resource").some(({ name }) =>
             name.includes("/api/")));
     }
 
@@ -169,13 +169,13 @@ export class View {
         });
     }
 
-    // Waits until the view Profile has at least this many samples.
+    // Waits until the Profile view has at least this many samples.
     samples(least) {
         return this.until(`${least} samples`, (least) => Number(/([\d,]+) samples?/
             .exec(document.querySelector(".progress").innerText)?.[1].replace(/,/g, "")) >= least, least);
     }
 
-    // Makes a recording and waits for its end.
+    // Starts a recording and waits until it ends.
     async record() {
         await this.press("Record");
         await this.idle();
@@ -186,7 +186,7 @@ export class View {
             document.querySelector("main button.main:enabled") !== null);
     }
 
-    // Waits until a text is visible: a string or a regular expression.
+    // Waits until `text`, a string or a regular expression, is visible.
     async sees(text, selector = "body") {
         let seen = "";
 
@@ -217,7 +217,7 @@ export class View {
         };
     }
 
-    // Returns the requests whose URL matches `pattern` and that began after a time.
+    // Returns the requests that began at or after a time and whose URLs match `pattern`.
     asked(pattern, after = 0) {
         return this.requests.filter((one) => one.begin >= after && pattern.test(one.url));
     }
@@ -255,7 +255,7 @@ export class View {
         });
     }
 
-    // Returns the serious and critical violations that axe-core finds, a sentence for each.
+    // Returns the serious and critical violations that axe-core finds, one sentence for each.
     async findings() {
         // The Content Security Policy does not apply to scripts from the debugger.
         if (await this.page.evaluate(() => window.axe === undefined))
@@ -295,7 +295,7 @@ export class Session {
             await view.look(look);
             await view.go(hash, { fresh: true });
             const answer = await body(view);
-            // Policy violations are reported by events, so this line waits until the queued events were delivered.
+            // Policy violations are reported as events: wait until the queued events have been delivered.
             await view.page.evaluate(() => new Promise((done) => setTimeout(done)));
             assert.deepEqual(view.complaints(), [], "the page reports no errors");
             return answer;

@@ -36,7 +36,8 @@ process.on("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"])
     process.on(signal, () => process.exit(1));
 
-// Calls `ask` until its result is true, and returns the result. Throws an error that contains `what` after `seconds`.
+// Calls `ask` until its result is true, and returns the result. After `seconds`, throws an error that
+// contains `what`.
 export async function eventually(what, ask, seconds = 60) {
     const until = performance.now() + seconds * 1000;
     let answer;
@@ -49,8 +50,8 @@ export async function eventually(what, ask, seconds = 60) {
     return answer;
 }
 
-// The cgroup hierarchy that perf uses: v1 with perf_event if it is mounted, otherwise v2. tests/e2e/cgroup-lib.sh finds
-// the hierarchy in the same way.
+// Returns the cgroup hierarchy that perf uses: the v1 hierarchy with the perf_event controller if it is mounted,
+// otherwise v2. tests/e2e/cgroup-lib.sh finds it in the same way.
 export function hierarchy() {
     const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" "));
     const of = (wanted) => mounts.find((fields) => wanted(fields.slice(fields.indexOf("-") + 1)))?.[4];
@@ -123,16 +124,16 @@ export class Daemon {
         return this.child.exitCode;
     }
 
-    // Returns the number of mapped ring buffers of the sampler.
+    // Returns how many ring buffers the sampler has mapped.
     rings() {
         return readFileSync(`/proc/${this.child.pid}/maps`, "latin1").split("\n")
             .filter((line) => line.includes("perf_event")).length;
     }
 
-    // Sends a request and returns the body of the answer, parsed if it is JSON.
+    // Sends a request and returns the response body, parsed if it is JSON.
     async get(path, options = {}) {
-        // node sets Sec-Fetch-Mode as browsers do. The header X-Requested-With proves that the request is not from
-        // another site's page.
+        // node sets Sec-Fetch-Mode as browsers do, so the header X-Requested-With has to prove that the request is not
+        // from another site's page.
         const headers = { "X-Requested-With": "perfcountd", ...options.headers };
         const response = await fetch(this.url + path, { ...options, headers });
         const text = await response.text();

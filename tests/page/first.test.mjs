@@ -43,8 +43,8 @@ const shows = {
     },
 };
 
-// Presses Tab until the focus has visited every element that can have it. Checks that each focused element is
-// highlighted and that none is skipped.
+// Presses Tab until the focus has visited every focusable element. Checks that each focused element is highlighted and
+// that none is skipped.
 async function walk(tab) {
     await tab.page.evaluate(() => document.activeElement.blur());
     for (let stop = {}, i = 0; stop; i++) {
@@ -68,7 +68,7 @@ async function walk(tab) {
     assert.deepEqual(await tab.page.evaluate(() => [...document.querySelectorAll(
         "a[href], button, input, select, summary, textarea, [tabindex='0']")].filter((one) => !one.disabled &&
         one.checkVisibility({ visibilityProperty: true }) && one.tabIndex >= 0 && !window.stops.has(one) &&
-        one.type !== "radio").map((one) => one.outerHTML.slice(0, 100))), [], "Tab does not reach this");
+        one.type !== "radio").map((one) => one.outerHTML.slice(0, 100))), [], "Tab reaches every focusable element");
 }
 
 for (const view of views)

@@ -37,7 +37,7 @@ class Program {
     }
 }
 
-// Resolves as soon as the stream has begun, to {ended: a promise of {tree, end}}.
+// Resolves to {ended: a promise of {tree, end}} as soon as the stream has begun.
 async function streamed(url) {
     const response = await fetch(url, { headers }), tree = new StackTree({ isTime: url.includes("off-cpu") });
     let end = null, ended;
@@ -71,8 +71,8 @@ const folds = (title, asked, line, options) => test(title, options, async () => 
         return answers;
     };
 
-    // Repeats the recording until the daemon has read all symbols in time. A frame of a sample that is sent before the
-    // symbols of its file were read has an address in the stream, but a name in the folded text.
+    // Repeats the recording until the daemon has read all symbols in time. If a sample is sent before a file's symbols
+    // have been read, its frames in that file have addresses in the stream but names in the folded text.
     const { tree, text } = await eventually("a complete recording with all symbols", async () => {
         const answers = await both(), { end } = answers;
         return end.type === "end" && answers.worked && end.lost + end.dropped + end.awaiting_symbols === 0 && answers;
@@ -85,6 +85,6 @@ const folds = (title, asked, line, options) => test(title, options, async () => 
     worker.child.kill();
 });
 
-folds("a folded stream equals /api/v1/folded of the same samples", "frequency=199", /^dd;.*_\[k\] \d+$/m);
-folds("the same is true for off-CPU time", "event=off-cpu", /^sleeping;bash;.*_\[k\] \d+$/m,
-      { skip: process.getuid() !== 0 && "root, to load BPF programs" });
+folds("a folded stream equals the text of /api/v1/folded for the same samples", "frequency=199", /^dd;.*_\[k\] \d+$/m);
+folds("a folded stream of off-CPU time equals the text of /api/v1/folded, too", "event=off-cpu",
+      /^sleeping;bash;.*_\[k\] \d+$/m, { skip: process.getuid() !== 0 && "root, to load BPF programs" });

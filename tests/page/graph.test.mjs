@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flame graph alone, with trees made by the tests: what it draws, which colours are on the screen, and how it
-// reacts to keyboard, mouse and touch. Layout, zoom and search have tests without a browser in unit/.
+// Tests the flame graph alone, with trees that the tests build: what it draws, which colours are on the screen, and how
+// it reacts to keyboard, mouse and touch. unit/ tests layout, zoom and search without a browser.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { Session } from "./browser.mjs";
@@ -17,7 +17,7 @@ const plainTree = [
     [[f("thirty", "process", ""), f("main"), f("wait")], 30],
 ];
 
-// Opens a view and inserts a graph of the stacks below it, as window.graph and window.tree.
+// Opens a view and inserts a graph of `stacks` above it, as window.graph and window.tree.
 function graphed(stacks, body, look = {}) {
     return session.see("#health", async (tab) => {
         await tab.page.evaluate(async (stacks) => {
@@ -73,7 +73,7 @@ async function press(tab, ...keys) {
     await settled(tab);
 }
 
-// Returns the colours of some pixels of a screenshot, as #rrggbb.
+// Returns the colours that the pixels at `points` have in a screenshot, as #rrggbb.
 async function pixels(tab, points) {
     const shot = await tab.page.screenshot({ type: "png", encoding: "base64" });
 
@@ -109,14 +109,14 @@ for (const dark of [false, true])
         await graphed(plainTree, async (tab) => {
             const box = await tab.page.$eval("#graph canvas", (canvas) => canvas.getBoundingClientRect().toJSON());
             const all = await frames(tab);
-            // The pixel of each frame that is tested lies above the label.
+            // The tested pixel of each frame lies above its label.
             const found = await pixels(tab, all.map((one) => [box.x + one.x + one.width / 2, box.y + one.y + 2]));
 
             assert.deepEqual(found, all.map((one) => one.colour));
             const [kernel, user] = ["vfs_read", "copy"].map((name) => all.find((one) => one.name === name));
             const low = (one) => [box.x + one.x + one.width / 2, box.y + one.y + one.height - 3];
             const [marked, unmarked] = await pixels(tab, [low(kernel), low(user)]);
-            assert.notEqual(marked, kernel.colour, "frames of the kernel are underlined");
+            assert.notEqual(marked, kernel.colour, "kernel frames are underlined");
             assert.equal(unmarked, user.colour);
             assert.deepEqual(await tab.findings(), []);
         }, { dark });
@@ -172,13 +172,14 @@ test("the keyboard reaches every frame, and a sentence describes the focused one
         await press(tab, "Enter");
         assert.deepEqual(await tab.page.evaluate(() => window.zoomed), [["seventy", "main", "read", "vfs_read"]]);
         await press(tab, "Escape");
-        assert.match(await status(tab), /^main, .*70% of all, .*100% of main/, "the nearest wider ancestor");
+        assert.match(await status(tab), /^main, .*70% of all, .*100% of main/,
+                     "Escape zooms out to the nearest wider ancestor");
         await press(tab, "Home");
         assert.deepEqual(await tab.page.evaluate(() => window.zoomed.at(-1)), []);
         assert.equal((await tab.focused()).outlined, true);
         await does(tab, () => window.graph.setShape("flame"));
         await press(tab, "ArrowUp");
-        assert.match(await status(tab), /^seventy/, "in a flame graph the callees are above");
+        assert.match(await status(tab), /^seventy/, "in a flame graph, callees are above their callers");
     });
 });
 
@@ -312,7 +313,7 @@ test("a growing tree keeps the zoom, the focus and the order of frames", async (
         assert.equal(await tab.page.evaluate(() => window.graph.zoom.node.name), "all",
                      "the merged tree has no processes, so the zoom is reset");
         await does(tab, () => window.graph.setTree(window.tree));
-        assert.equal(await tab.page.evaluate(() => window.graph.zoom.node.name), "parse", "the path is kept");
+        assert.equal(await tab.page.evaluate(() => window.graph.zoom.node.name), "parse", "the zoom path is kept");
     });
 });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view Health: findings, the operator's controls, and a daemon that does not answer correctly.
+// Tests the Health view: findings, the operator's controls, and a daemon that hangs, stops or is replaced.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ test("Health shows what is not counted, why, and how to fix it; and the cost of 
         await view.sees(/cpu: event_1 of no_such_pmu.*, group missing/, ".findings");
         for (const { process } of processes)
             await view.sees(new RegExp(`${process}\\s+\\d[\\d.,]*\\s?%\\s+[\\d.,]+ MiB`), ".cost");
-        await view.sees("CPU of all processes, the last 5 minutes", ".cost");
+        await view.sees("CPU of all processes, last 5 minutes", ".cost");
         await view.until("the line of CPU time", () => document.querySelector(".cost .line canvas") !== null ||
             document.documentElement.classList.contains("no-lines"));
         await view.sees(`${daemon.folder}/perfcountd.yaml`, ".facts");
@@ -42,7 +42,7 @@ test("Health shows what is not counted, why, and how to fix it; and the cost of 
     });
 });
 
-test("documents are requested when they are unfolded, and the URL lists the unfolded ones", async () => {
+test("documents are fetched when they are expanded, and the URL lists the expanded ones", async () => {
     await session.see("#health", async (view) => {
         await view.sees("attention", "#verdict");
         assert.deepEqual(view.asked(/metrics|config$/), []);
@@ -93,7 +93,7 @@ test("a pause by another client is shown, and so is its end", async () => {
     });
 });
 
-test("a reload shows the whole error message, or that it succeeded", async () => {
+test("after a reload, the page shows the whole error message, or that the reload succeeded", async () => {
     await session.see("#health", async (view) => {
         view.expect(refusedOrGone);
         await view.sees("attention", "#verdict");
@@ -108,7 +108,7 @@ test("a reload shows the whole error message, or that it succeeded", async () =>
     });
 });
 
-test("a client that is not an operator sees disabled buttons, and how to become an operator", async () => {
+test("a client that is not an operator sees disabled buttons, and is told how to become one", async () => {
     await daemon.reload(config.replace("local_operators: true", "local_operators: false"));
     await session.see("#health", async (view) => {
         await view.sees(/^You may not pause and reload: only operators may do this: clients with a password/,
@@ -128,7 +128,7 @@ test("the page reports a daemon that hangs, and recovers when the daemon answers
         await view.sees("attention", "#verdict");
         daemon.child.kill("SIGSTOP");
         try {
-            await view.sees("The daemon does not answer in time.", "#fault");
+            await view.sees("The daemon did not answer in time.", "#fault");
         } finally {
             daemon.child.kill("SIGCONT");
         }
@@ -141,7 +141,7 @@ test("while the daemon is stopped the numbers are dimmed and show their age", as
         view.expect(refusedOrGone);
         await view.sees("attention", "#verdict");
         await daemon.stop("SIGKILL");
-        await view.sees(/These numbers are \d+ s old: no answer has come since\./, ".age");
+        await view.sees(/These numbers are \d+ s old: no answer has arrived since\./, ".age");
         assert.ok(await view.page.$eval(".cost", (one) => one.classList.contains("old")));
         assert.deepEqual(await view.findings(), []);
         await daemon.again();
@@ -149,7 +149,7 @@ test("while the daemon is stopped the numbers are dimmed and show their age", as
     });
 });
 
-test("a page that is loaded only in part shows an error instead of staying blank", async () => {
+test("a partially loaded page shows an error instead of staying blank", async () => {
     await daemon.reload(config.replace("web: {", "web: {limits: {connections_per_address: 3}, "));
     const tab = await session.browser.newPage();
     try {
@@ -163,7 +163,7 @@ test("a page that is loaded only in part shows an error instead of staying blank
     }
 });
 
-test("a page whose first script is not loaded shows an error", async () => {
+test("a page whose first script fails to load shows an error", async () => {
     const tab = await session.browser.newPage();
     try {
         await tab.setRequestInterception(true);
@@ -176,7 +176,7 @@ test("a page whose first script is not loaded shows an error", async () => {
     }
 });
 
-test("a daemon of another version is noticed, and the page is reloaded only at the user's request", async () => {
+test("the page notices a daemon of another version, and reloads only at the user's request", async () => {
     const binary = process.env.PERFCOUNTD;
     const { version } = await daemon.get("/api/v1/status");
     const other = version.replace(/\d$/, (digit) => (Number(digit) + 1) % 10);
@@ -195,7 +195,7 @@ test("a daemon of another version is noticed, and the page is reloaded only at t
         } finally {
             process.env.PERFCOUNTD = binary;
         }
-        await view.sees(`The daemon now has version ${other}, this page has version ${version}.`, "#fault");
+        await view.sees(`The daemon now has version ${other}, but this page has version ${version}.`, "#fault");
         await view.sees(other, ".facts");
         await view.press("Load the page again", "body");
         await view.until("the new version", (other) => document.querySelector(".facts")?.innerText.includes(other) &&

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs programs with hostile names of files and functions: HTML markup, bidirectional controls, 4 KB of text, and bytes
+# Runs programs whose file and function names are hostile: HTML markup, bidirectional controls, 4 KB of text, and bytes
 # that are not UTF-8. Usage: hostile.sh FOLDER; prints "ready", and exits when standard input is closed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

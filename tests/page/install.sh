@@ -12,7 +12,7 @@ tools=${PAGE_TOOLS:-$here/../../build/tools/page}
 if cmp -s "$here/package-lock.json" "$tools/installed"; then
     exit 0
 fi
-command -v npm >/dev/null || { echo "there is no npm here" >&2; exit 1; }
+command -v npm >/dev/null || { echo "npm is not installed" >&2; exit 1; }
 mkdir -p "$tools"
 exec 9>"$tools/lock"
 flock 9

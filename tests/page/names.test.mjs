@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Untrusted names of programs, functions, files and events, and untrusted text in links, are shown as text.
-// services.test.mjs has the tests for names of cgroups.
+// services.test.mjs tests cgroup names.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -29,8 +29,8 @@ after(async () => {
     await new Promise((resolve) => strangers.once("exit", resolve));
 });
 
-// Checks that no part of a name has become an element, was executed or requested, and that the page is no wider than
-// the window.
+// Checks that no part of a name has become an element, has run as a script or has caused a request, and that the page
+// is no wider than the window.
 async function inert(tab) {
     const found = await tab.page.evaluate(() => ({
         ran: window.ran ?? null,
@@ -44,14 +44,14 @@ async function inert(tab) {
     await tab.fits();
 }
 
-test("an untrusted event name is text in the list of what is not counted", async () => {
+test("an untrusted event name is shown as text in the list of uncounted events", async () => {
     await session.see("#health", async (tab) => {
         await tab.sees("<plaintext id=ran>", "main");
         await inert(tab);
     });
 });
 
-test("an untrusted event name is text in an error of the daemon", async () => {
+test("an untrusted event name is shown as text in the daemon's error message", async () => {
     await session.see(`#profile?event=${encodeURIComponent(`${markup}\u202e`)}`, async (tab) => {
         tab.expect(/status of 400/);
         await tab.page.click("main button.main");
@@ -60,7 +60,7 @@ test("an untrusted event name is text in an error of the daemon", async () => {
     });
 });
 
-test("untrusted names of programs, threads, functions and files are text in the frames", async () => {
+test("untrusted names of programs, threads, functions and files are shown as text in frames", async () => {
     await eventually("the symbols of the programs", async () => {
         const text = await session.daemon.get("/api/v1/folded?seconds=0.3");
 
@@ -88,7 +88,7 @@ test("untrusted names of programs, threads, functions and files are text in the 
     });
 });
 
-test("the contents of an untrusted link are text", async () => {
+test("the contents of an untrusted link are shown as text", async () => {
     const text = encodeURIComponent(`${markup}\u202e`), long = "n".repeat(4000);
     const states = ["filter", "sort", "columns", "open", "event", "search", "cgroup", "pid", "cpu", "zoom", "seconds",
         "frequency", "shape", "by", "range", "from", "to"];
@@ -102,7 +102,7 @@ test("the contents of an untrusted link are text", async () => {
             });
     await session.see("#health", async (tab) => {
         await tab.page.goto(`${session.url}/#${text}`);
-        await tab.until("the first view, since this one does not exist", () =>
+        await tab.until("the first view, since the requested one does not exist", () =>
             document.getElementById("main").dataset.view === "overview");
         await inert(tab);
     });

@@ -69,7 +69,7 @@ test("lines are drawn in the colours of the light and the dark theme", async () 
     });
 });
 
-test("in each view, a line shows its value at the pointer", async () => {
+test("a line shows its value at the pointer", async () => {
     await session.see("#health", async (tab) => {
         await tab.until("two values", () => document.querySelector(".line")?.line.source.points("cpu")
             .filter(({ y }) => Number.isFinite(y)).length >= 2);
@@ -99,7 +99,7 @@ test("a pause is announced, and the tiles show neither zero nor a stale number d
     });
 });
 
-test("an event that is counted since a reload of the configuration is shown without reloading the page", async () => {
+test("an event that a configuration reload adds is shown without reloading the page", async () => {
     await session.see("#overview?range=5min", async (tab) => {
         await tab.sees(/\d/, '[data-name="context_switches"] .value');
         await daemon.reload(config.replace("minor-faults", "minor-faults,alignment-faults"));
@@ -108,7 +108,7 @@ test("an event that is counted since a reload of the configuration is shown with
     });
 });
 
-test("without a history the page shows live numbers, and says how to enable it", async () => {
+test("without a history, the page shows live numbers and how to enable the history", async () => {
     await daemon.restart(config.replace("interval: 1s", "enabled: false"));
     await session.see("#overview", async (tab) => {
         tab.expect(/status of 404/);
@@ -149,7 +149,7 @@ function board(hash, body, { look = {}, ...options } = {}) {
 const texts = (tab, selector) => tab.page.$$eval(selector, (all) =>
     all.map((one) => one.innerText.replace(/\s+/g, " ").trim()));
 
-// Returns the position in the wide chart for the time `ago` seconds before `now`, by default the end of the chart.
+// Returns where the time `ago` seconds before `now` is in the wide chart; `now` defaults to the end of the chart.
 function place(tab, ago, now = null) {
     return tab.page.evaluate((ago, now) => {
         const root = document.querySelector(".stack"), box = root.getBoundingClientRect(), { stack } = root;
@@ -158,7 +158,7 @@ function place(tab, ago, now = null) {
     }, ago, now);
 }
 
-test("services and kinds of core of the last hour are shown at once", async () => {
+test("the last hour of each service and each kind of core is shown at once", async () => {
     await board("", async (tab) => {
         await tab.until("six services and the others", () => document.querySelectorAll(".legend li").length >= 8);
         const legend = await texts(tab, ".legend li");
@@ -181,7 +181,7 @@ test("services and kinds of core of the last hour are shown at once", async () =
         assert.equal(await tab.page.$eval('[data-cpu="5"]', (one) => one.getAttribute("href")), "#profile?cpu=5");
         const link = '[data-name="l2_mpki armv8_cortex_a76"] a';
         assert.equal(await tab.page.$eval(link, (one) => one.getAttribute("href")), "#profile?event=cache-misses");
-        await tab.sees("Nothing: all that is configured is counted", ".attention");
+        await tab.sees("Nothing: everything configured is counted", ".attention");
         await tab.sees("0.0.0-board", "footer");
         await tab.sees("Orange Pi 5 · RK3588S · Linux 5.10.110 · up 12 d", "header");
         assert.ok(tab.asked(/v1\/history/).every(({ url }) => new URL(url).searchParams.get("limit") === "1"));
@@ -259,8 +259,8 @@ test("an interval that begins within the hindsight links to its flame graph", as
         await tab.go(`#overview?from=${start - 300}&to=${start - 280}`);
         await tab.sees("Flame graph of this interval", ".bubble");
         board.start += 1000;
-        await tab.until("no link once it is too old", () => !document.querySelector(".bubble").innerText.includes(
-            "of this interval"));
+        await tab.until("no link once the interval is too old", () =>
+            !document.querySelector(".bubble").innerText.includes("of this interval"));
     }, { start, hindsight: 1200 });
 });
 
@@ -293,8 +293,8 @@ test("an interval can be compared with the time before it, or with another inter
 
 test("a clock rate shows what limits it; a starved service is marked, with the reason", async () => {
     const now = Math.floor(Date.now() / 1000);
-    const findings = [{ rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "While busy, in 5 min, " +
-        "at most 1.42 GHz were allowed on average. A cooling device slows them: they are too hot.", cpus: "4-7",
+    const findings = [{ rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "The frequency limit " +
+        "was 1.42 GHz on average in 5 min under load. A cooling device slows them down: they are too hot.", cpus: "4-7",
         since: now - 1500, until: null, metric: "cpu_frequency_hertz", before: 2.4e9, after: 1.42e9,
         evidence: "/api/v1/history" }];
     const starved = [{ collector: "cgroup", group: "core", pmu: "armv8_cortex_a76", cpu: -1, state: "starved",
@@ -305,7 +305,7 @@ test("a clock rate shows what limits it; a starved service is marked, with the r
         await tab.sees(/^hour: /m, '[data-name="cpu_frequency_hertz armv8_cortex_a55"] .foot');
         await tab.sees(/\bstarved\b/, '[data-cgroup="/lxc.payload.frigate"]');
         assert.equal(await tab.page.$eval('[data-cgroup="/lxc.payload.frigate"] td.number.warn', (one) => one.title),
-                     "Starved: other programs have all counters. This is not zero.");
+                     "Starved: other programs have all counters. The value is unknown, not zero.");
         await tab.sees(/0\.92/, '[data-cgroup="/system.slice/postgresql.service"]');
     }, { findings, starved });
 });
@@ -345,7 +345,7 @@ test("the keyboard moves between moments and selects an interval", async () => {
     });
 });
 
-test("the range of five minutes is live, and keeps its values when the view is reopened", async () => {
+test("the five-minute range is live, and keeps its values when the view is reopened", async () => {
     await board("#overview?range=5min", async (tab) => {
         await tab.sees("last 5 minutes", ".hero small");
         await tab.sees("in the last 10 seconds", ".busiest");
@@ -361,7 +361,7 @@ test("the range of five minutes is live, and keeps its values when the view is r
     });
 });
 
-test("findings link to their evidence, and untrusted names are text", async () => {
+test("findings link to their evidence, and untrusted names are shown as text", async () => {
     const markup = '<img src=x onerror="window.ran=1">', now = Math.floor(Date.now() / 1000);
     const findings = [
         { rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit (85 °C).", cpus: "4-7",

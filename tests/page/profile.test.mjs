@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view Profile: recordings, one of them of a program with a known profile, the controls, the URL, and downloads.
+// Tests the Profile view: recordings (one of a program with a known profile), controls, the URL, and downloads.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ execFileSync("cc", ["-O1", "-fno-omit-frame-pointer", "-o", hot, join(root, "tes
 async function withHot(view, body) {
     const child = started(hot, ["600"]);
 
-    // The daemon reads the symbols of a program when the program first occurs in a stream.
+    // The daemon reads a program's symbols when the program first appears in a stream.
     await view.until("resolved symbols", async (pid) =>
         (await (await fetch(`api/v1/samples?seconds=0.3&frequency=199&pid=${pid}`)).text()).includes("hot_seventy"),
                      child.pid);
@@ -32,7 +32,7 @@ async function withHot(view, body) {
 }
 
 const closed = () => eventually("closed ring buffers", () => daemon.rings() === 0);
-const opened = () => eventually("ring buffers of the recording", () => daemon.rings() > 0);
+const opened = () => eventually("the recording's ring buffers", () => daemon.rings() > 0);
 const widest = (frames, name) => Math.max(0, ...frames.filter((one) => one.name === name).map((one) => one.width));
 const select = (view, name, value) => view.page.select(`main select[name=${name}]`, value);
 const texts = (view, selector) => view.page.$$eval(selector, (all) => all.map((one) => one.innerText));
@@ -72,8 +72,8 @@ test("two recordings can be compared", () => session.see("#profile?frequency=499
             .map(({ before, after }) => ({ before, after }));
     }, program);
     assert.ok(shares.some(({ before, after }) => before > 0 && after === 0), JSON.stringify(shares));
-    // Functions of the program have names if the symbols of all programs fit into the daemon's memory. If a function
-    // has no name, the name of the program's file is shown, which is unique.
+    // If the symbols of all programs do not fit into the daemon's memory, the functions have no names, and the page
+    // shows the name of the program's file, which is unique.
     const rows = await texts(view, "main tbody tr");
     const row = rows.find((one) => /^(hot_seventy|\[)/.test(one) && one.includes(program));
     assert.match(row ?? rows.join("; "), /%.*%.*[-−][\d.]+ ± [\d.]+ points/s,
@@ -126,13 +126,13 @@ test("a recording ends when the tab is closed", async () => {
     await closed();
 });
 
-test("a recording is kept when the daemon stops, and a new one works after its restart", () =>
+test("a recording is kept when the daemon stops, and a new one works after the daemon has restarted", () =>
     session.see("#profile?seconds=600", async (view) => {
         view.expect(/ERR_|Failed to load/);
         await view.press("Record");
         await view.samples(20);
         await daemon.stop("SIGKILL");
-        await view.sees(/broke.*The samples until then, \d+ s, are kept/s, ".notes");
+        await view.sees(/(lost|cut off).*The samples until then, \d+ s, are kept/s, ".notes");
         await view.frames();
         await view.press("Record");
         await view.sees(/cannot be reached|502/, "main [role=alert]");
@@ -143,7 +143,7 @@ test("a recording is kept when the daemon stops, and a new one works after its r
         await view.sees(/cpu-clock at 99 Hz, \d s/);
     }));
 
-test("a recording that exceeds the limit is refused", () => session.see("#profile?seconds=600", async (first) =>
+test("a recording beyond sampler.max_clients is refused", () => session.see("#profile?seconds=600", async (first) =>
     session.see("#profile?seconds=600&frequency=50", (second) => session.see("#profile?seconds=1", async (view) => {
         view.expect(/status of 503/);
         for (const other of [first, second]) {
@@ -152,7 +152,8 @@ test("a recording that exceeds the limit is refused", () => session.see("#profil
         }
         await view.page.bringToFront();
         await view.press("Record");
-        await view.sees(/clients have samples already as sampler.max_clients allows, 2.*Record again later/, "main [role=alert]");
+        await view.sees(/clients already receive samples \(sampler.max_clients is 2\).*Record again later/,
+            "main [role=alert]");
     }))));
 
 // --- off-CPU time
@@ -163,7 +164,7 @@ execFileSync("cc", ["-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-o", wa
                     join(root, "tests/e2e/waits.c")]);
 const offCpu = (title, body) => test(title, { skip: process.getuid() !== 0 && "root, to load BPF programs" }, body);
 
-// Waits until the form has its list of events, whose arrival redraws the cards.
+// Waits for the form's list of events, whose arrival redraws the cards.
 const eventsAreListed = (view) =>
     view.until("the list of events", () => document.querySelector("#profile-event").placeholder !== "");
 
@@ -178,7 +179,7 @@ async function withWaits(view, body) {
     await eventually("the end of the program", () => child.signalCode);
 }
 
-// Returns how many nanoseconds a function of the program waits in the last visible graph, by state.
+// Returns for how many nanoseconds a function of the program waits, by state, in the last visible graph.
 const waitsOf = (view, name) => view.page.evaluate((program, name) => {
     const { flame } = [...document.querySelectorAll("main canvas")].filter((one) => one.offsetParent).at(-1) ?? {};
     const found = {};
@@ -189,7 +190,7 @@ const waitsOf = (view, name) => view.page.evaluate((program, name) => {
     return found;
 }, waiter, name);
 
-offCpu("off-CPU time of a function agrees with the program's own measurement, below its states", () =>
+offCpu("a function's off-CPU time, summed over task states, agrees with the program's own measurement", () =>
     session.see("#profile?seconds=600", async (view) => {
         await withWaits(view, () => {}); // makes the daemon read the symbols, which it keeps for a while
         await eventsAreListed(view);
@@ -213,7 +214,7 @@ offCpu("off-CPU time of a function agrees with the program's own measurement, be
         assert.ok(await all() < 1.05 * ns, `${JSON.stringify(found)} of ${ns}`);
         assert.ok(found.sleeping > 0);
         assert.ok((await waitsOf(view, "run_part")).runnable > 0, "a task that waits for a CPU is runnable");
-        await view.sees(/off-cpu of 1 ms and more, .* waits, [\d.]+ m?s together/);
+        await view.sees(/off-cpu of 1 ms and more, .* waits, [\d.]+ m?s in total/);
         await view.sees("Functions that waited longest", ".result h3");
         assert.match((await texts(view, "main tbody td.number"))[0], /^[\d.,]+ m?s, [\d.]+%$/);
         await select(view, "by", "merged");
@@ -222,7 +223,7 @@ offCpu("off-CPU time of a function agrees with the program's own measurement, be
         assert.deepEqual(await view.findings(), []);
     }));
 
-offCpu("one click records on and off CPU, with the threshold and the state", () => session.see(
+offCpu("one click records on-CPU and off-CPU time, with the given threshold and state", () => session.see(
     "#profile?seconds=1", (view) => withWaits(view, async (pid) => {
         await view.go(`#profile?event=off-cpu&threshold=2ms&state=blocked&frequency=99&seconds=2&pid=${pid}`);
         const { href } = await view.page.$eval("main a[download='profile.pb.gz']", ({ href }) => ({ href }));
@@ -231,7 +232,7 @@ offCpu("one click records on and off CPU, with the threshold and the state", () 
         await view.press("Record on and off CPU");
         await view.idle();
         const [on, off] = await view.frames();
-        assert.ok(widest(on, "run_part") > widest(on, "sleep_part")); // to sleep takes a little CPU time
+        assert.ok(widest(on, "run_part") > widest(on, "sleep_part")); // going to sleep takes a little CPU time
         assert.ok(widest(off, "sleep_part") > 0 && !widest(off, "runnable"));
         assert.deepEqual((await texts(view, ".panel:not([hidden]) h3")), ["On CPU", "Off CPU"]);
         const asked = view.asked(/api\/v1\/samples\?seconds=2|samples\?event/)
@@ -250,7 +251,7 @@ offCpu("one click records on and off CPU, with the threshold and the state", () 
 const kept = "enabled: true, allow: local, hindsight: {enabled: true, seconds: 3600, memory: 256MiB}";
 const now = async () => (await daemon.get("/api/v1/status")).timestamp;
 
-// Runs the program to its end, under a given name, in an interval of whole seconds in which no other program runs.
+// Runs a copy of the program until it exits, in an interval of whole seconds in which no other copy runs.
 async function ran(name) {
     const path = join(scratch(), name), until = (time) => eventually(`${time}`, async () => await now() > time);
     const from = Math.ceil(await now());
@@ -323,7 +324,7 @@ test("a dragged interval links to the flame graph of a program that has since en
             await view.until("the other program", (wanted) =>
                 [...document.querySelector("main canvas").flame.tree.nodes()].some(({ name }) => name === wanted),
                              first.name);
-            assert.equal(asked(view).length, 2, "each interval is asked for once");
+            assert.equal(asked(view).length, 2, "each interval is requested once");
             await view.until("the form", () => document.querySelectorAll(".spans label").length === 4);
             await view.page.click(".spans label:last-of-type");
             assert.equal(query(view).get("seconds"), "last");
@@ -368,7 +369,7 @@ refused("#profile?event=off-cpu&threshold=0", "threshold", /expected seconds abo
 refused("#profile?period=x", "rate", /expected a whole number/);
 refused("#profile?seconds=-1", "seconds", /expected seconds/);
 
-// Restarts the daemon with another configuration of the sampler.
+// Restarts the daemon with another sampler configuration.
 async function configured(words, body) {
     await daemon.restart(`${sampler(words)}history: {interval: 1s}\n`);
     try {
@@ -401,7 +402,7 @@ test("if sampling is disabled, the view shows the lines that enable it, and no e
         });
     })));
 
-test("a client that is not an operator reads how to become an operator", () => configured("enabled: true", () =>
+test("a client that is not an operator is told how to become one", () => configured("enabled: true", () =>
     session.see("#profile", async (view) => {
         view.expect(/status of 403/);
         await view.press("Record");
@@ -462,7 +463,7 @@ test("a link with start=1 focuses Record, starts nothing, and shows what will be
         assert.deepEqual([query(view).get("cgroup"), query(view).get("start")], [null, null]);
     }));
 
-test("event and duration can be chosen on cards, by keyboard too; a sample period is proposed for events other than clocks",
+test("event and duration can be chosen on cards, also with the keyboard; for non-clock events a period is proposed",
      () => session.see("#profile", async (view) => {
         await eventsAreListed(view);
         const chosen = () => texts(view, ".options :checked + span b");
@@ -496,7 +497,7 @@ test("after the opener process has ended, Profile says that nothing can be recor
     await daemon.restart();
 });
 
-test("the URL contains zoom and search; a link restores both, and the share of the search", () =>
+test("the URL contains zoom and search; a link restores both, and the share that matches", () =>
     session.see("#profile?seconds=1&frequency=199", async (view) => {
         await view.record();
         const [list] = await view.frames();
@@ -523,7 +524,7 @@ test("the URL contains zoom and search; a link restores both, and the share of t
         await view.fits();
     }));
 
-test("folded stacks and SVG contain what is shown; pprof and perf.data are recorded again", () =>
+test("folded stacks and SVG contain what is shown; pprof and perf.data are new recordings", () =>
     session.see("#profile?seconds=1&frequency=199", async (view) => {
         const folder = scratch();
         const debug = await view.page.createCDPSession();
@@ -545,7 +546,7 @@ test("folded stacks and SVG contain what is shown; pprof and perf.data are recor
             assert.match(line, /^[^ ;]+(;[^;]+)* [1-9]\d*$/);
         assert.equal(lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0), total);
         const svg = await saved("SVG", ".svg");
-        const blank = await session.browser.newPage(); // the policy of the page would forbid the style inside the SVG
+        const blank = await session.browser.newPage(); // the page's policy would forbid the style inside the SVG
         assert.equal(await blank.evaluate((text) => new DOMParser().parseFromString(text, "image/svg+xml")
             .documentElement.nodeName, svg), "svg");
         await blank.close();

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests of the page. Usage: run.sh [FILE...]; without files, it runs all of them. Tests in unit/ need only
-# node, the others also the daemon at the path PERFCOUNTD and a real browser: see browser.mjs.
+# node; the others also need a real browser and the daemon, whose path is in PERFCOUNTD: see browser.mjs.
 #
 # PAGE_BOARD: the URL of a board's daemon, for board.test.mjs. Exit status: 0 if all tests passed, 1 if not, 77 if the
 # tests were skipped. For each skipped test, run.sh prints a line "SKIP: reason".

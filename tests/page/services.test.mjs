@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view Services, with 300 cgroups: one is busy, one is nested, and some have hostile names.
+// Tests the Services view with 300 cgroups: one is busy, one is nested, and some have hostile names.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import { Session } from "./browser.mjs";
 import { eventually, hierarchy, started } from "./daemon.mjs";
 
-// The cgroup of a container. A process runs in this cgroup, since cgroups without a process are not counted.
+// A container's cgroup. A process runs in it, since scopes without a process are not counted.
 const container = `docker-${"0123456789abcdef".repeat(4)}.scope`;
 const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.service", "tab\tname.service",
     "&amp;.service", "__proto__", container,
@@ -40,7 +40,7 @@ function removeCgroups() {
 }
 
 const possible = process.getuid() === 0 && hierarchy() !== undefined;
-const options = { skip: possible ? false : "only root makes cgroups" };
+const options = { skip: possible ? false : "root, to create cgroups" };
 
 before(async () => {
     if (!possible)
@@ -52,7 +52,7 @@ after(async () => {
     await session?.close();
     for (const load of loads)
         load.kill("SIGKILL");
-    if (folder) // the `sleep` that a killed shell has started runs on for a moment
+    if (folder) // a killed shell's `sleep` keeps running for a moment
         await eventually("cgroups without processes", () => ["load-7.service", container].every((name) =>
             readFileSync(`${folder}/${name}/cgroup.procs`).length === 0));
     if (folder)
@@ -80,7 +80,7 @@ test("all cgroups are shown, the busy one first, and names are shown as text", o
     });
 });
 
-test("the table is filtered while the user types, without a request, and the URL has the filter", options, async () => {
+test("the table is filtered as the user types, without a request; the URL contains the filter", options, async () => {
     await session.see("#services", async (tab) => {
         await tab.sees("300 cgroups.");
         await tab.page.type("input[type=search]", "LOAD-29");
@@ -94,7 +94,7 @@ test("the table is filtered while the user types, without a request, and the URL
         await tab.go("#services?filter=0123456789abcdef0");
         await tab.until("a container by its id", () => document.querySelectorAll("tbody th").length === 1);
         await tab.go("#services?filter=%3Cimg+src%3Dx+onerror%3Dalert(2)%3E");
-        await tab.sees('No cgroup that is counted has "<img src=x onerror=alert(2)>"');
+        await tab.sees('No counted cgroup has "<img src=x onerror=alert(2)>"');
         await tab.go("#services?filter=container%3Dw*");
         await tab.until("containers by their names", () => document.querySelectorAll("tbody th").length === 2);
         assert.ok((await rows(tab)).every((name) => name.startsWith("web /")));
@@ -160,7 +160,7 @@ test("opening a row shows its charts; rows keep their elements, focus and select
     });
 });
 
-test("arrow keys move between rows, and selected text does not move", options, async () => {
+test("arrow keys move between rows, and selected text stays selected", options, async () => {
     await session.see("#services?sort=cgroup&order=asc&filter=load-1", async (tab) => {
         await tab.sees("load-1.service", "tbody th");
         await tab.page.focus("tbody button.row");
@@ -176,7 +176,7 @@ test("arrow keys move between rows, and selected text does not move", options, a
     });
 });
 
-test("nested rows can be folded by mouse and keyboard, and the URL lists the folded ones", options, async () => {
+test("nested rows can be folded by mouse and keyboard, and the URL lists the folded rows", options, async () => {
     const below = (tab) => tab.page.$$eval("tbody button.row", (all) => all.some((one) =>
         one.textContent === "inner.service"));
     const expanded = (tab) => tab.page.$eval(".fold:not(.leaf)", (one) => one.getAttribute("aria-expanded"));
@@ -197,7 +197,7 @@ test("nested rows can be folded by mouse and keyboard, and the URL lists the fol
         await tab.key("ArrowRight");
         assert.deepEqual([await below(tab), query(tab).get("fold")], [true, null]);
         await tab.key("ArrowDown", "ArrowLeft");
-        assert.equal((await tab.focused()).text.trim(), "deep.slice", "the left arrow leads to the parent");
+        assert.equal((await tab.focused()).text.trim(), "deep.slice", "the left arrow key moves to the parent");
         await tab.key("ArrowLeft");
         assert.equal(await below(tab), false);
         await tab.page.type("input[type=search]", "inner");
@@ -289,9 +289,10 @@ test("cgroups beyond the limit are listed; if no cgroup matches, the patterns ar
     });
 });
 
-const bpf = options.skip || !existsSync("/sys/kernel/btf/vmlinux") ? "a kernel with the engine bpf" : false;
+const bpf = options.skip || !existsSync("/sys/kernel/btf/vmlinux") ? "a kernel for the engine bpf" : false;
 
-test("after the opener process has ended, numbers are dimmed, with age and reason", { skip: bpf }, async () => {
+test("after the opener process has ended, numbers are dimmed, and their age and the reason are shown", { skip: bpf },
+     async () => {
     await session.daemon.restart(config("max_cgroups: 400, engine: bpf"));
     const { opener } = await session.daemon.get("/api/v1/status");
 
@@ -300,7 +301,7 @@ test("after the opener process has ended, numbers are dimmed, with age and reaso
             document.querySelector("tbody button.row")?.textContent === name, busyName);
         const before = await tab.page.$eval("tbody .bar .value", (one) => one.textContent);
         process.kill(opener.pid, "SIGKILL");
-        await tab.sees(/These numbers are \d+ s old: cgroups are not counted any more\. /, ".age");
+        await tab.sees(/These numbers are \d+ s old: cgroups are no longer counted\. /, ".age");
         await tab.sees(/The process that opens counters has ended/, ".card > .warn");
         assert.ok(await tab.page.$eval(".scroll", (one) => one.classList.contains("old")));
         assert.match(await tab.page.$eval("tbody .bar .value", (one) => one.textContent), /^\d*\.?\d+$/);
@@ -308,11 +309,11 @@ test("after the opener process has ended, numbers are dimmed, with age and reaso
         assert.deepEqual(await tab.findings(), []);
     });
     await session.see("#services", async (tab) => {
-        await tab.sees(/Cgroups are not counted any more\. .*See Health\./, ".age");
+        await tab.sees(/Cgroups are no longer counted\. .*See Health\./, ".age");
         assert.deepEqual(await tab.page.$$eval("tbody td.number", (cells) =>
             [...new Set(cells.map((cell) => cell.textContent))]), ["–"], "there are no numbers that could be stale");
     });
-    await session.see("#health", (tab) => tab.sees("The collector cgroup fails"));
+    await session.see("#health", (tab) => tab.sees("The cgroup collector fails"));
 });
 
 test("while the daemon is stopped the numbers are dimmed and show their age", options, async () => {
@@ -321,7 +322,7 @@ test("while the daemon is stopped the numbers are dimmed and show their age", op
         tab.expect(/ERR_|Failed to load/);
         await tab.sees("300 cgroups.");
         await session.daemon.stop("SIGKILL");
-        await tab.sees(/These numbers are \d+ s old: no answer has come since\./, ".age");
+        await tab.sees(/These numbers are \d+ s old: no answer has arrived since\./, ".age");
         assert.ok(await tab.page.$eval(".scroll", (one) => one.classList.contains("old")));
         await session.daemon.again();
         await tab.until("new numbers", () => !document.querySelector(".scroll").classList.contains("old"));

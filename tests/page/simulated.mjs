@@ -16,9 +16,9 @@ const wave = (time, phase) => 1 + 0.2 * Math.sin(time / 400 + phase) + 0.1 * Mat
 
 export class SimulatedBoard {
     // `services`: {path: [number of CPUs in use, names]}. `n`: number of CPUs; the second half of them are fast cores.
-    // `busyFrom`: how many seconds before now a phase of `busyFor` seconds begins in which the first service uses one
-    // more CPU and the fast cores are slower. `hindsight`: for how many seconds samples are kept. `late`: whether the
-    // history of the CPUs lacks the newest step.
+    // `busyFrom`, `busyFor`: how many seconds before now the busy phase begins, and how many seconds it lasts; in that
+    // phase the first service uses one more CPU and the fast cores are slower. `hindsight`: for how many seconds
+    // samples are kept. `late`: whether the history of the CPUs lacks the newest step.
     constructor({ services, n = 8, busyFrom = 1500, busyFor = 300, findings = [], starved = [], late = false,
                   hindsight = 0, start = Date.now() / 1000 } = {}) {
         Object.assign(this, { services, n, findings, starved, late, hindsight, start, busyFrom, busyFor,
@@ -38,7 +38,7 @@ export class SimulatedBoard {
         return time > this.start - this.busyFrom && time < this.start - this.busyFrom + this.busyFor;
     }
 
-    // Returns how many CPUs a cgroup uses at a time.
+    // Returns how many CPUs a cgroup uses at the given time.
     usage(path, time) {
         const k = this.places.get(path);
 
@@ -69,8 +69,8 @@ export class SimulatedBoard {
         return wanted && parseFloat(wanted) >= to - from - 1 ? [{ ends }] : ends.map((end) => ({ ends: [end] }));
     }
 
-    // Returns a row of the history. `events` contains functions that return the rate of an event at a time, `derived`
-    // contains functions that return the value of a metric at a time.
+    // Returns a row of the history. `events` and `derived` contain functions of time: the rate of each event, and the
+    // value of each metric.
     line(facts, steps, { events, derived = {}, busy }) {
         const sum = (rate) => steps.map(({ ends }) => ends.reduce((all, end) => all + step * rate(end), 0));
         const mean = (value) => steps.map(({ ends }) => ends.reduce((all, end) => all + value(end), 0) / ends.length);
@@ -195,7 +195,7 @@ export class SimulatedBoard {
         }
     }
 
-    // Redirects the requests of a tab to this simulated machine.
+    // Redirects a tab's requests to this simulated machine.
     async attach(tab) {
         const url = tab.session.url, headers = { "Content-Security-Policy": "default-src 'none'; script-src 'self'; " +
             "style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'" };

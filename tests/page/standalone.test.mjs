@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SVG that `perfcountd record` writes, opened as a file in Chromium: it requests nothing, can be searched, zoomed
-// and operated by keyboard, and shows hostile names as text. The stacks come from a daemon that is simulated here.
+// and operated by keyboard, and shows hostile names as text. The stacks come from a simulated daemon.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
@@ -79,7 +79,7 @@ test("the SVG shows the shares, and hostile names as text", () => show(async (ta
     assert.equal(frames.leaf, 590);
     assert.equal(frames[hostile], 118);
     assert.equal(await tab.evaluate(() => document.querySelectorAll("image, script").length), 1,
-                 "the only script is that of the SVG");
+                 "the only script is the SVG's own");
     assert.match(await text(tab, "title"), /: 10\.0 s, 100 samples$/);
 }));
 
@@ -128,7 +128,7 @@ test("the SVG can be used with the keyboard alone", () => show(async (tab) => {
     assert.equal(await text(tab, ".result"), "");
 }));
 
-test("the SVG follows the light or dark theme of the user", () => show(async (tab) => {
+test("the SVG follows the user's light or dark theme", () => show(async (tab) => {
     const paper = () => tab.evaluate(() => getComputedStyle(document.querySelector(".paper")).fill);
 
     await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);

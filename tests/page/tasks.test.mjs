@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that the page of a board answers questions of its users in at most three clicks from "/". Services and cores
-// are simulated; flame graphs are recorded on this machine, in a cgroup that the test creates.
+// Checks that a board's page answers its users' questions within three clicks from "/". Services and cores are
+// simulated; flame graphs are recorded on this machine, in a cgroup that the test creates.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, rmdirSync } from "node:fs";
@@ -11,7 +11,7 @@ import { SimulatedBoard } from "./simulated.mjs";
 
 const busy = `/perfcountd-page-${randomUUID().slice(0, 8)}.service`;
 const possible = process.getuid() === 0 && hierarchy() !== undefined;
-const options = { skip: possible ? false : "only root makes cgroups" };
+const options = { skip: possible ? false : "root, to create cgroups" };
 const mostClicks = 3;
 let session = null, folder = null, loads = [];
 
@@ -38,8 +38,8 @@ after(async () => {
     rmdirSync(folder);
 });
 
-// Opens "/" as a user does, and counts the clicks. values(now) returns the options of the simulated board; if it
-// returns null, the page shows this machine.
+// Opens "/" as a user does, and counts the clicks. values(now) returns the options of the simulated board; if
+// `values` is null, the page shows this machine.
 function task(body, values = () => ({})) {
     const start = Math.floor(Date.now() / 1000);
     const names = { unit: "postgresql.service", name: "postgresql" };
@@ -91,7 +91,7 @@ test("a finding shows when a change began", () => task(async (tab, click, start)
 }, (start) => ({ findings: [{ rule: "service_changed", title: "postgresql: IPC 0.92 to 0.41", text: "Stalls.",
     since: start - 1500, until: null, evidence: "/api/v1/history", cgroup: busy }] })));
 
-test("the overview leads to the flame graph of a service", options, () => task(async (tab, click) => {
+test("the flame graph of a service is two clicks away", options, () => task(async (tab, click) => {
     await click(`${busyRow} .action a`);
     await click(record);
     const frames = await recorded(tab);
@@ -106,7 +106,7 @@ test("the overview shows whether the IPC of a service is lower than an hour ago"
     await tab.until("a warning colour", (row) => document.querySelector(`${row} .number.warn`) !== null, busyRow);
 }, () => ({ busyFrom: 299, busyFor: 3600 })));
 
-test("the overview leads to the flame graph of a CPU of the other cluster", options, () => task(async (tab, click) => {
+test("the flame graph of a CPU in the other cluster is two clicks away", options, () => task(async (tab, click) => {
     await tab.sees(/^\d+%$/m, '[data-cpu="1"]');
     await click('[data-cpu="1"]');
     await click(record);
@@ -115,7 +115,7 @@ test("the overview leads to the flame graph of a CPU of the other cluster", opti
     assert.equal(await tab.page.$eval("#profile-cpu", (one) => one.value), "1");
 }));
 
-// This task uses this machine without the simulation, since no machine provides all metrics.
+// This task needs no simulation, since no machine provides all metrics.
 test("Health shows why a number is missing", () => task(async (tab, click) => {
     await click('#views [data-view="health"]');
     await click("main details summary");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all views have in common: hidden tabs, a daemon that stops, appearance, and Firefox.
+// Tests what all views have in common: hidden tabs, a daemon that stops, appearance, and Firefox.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { Session, View, programOf, views } from "./browser.mjs";
@@ -118,7 +118,7 @@ test("in print the page is dark on light and has no buttons; with forced colours
     });
 });
 
-test("without scripts the list of HTTP paths is shown, both in the page and to curl", async () => {
+test("without scripts, the page shows the list of HTTP paths, and so does curl", async () => {
     const tab = new View(session, await session.browser.newPage());
 
     await tab.page.setJavaScriptEnabled(false);
@@ -130,7 +130,7 @@ test("without scripts the list of HTTP paths is shown, both in the page and to c
     assert.match(await daemon.get("/", { headers: { Accept: "*/*" } }), /^[^<]*\/api\/v1\/rates/);
 });
 
-const withoutFirefox = programOf("firefox") ? false : "there is no firefox-esr";
+const withoutFirefox = programOf("firefox") ? false : "firefox-esr";
 test("Firefox shows each view and can make a recording", { skip: withoutFirefox }, async () => {
     const firefox = await Session.open({ url: session.url, browser: "firefox" });
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# 5,000 cgroups are created at once and removed at once, with the engine bpf and the default of max_cgroups, and with
-# the engine perf and a low limit.
+# 5,000 cgroups are created at once and removed at once, with the BPF engine and the default max_cgroups, and with the
+# perf engine and a low limit.
 . "$(dirname "$0")/lib.sh"
-[ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
+[ "$(id -u)" -eq 0 ] || skip "root, to create cgroups"
 make_cgroup
 n_cgroups=5000
 config=$scratch/perfcountd.yaml
@@ -42,7 +42,7 @@ collectors:
 END
     start_daemon --config.file="$config"
     if [ "$(get /api/v1/cgroups | jq -r .engine)" != "$1" ]; then
-        left_out "the engine $1"
+        left_out "the $1 engine"
         stop_daemon
         return
     fi
@@ -51,20 +51,20 @@ END
     seq -f "$hierarchy$below/c%05g" $n_cgroups | xargs mkdir
     holds "$title: all cgroups are found" eventually 60 all_there
     limit=$(get /api/v1/cgroups | jq .limit)
-    [ "$2" = auto ] || equals "$title: the limit" "$limit" "$2"
+    [ "$2" = auto ] || equals "$title: the limit is applied" "$limit" "$2"
     if [ "$limit" -gt $n_cgroups ]; then
         holds "$title: all are watched" has_states $((n_cgroups + 1)) 0
     else
-        holds "$title: as many as allowed are watched, the others are dropped" \
+        holds "$title: as many as allowed are watched, the rest is dropped" \
             has_states "$limit" $((n_cgroups + 1 - limit))
         says "$title: dropped cgroups, with the remedy," 'cgroups: some are not watched' 'max_cgroups|LimitNOFILE'
         equals "$title: dropped cgroups are logged once" "$(grep -c 'some are not watched' "$daemon_log")" 1
     fi
-    # The parent, which is the first cgroup, includes what runs in all of them, even in dropped ones.
+    # The parent is the first cgroup, and counts what runs in all the others, even in dropped ones.
     sh -c 'echo $$ >"$0" && exec ls -lR /usr/include' "$hierarchy$below/c0$n_cgroups/cgroup.procs" >/dev/null 2>&1
     holds "$title: the parent counts what runs in the last cgroup" eventually 60 parent_counts
     find "$hierarchy$below" -mindepth 1 -depth -type d -delete
-    back "$title: all are gone, with their descriptors and watches" nothing_left
+    back "$title, with no cgroup, descriptor or watch left" nothing_left
     served_rightly "$title"
     ends_well "$title"
 }

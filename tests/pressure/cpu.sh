@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# With a quota of 5 % of a CPU for the daemon and its children, clients that request documents, rates and samples wait
-# and are served; the end record of a stream says how many samples were lost.
+# The daemon and its children have a quota of 5 % of a CPU. Clients that request documents, rates and samples have to
+# wait, but are served, and a stream's end record says how many samples were lost.
 . "$(dirname "$0")/lib.sh"
-[ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
+[ "$(id -u)" -eq 0 ] || skip "root, to create cgroups"
 make_confinement cpu
-# quota US: sets the quota of each 100,000 us; -1 for none.
+# quota US: sets the quota in each 100,000 us; -1 for none.
 quota() {
     case $confinement_version:$1 in
     1:*) echo "$1" >"$confinement/cpu.cfs_quota_us" ;;
@@ -36,7 +36,7 @@ refused=0
 for path in /api/v1/counters '/api/v1/rates?seconds=0.2' /api/v1/status /api/v1/config; do
     [ "$(status_of "$path" --compressed)" = 200 ] || refused=$((refused + 1))
 done
-equals "documents and rates are served meanwhile" "$refused" 0
+equals "documents and rates are served while the daemon is throttled" "$refused" 0
 wait "$stream"
 holds "the kernel throttled the daemon" eventually 60 throttled
 quota -1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The running daemon cannot get descriptors: first because of its own limit (EMFILE), then because of the machine's
-# (ENFILE, which strace injects, so that other processes are not affected). Connected clients are served, and everything
-# recovers at the end.
+# The running daemon runs out of descriptors: first because of its own limit (EMFILE), then because of the machine's
+# (ENFILE, injected by strace, so that other processes are not affected). Connected clients are still served, and
+# everything recovers in the end.
 . "$(dirname "$0")/lib.sh"
 need prlimit strace
 
@@ -21,36 +21,36 @@ counts_group() {
 samples() {
     get '/api/v1/samples?seconds=0.2' | grep -q '"type":"end","reason":"seconds"'
 }
-# pressed ERROR REMEDY: checks that a client waits in the socket's backlog until a descriptor is free, and that the log
-# says so.
+# pressed ERROR REMEDY: connects a client, which waits in the socket's backlog until a descriptor is free, and checks
+# that the log says so.
 pressed() {
     get /-/ready -f -o /dev/null &
     waiter=$!
-    says "$1: that clients wait" 'wait to be accepted' "$1" "$2"
-    equals "$1: the failure is logged once" "$(grep -c 'wait to be accepted' "$daemon_log")" 1
+    says "$1: that clients wait" 'waiting to be accepted' "$1" "$2"
+    equals "$1: the failure is logged once" "$(grep -c 'waiting to be accepted' "$daemon_log")" 1
 }
 # relieved ERROR GROUP: checks that everything has recovered.
 relieved() {
     local status=0
     wait "$waiter" || status=$?
     equals "$1: the waiting client is served" $status 0
-    back "$1: a stream" samples
-    back "$1: the groups count" counts_group "$2"
+    back "$1, sampling" samples
+    back "$1, counting group $2" counts_group "$2"
     served_rightly "$1"
     ends_well "$1"
 }
 
 configure first
-start_daemon --no-opener --config.file="$config" # so that this test may set the limit of the running daemon
+start_daemon --no-opener --config.file="$config" # lets this test set the limit of the running daemon
 before=$(ulimit -Hn)
 start_scraping
 prlimit --pid "$daemon_pid" --nofile="$(open_files):"
 pressed EMFILE 'LimitNOFILE='
 configure first second
 kill -HUP "$daemon_pid"
-holds "EMFILE: a reload has finished" eventually 60 grep -qE 'configuration reloaded|stays in effect' "$daemon_log"
+holds "EMFILE: the reload has finished" eventually 60 grep -qE 'configuration reloaded|stays in effect' "$daemon_log"
 prlimit --pid "$daemon_pid" --nofile="$before:"
-kill -HUP "$daemon_pid" # the next reload opens what this one could not
+kill -HUP "$daemon_pid" # opens what the previous reload could not
 relieved EMFILE second
 
 # inject PID CALLS: makes these calls fail with ENFILE until strace ends.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon runs with a full /run, in a mount namespace: first without inodes for the socket, then without blocks for
+# In a mount namespace, the daemon runs with a full /run: first without inodes for the socket, then without blocks for
 # the log.
 if [ "${IN_NAMESPACE-}" != yes ] && [ "$(id -u)" -eq 0 ]; then
     IN_NAMESPACE=yes exec unshare -m --propagation private "$0" "$@"
@@ -25,11 +25,11 @@ done
 launch_daemon --config.file="$config" --web.listen-address="unix:$socket"
 holds "no inodes: the daemon does not start" eventually 60 not running "$daemon_pid"
 wait "$daemon_pid"
-compares "no inodes: exit status" "$? > 0"
+compares "no inodes: the daemon exits with an error" "$? > 0"
 says "no inodes: why" "$socket" 'No space left on device'
 rm -f /run/inode-*
 launch_daemon --config.file="$config" --web.listen-address="unix:$socket"
-holds "with inodes the daemon starts" eventually 60 curl -sf --unix-socket $socket http://localhost/-/ready
+holds "with free inodes, the daemon starts" eventually 60 curl -sf --unix-socket $socket http://localhost/-/ready
 stop_daemon
 
 daemon_log=/run/daemon.log
@@ -41,12 +41,12 @@ url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' $daemon_log | head -n 
 start_scraping
 dd if=/dev/zero of=/run/full bs=4k 2>/dev/null
 equals "the disk is full" "$(df --output=avail /run | tail -n 1 | tr -d ' ')" 0
-# The reloads write more lines to the log than fit into the rest of its last block.
+# The reloads log more lines than fit into the rest of the log's last block.
 for _ in $(seq 60); do
     get /-/reload -X POST -o /dev/null
 done
 equals "a reload succeeds" "$(status_of /-/reload -X POST)" 200
-compares "the log cannot grow (bytes)" "$(stat -c %s "$daemon_log") <= 8192"
+compares "the log does not grow (bytes)" "$(stat -c %s "$daemon_log") <= 8192"
 rm /run/full
 is_logged_again() {
     local before
@@ -54,9 +54,9 @@ is_logged_again() {
     get /-/reload -X POST -o /dev/null
     [ "$(stat -c %s "$daemon_log")" -gt "$before" ] && tail -n 3 "$daemon_log" | grep -q 'configuration reloaded'
 }
-back "it is logged again" is_logged_again
-# The line that did not fit may be truncated, but the next one begins on a new line.
-equals "no line of the log contains two messages" "$(grep -cE '[0-9]T[0-9:.]+Z .*[0-9]T[0-9:.]+Z ' $daemon_log)" 0
+back "logging" is_logged_again
+# The line that did not fit may be truncated, but the next message begins on a new line.
+equals "no line in the log contains two messages" "$(grep -cE '[0-9]T[0-9:.]+Z .*[0-9]T[0-9:.]+Z ' $daemon_log)" 0
 served_rightly "a full /run"
 ends_well "a full /run"
 finish

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The kernel's limits at their lowest: perf_event_mlock_kb, perf_event_max_sample_rate, inotify's watches and instances.
-# They apply to the whole machine, so each is lowered for as short a time as possible. The last test is a flood of
-# samples, which the kernel throttles.
+# Sets kernel limits to their minimum: perf_event_mlock_kb, perf_event_max_sample_rate, and the numbers of inotify
+# watches and instances. They apply to the whole machine, so each is lowered for as short a time as possible. One test
+# floods the sampler, which the kernel throttles.
 . "$(dirname "$0")/lib.sh"
-[ "$(id -u)" -eq 0 ] || skip "root, to set the kernel's limits"
+[ "$(id -u)" -eq 0 ] || skip "root, to set kernel limits"
 [ -w /proc/sys/kernel/perf_event_max_sample_rate ] || skip "sysctls that can be set"
 
 # set_sysctl NAME VALUE: changes the sysctl until restore_sysctls, or until the end of the script.
@@ -25,7 +25,7 @@ restore_sysctls() {
 }
 
 config=$scratch/perfcountd.yaml
-# Locked memory is limited per user, so the daemon runs as a user that other daemons do not use.
+# Locked memory is limited per user, so the daemon runs as a user that no other daemon runs as.
 cat >"$config" <<'END'
 user: games
 web: {min_interval: 0s}
@@ -42,7 +42,7 @@ nice -n 19 sh -c 'while :; do :; done' &
 children+=($!)
 start_scraping
 
-# stream PATH: requests a stream. Sets answer, its last line, and status.
+# stream PATH: requests a stream. Sets status, and answer to the last line.
 stream() {
     status=$(get "$1" -o "$scratch/answer" -w '%{http_code}')
     answer=$(tail -n 1 "$scratch/answer")
@@ -51,7 +51,7 @@ samples() {
     stream '/api/v1/samples?seconds=0.2'
     [ "$status" = 200 ] && [[ $answer == *'"type":"end","reason":"seconds"'* ]]
 }
-# end_notes: prints the notes of the last line.
+# end_notes: prints the notes in that line.
 end_notes() {
     jq -r '.notes[]' <<<"$answer"
 }
@@ -71,13 +71,13 @@ back "perf_event_mlock_kb" samples
 set_sysctl kernel.perf_event_max_sample_rate 1
 stream '/api/v1/samples?seconds=0.5&frequency=1000'
 refused=$answer
-holds "perf_event_max_sample_rate 1: the default frequency still samples" samples
+holds "perf_event_max_sample_rate 1: sampling at the default frequency still works" samples
 restore_sysctls
-matches "perf_event_max_sample_rate 1: a higher frequency is rejected with the remedy" "$refused" \
+matches "perf_event_max_sample_rate 1: a higher frequency is rejected, with the remedy" "$refused" \
     'over the limit of 1, kernel.perf_event_max_sample_rate'
 back "perf_event_max_sample_rate" samples
 
-# --- the kernel throttles: 20,000 samples a second are requested, 1,000 are permitted
+# --- throttling: 20,000 samples a second are requested, 1,000 are permitted
 
 set_sysctl kernel.perf_event_max_sample_rate 1000
 stream '/api/v1/samples?seconds=0.5&period=50000'
@@ -97,8 +97,8 @@ unthrottled() {
 }
 back "throttled" unthrottled
 
-served_rightly "limits of perf"
-ends_well "limits of perf"
+served_rightly "perf limits"
+ends_well "perf limits"
 wrapper=()
 
 # --- inotify
@@ -114,19 +114,20 @@ END
 watched() {
     [ "$(metric 'perfcountd_cgroups{state="watched"}')" = "$1" ]
 }
-# inotify LIMIT TEXT: with this limit at 0, checks that cgroups are found at a scrape, and that the log says why.
+# inotify LIMIT TEXT: checks that with this limit at 0, cgroups are found when the daemon is scraped, and that the log
+# says why.
 inotify() {
     set_sysctl "fs.inotify.$1" 0
     start_daemon --config.file="$config"
     restore_sysctls
-    says "$1: that changes are not seen, and the remedy" "$2" "fs.inotify.$1"
+    says "$1: why changes are not seen, and how to fix it," "$2" "fs.inotify.$1"
     contains "$1: the status names the limit" "$(get /api/v1/status)" "fs.inotify.$1"
     holds "$1: the cgroups are counted" eventually 60 watched 9
     mkdir "$hierarchy$below/new"
-    holds "$1: a new cgroup is found at a scrape" eventually 60 watched 10
+    holds "$1: a new cgroup is found by a scrape" eventually 60 watched 10
     rmdir "$hierarchy$below/new"
     ends_well "$1"
 }
 inotify max_user_watches 'limit of inotify watches'
-inotify max_user_instances 'inotify is not available|limit of its instances'
+inotify max_user_instances 'inotify is not available|limit of inotify instances'
 finish

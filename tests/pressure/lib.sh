@@ -33,7 +33,7 @@ start_scraping() {
     holds "the client scrapes" eventually 60 grep -q . "$scrapes"
 }
 
-# served_rightly TITLE: stops the client and checks that it had no complaint.
+# served_rightly TITLE: stops the client, and checks that it found nothing wrong.
 served_rightly() {
     local status=0
     kill -TERM "$scraper_pid"
@@ -69,7 +69,7 @@ has_line() {
     done
 }
 
-# metric SERIES: prints its value, or "none" if there is no such series.
+# metric SERIES: prints the value of the series, or "none" if it does not exist.
 metric() {
     get /metrics | awk -v series="$1" '
         { name = $0; sub(/ [^ ]*$/, "", name) }
@@ -82,7 +82,7 @@ open_files() {
     find "/proc/$daemon_pid/fd" -mindepth 1 | wc -l
 }
 
-# make_cgroup: creates a cgroup in v2 for the test's other cgroups. Sets hierarchy and below.
+# make_cgroup: creates a v2 cgroup as the parent of the test's cgroups. Sets hierarchy and below.
 make_cgroup() {
     hierarchy=/sys/fs/cgroup
     [ ! -d $hierarchy/unified ] || hierarchy=$hierarchy/unified

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# With memory.max of 12 MB, clients request 100,000 series as JSON. To avoid being killed by the kernel, the daemon
-# limits itself: it watches fewer cgroups, reports this, and rejects requests that do not fit with 503.
+# With a memory.max of 12 MB, clients request 100,000 series as JSON. To avoid being killed by the kernel, the daemon
+# limits itself: it watches fewer cgroups, reports this, and rejects requests that need too much memory with 503.
 . "$(dirname "$0")/lib.sh"
-[ "$(id -u)" -eq 0 ] || skip "root, to make cgroups"
+[ "$(id -u)" -eq 0 ] || skip "root, to create cgroups"
 make_confinement memory
 case $confinement_version in
 1) limit_file=$confinement/memory.limit_in_bytes usage_file=$confinement/memory.usage_in_bytes
@@ -40,14 +40,14 @@ collectors:
       - {name: b, events: "{$events}"}
 END
 
-# Requests all counters as JSON with that many clients at once. Every second client reads nothing for two seconds.
-# Prints the number of responses with each status, and the message of one rejection.
+# Requests all counters as JSON, with the given number of concurrent clients. Every second client reads nothing for two
+# seconds. Prints the number of responses with each status, and the message of one rejection.
 cat >"$scratch/crowd.py" <<'END'
 import collections, concurrent.futures, socket, sys, time
 
 def ask(i):
     s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
-    # Each request is different, so that no response is shared.
+    # All requests differ, so that no response is shared.
     s.sendall(b"GET /api/v1/counters?cgroup=**&cgroup=%d HTTP/1.1\r\n" % i)
     s.sendall(b"Host: localhost\r\nConnection: close\r\n\r\n")
     time.sleep(2 * (i % 2))
@@ -79,12 +79,12 @@ read -r dropped watched < <(get /metrics |
     awk '/^perfcountd_cgroups{/ { n[$1] = $2 }
         END { print n["perfcountd_cgroups{state=\"dropped\"}"], n["perfcountd_cgroups{state=\"watched\"}"] }')
 compares "some cgroups are watched" "$watched > 0 && $watched < $n_cgroups"
-equals "the others are counted as dropped" "$dropped" $((n_cgroups - watched))
+equals "the rest is reported as dropped" "$dropped" $((n_cgroups - watched))
 says "dropped cgroups, with the cause and the remedy," \
     'cgroups: some are not watched' 'memory limit' MemoryMax= /api/v1/cgroups
 answers=$(crowd 40)
-echo "    40 clients at once: $(head -n 1 <<<"$answers")"
-holds "each of 40 clients at once gets the document or 503" only_clear "$answers"
+echo "    40 concurrent clients: $(head -n 1 <<<"$answers")"
+holds "each of 40 concurrent clients gets the document or 503" only_clear "$answers"
 for i in 1 2 3; do
     get '/api/v1/rates?seconds=0.1' -o /dev/null
     get /api/v1/cgroups -o /dev/null --compressed
@@ -96,7 +96,7 @@ watches_more() {
     [ "$(metric 'perfcountd_cgroups{state="watched"}')" -gt "$watched" ]
 }
 kill -HUP "$daemon_pid"
-back "more cgroups are watched after a reload without the limit" watches_more
+back "12 MB, after a reload without the limit" watches_more
 ends_well "12 MB"
 
 # --- the limit is lowered while 100,000 series are counted: the document does not fit
@@ -104,25 +104,26 @@ ends_well "12 MB"
 no_limit
 start_daemon --config.file="$config"
 if [ "$(get /api/v1/cgroups | jq -r .engine)" != bpf ]; then
-    left_out "the engine bpf"
+    left_out "the BPF engine"
     finish
 fi
 series=$(get /metrics | grep -vc '^#')
-compares "there are more than 100,000 series" "$series > 100000"
+compares "more than 100,000 series are served" "$series > 100000"
 start_scraping --path '/metrics?collect[]=cpu'
-echo $(($(cat "$usage_file") + $(megabytes 5))) >"$limit_file" || fail "the limit can be lowered"
+echo $(($(cat "$usage_file") + $(megabytes 5))) >"$limit_file" || fail "cannot lower the limit"
 answers=$(crowd 10)
-echo "    10 clients at once: $(head -n 1 <<<"$answers")"
-holds "each of 10 clients at once gets the document or 503" only_clear "$answers"
+echo "    10 concurrent clients: $(head -n 1 <<<"$answers")"
+holds "each of 10 concurrent clients gets the document or 503" only_clear "$answers"
 contains "a document that does not fit is rejected" "$answers" 503:
-matches "a document that does not fit: the message has the remedy" "$answers" 'out of memory for this reply.*MemoryMax='
+matches "the message about a document that does not fit has the remedy" \
+    "$answers" 'out of memory for this reply.*MemoryMax='
 equals "a part of the document is served" "$(status_of "/api/v1/counters?cgroup=$below/c0000*")" 200
 equals "the kernel killed no process" "$(killed)" 0
 no_limit
 is_whole() {
     [ "$(get /metrics | grep -vc '^#')" -ge "$series" ]
 }
-back "all series are served without the limit" is_whole
+back "100,000 series, after the limit was removed" is_whole
 served_rightly "100,000 series"
 ends_well "100,000 series"
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the pressure tests one after the other. The exit status is 1 if one of them failed.
+# Runs the pressure tests one after the other. The exit status is 1 if any of them failed.
 #
 # usage: run.sh [SCRIPT...]
 set -u

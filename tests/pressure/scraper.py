@@ -4,9 +4,9 @@
 
 usage: scraper.py URL LOG [--path PATH] [--timeout SECONDS] [--restarts REGEX] [--failures]
 
-LOG has a line for each scrape: "ok N" with the number of series, or what was wrong. At the end the first complaints are
-printed; the exit status is 1 where a scrape failed (allowed with --failures), a total fell (allowed for series that match
---restarts), a series was there twice, or none succeeded.
+LOG has a line for each scrape: "ok N" with the number of series, or what was wrong. The first complaints are printed at
+the end. The exit status is 1 if a scrape failed (allowed with --failures), a total decreased (allowed for series that
+match --restarts), a response had a series twice, or no scrape succeeded.
 """
 import argparse
 import http.client
@@ -19,7 +19,7 @@ ended = False
 
 
 def on_term(*_):
-    # Not threading.Event.set(), which may need a lock that the interrupted main thread holds.
+    # threading.Event.set() will not do: it may need a lock that the interrupted main thread holds.
     global ended
     ended = True
 
@@ -50,14 +50,14 @@ def scrape():
 
 
 def take(text):
-    """Compares the totals with the previous ones; returns the number of series, and what is wrong."""
+    """Compares the totals with the previous ones; returns the number of series, and a list of what is wrong."""
     seen, wrong = set(), []
     for line in text.splitlines():
         if line.startswith("#"):
             continue
         series, _, value = line.rpartition(" ")
         if series in seen:
-            wrong.append("twice: " + series)
+            wrong.append("duplicate series: " + series)
         seen.add(series)
         if "_total" in series.partition("{")[0]:
             if float(value) < last.get(series, 0) and not re.search(arguments.restarts, series):

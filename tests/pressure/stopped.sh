@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each process of the daemon is stopped for a while (SIGSTOP), as a debugger or a frozen cgroup does. While the daemon
-# itself is stopped, scrapes wait, and all counts of that time are there afterwards. While the opener, the symboliser or
-# the name reader is stopped, scrapes continue.
+# Each of the daemon's processes is stopped for a while (SIGSTOP), as by a debugger or a frozen cgroup. While the daemon
+# itself is stopped, scrapes wait; afterwards, they include all counts from that time. While the opener, the symboliser
+# or the name reader is stopped, scrapes continue.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-[ "$(id -u)" -eq 0 ] || skip "root, to have an opener"
+[ "$(id -u)" -eq 0 ] || skip "root, to start an opener"
 need cc pgrep unshare
 # shellcheck source=../e2e/cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 config=$scratch/stopped.yaml
 chmod 711 "$scratch"
 
-# write_config [GROUPS]: writes a configuration with these additional groups.
+# write_config [GROUPS]: writes the configuration, with these additional groups.
 write_config() {
     cat >"$config" <<END
 web: {min_interval: 0s, local_operators: true}
@@ -29,7 +29,7 @@ $1
 END
 }
 
-# child_named NAME: prints the process id of the daemon's child; the kernel cuts names to 15 characters.
+# child_named NAME: prints the PID of the daemon's child; the kernel truncates names to 15 characters.
 child_named() {
     pgrep -P "$daemon_pid" -x "$1"
 }
@@ -54,7 +54,7 @@ has_cgroup() {
 is_ready() {
     get /-/ready -f
 }
-# enabled_seconds: prints the smallest value of all CPUs.
+# enabled_seconds: prints the lowest enabled time of all CPUs.
 enabled_seconds() {
     get /metrics | sed -n 's/^perf_cpu_group_enabled_seconds_total{.*group="software"} //p' | sort -g | head -n 1
 }
@@ -71,7 +71,7 @@ check_daemon() {
     fetch=$!
     start_scraping
     kill -STOP "$daemon_pid"
-    sleep $seconds # the counted time
+    sleep $seconds # this time must be counted
     kill -CONT "$daemon_pid"
     back "the daemon was stopped" is_ready
     compares "the daemon was stopped: all of that time is counted" "$(enabled_seconds) - $before >= $seconds"
@@ -93,7 +93,7 @@ beside_opener() {
     write_config '      - {name: more, events: "{page-faults,context-switches}"}'
     answer=$(get /-/reload -X POST -w ' %{http_code}')
     matches "the opener is stopped: a reload is rejected with the reason" "$answer" 'opener does not answer.* 503$'
-    equals "the opener is stopped: the engine for cgroups is unchanged" "$(engine)" "$engine"
+    equals "the opener is stopped: the cgroup engine is unchanged" "$(engine)" "$engine"
 }
 
 check_opener() {
@@ -108,7 +108,7 @@ check_opener() {
     back "the opener was stopped" opener_is running
     back "the opener was stopped: a new cgroup is counted" has_cgroup "$below/new"
     served_rightly "the opener is stopped"
-    equals "the opener was stopped: the engine for cgroups is unchanged" "$(engine)" "$engine"
+    equals "the opener was stopped: the cgroup engine is unchanged" "$(engine)" "$engine"
     equals "the opener was stopped: a reload succeeds" "$(status_of /-/reload -X POST)" 200
     equals "the opener was stopped: the new group is counted" \
         "$(get '/api/v1/counters?group=more&event=page_faults&cpu=0' |
@@ -117,7 +117,7 @@ check_opener() {
 
 # --- the symboliser
 
-# hot_symbols PROGRAM: prints how many of its stacks have the name of its function.
+# hot_symbols PROGRAM: prints how many of the program's stacks contain the name of its function.
 hot_symbols() {
     get "/api/v1/folded?seconds=1&frequency=199" | grep -c "^$1;.*hot_seventy"
 }
@@ -141,8 +141,8 @@ check_symboliser() {
     children+=($!)
     mark_scrapes
     holds "the symboliser is stopped: scrapes continue" eventually 60 scraped 5
-    kill -CONT "$symboliser" 2>/dev/null # unless the daemon has ended it
-    back "the symboliser was stopped: a profile has names" has_symbols hot-two
+    kill -CONT "$symboliser" 2>/dev/null # unless the daemon has killed it
+    back "the symboliser was stopped: a profile has function names" has_symbols hot-two
     served_rightly "the symboliser is stopped"
 }
 
@@ -177,7 +177,7 @@ check_reader() {
 
 mkdir -p "$scratch/docker/containers"
 write_config ""
-# The daemon looks for Docker containers in a directory of the test.
+# Makes the daemon look for Docker containers in a directory of the test.
 # shellcheck disable=SC2016 # the inner shell expands it
 wrapper=(unshare --mount --propagation private bash -c 'mkdir -p "$0/lib/docker" &&
     mount --bind "$0/lib" /var/lib && mount --bind "$0/docker" /var/lib/docker && exec "$@"' "$scratch")

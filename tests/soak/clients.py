@@ -20,19 +20,19 @@ SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0"}
 GZIP = {"Accept-Encoding": "gzip"}
-# The requests that the scraper makes in turn. Every second response has _created, which tells whether a lower total is
-# an error.
+# The requests that the scraper makes in turn. Every second response has _created, which tells whether a decrease of a
+# total is an error.
 SCRAPES = [("/metrics", OPENMETRICS), ("/metrics", {}), ("/metrics", {**OPENMETRICS, **GZIP}), ("/api/v1/counters", {}),
            ("/metrics", OPENMETRICS), ("/metrics?collect[]=cpu&collect[]=self", GZIP), ("/metrics", OPENMETRICS),
            ("/api/v1/counters?collector=cgroup", GZIP)]
 
 
 class Complaint(Exception):
-    """An error of the daemon."""
+    """Something that the daemon did wrong."""
 
 
 def eventually(what, condition):
-    """Waits for the condition, and complains about `what` after a minute."""
+    """Waits for the condition; after a minute, complains about `what`."""
     deadline = time.monotonic() + 60
     while not condition():
         if time.monotonic() > deadline:
@@ -79,7 +79,7 @@ class Target:
         return json.loads(self.get(path))
 
     def kept(self):
-        """Returns the number of descriptors of each kind and of inotify watches, in all processes of the daemon."""
+        """Returns how many descriptors of each kind, and inotify watches, the daemon's processes have."""
         found = collections.Counter()
         for process in self.json("/api/v1/status")["processes"]:
             directory = "/proc/%d" % process["pid"]
@@ -93,7 +93,7 @@ class Target:
         return found
 
     def memory(self):
-        """Returns the memory in a form that bench/soak.py evaluates."""
+        """Returns the memory use in a form that bench/soak.py parses."""
         with open("/proc/%d/smaps_rollup" % self.pid) as rollup:
             return "%s has %s kB" % (self.name, re.search(r"^Anonymous: *(\d+) kB", rollup.read(), re.M)[1])
 
@@ -119,7 +119,7 @@ class Page:
         else:
             self.read_text(body.decode())
             if not self.totals:
-                raise Complaint("an answer without a total: %r" % body[:200])
+                raise Complaint("a response without totals: %r" % body[:200])
 
     def read_text(self, text):
         for match in filter(None, map(SAMPLE.match, text.splitlines())):
@@ -144,7 +144,7 @@ class Page:
 
 
 class Totals:
-    """A total may only decrease if its _created is later than its last reading, or if a reload meanwhile may have
+    """A total may decrease only if its _created is later than the last scrape, or if a reload since then may have
     removed it. If the format has no _created, the next OpenMetrics response decides."""
 
     def __init__(self):
@@ -166,7 +166,7 @@ class Totals:
             self.last[key] = value, now
         for key in [key for key in self.doubtful if page.has_created]:
             before, seen, value = self.doubtful.pop(key)
-            # The resolution of _created is a millisecond.
+            # _created has a resolution of a millisecond.
             if key in page.totals and page.created.get(key, 0) < seen - 0.002:
                 self.falls.append("%s fell from %.9g to %.9g" % (key, before, value))
 
@@ -195,7 +195,7 @@ class Scraper(threading.Thread):
             path, headers = SCRAPES[self.count % len(SCRAPES)]
             try:
                 self.scrape(path, headers)
-            except Exception as error:  # all kinds of errors, since a scrape must succeed
+            except Exception as error:  # any error, since a scrape must succeed
                 self.complain("a scrape of %s: %s: %s" % (self.target.name, type(error).__name__, error))
                 self.count += 1
         for fall in self.totals.falls:
@@ -203,7 +203,7 @@ class Scraper(threading.Thread):
 
 
 def check_judge():
-    """Tests Totals: a lower total is noticed, unless the series was created again."""
+    """Tests Totals: a decrease is noticed, unless the series was recreated."""
     def falls(*pages):
         totals = Totals()
         for second, page in enumerate(pages):

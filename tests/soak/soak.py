@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exposes daemons, which run.sh starts, to a random mix of actions of clients (requests, reloads) and of the machine
-(containers, cgroups, programs).
+"""Exposes daemons, which run.sh has started, to a random mix of actions by clients (requests, reloads) and on the
+machine (containers, cgroups, programs).
 
 usage: soak.py ROUNDS SEED MACHINE TARGET...
 
@@ -30,14 +30,14 @@ from clients import BAD, Complaint, Scraper, Target, check_judge, eventually, re
 
 AT_ONCE = 12
 STREAMS = 4  # simultaneous streams per daemon, which accepts up to 8
-# Kinds of actions, and their number in a round for each daemon, and for the machine.
+# Kinds of actions, and how many of each a round has: per daemon, and for the machine.
 OF_DAEMON = {"document": 4, "rates": 2, "stream": 4, "abort": 2, "slow_reader": 1, "bad_requests": 1, "garbage": 1,
              "half_open": 1, "reload": 2, "broken_reload": 1, "pause": 1}
 OF_MACHINE = {"cgroups": 3, "container": 2, "programs": 2}
 DOCUMENTS = ["/", "/api/v1/status", "/api/v1/config", "/api/v1/cgroups", "/api/v1/counters?container=*", "/api/v1/pmus",
              "/api/v1/metrics", "/api/v1/events", "/-/healthy", "/-/ready", "/metrics?collect[]=cgroup",
              "/api/v1/counters?cgroup=%2Fperf*&collector=cgroup"]
-EXACT = ("perf_event", "bpf", "watches")  # the numbers of these descriptors must not increase at all
+EXACT = ("perf_event", "bpf", "watches")  # the number of these descriptors must not increase at all
 ONCE = 2
 ENDS = {"seconds", "max", "reload", "the process has ended", "the cgroup has been removed"}
 # The path of each kind of stream, and a check of its body.
@@ -118,7 +118,7 @@ class Machine:
         path = "%s/p%d" % (self.scratch, self.next())
         shutil.copy(self.program, path)
         with open(path, "ab") as file:
-            file.write(choice.randbytes(16))  # makes the file different for the symboliser
+            file.write(choice.randbytes(16))  # so that the symboliser does not know the file yet
         process = subprocess.Popen([path, "%g" % choice.choice([0.1, 0.5, 1.5])], stdout=subprocess.DEVNULL)
         self.pids.append(process.pid)
         if choice.random() < 0.3:
@@ -138,7 +138,7 @@ def remove(directory):
 
 
 class Loads:
-    """The actions on one daemon, a function for each kind; it raises a Complaint if the response is wrong."""
+    """The actions on one daemon. Each kind has a function, which raises a Complaint if the response is wrong."""
 
     def __init__(self, target, machine, complain):
         self.target, self.machine, self.scraper = target, machine, Scraper(target, complain)
@@ -162,7 +162,7 @@ class Loads:
         }
 
     def other(self, choice):
-        """Returns a modified configuration, and a pattern of the series without _created that restart because of it."""
+        """Returns a modified configuration, and a pattern for the series without _created that it restarts."""
         document = self.base()
         cpu, cgroup = document["collectors"]["cpu"], document["collectors"]["cgroup"]
         restarts = ['group="extra']
@@ -188,7 +188,7 @@ class Loads:
         os.replace(self.target.config + ".new", self.target.config)
 
     def load_config(self, by_signal, expected):
-        """Reloads. A reload by SIGHUP has no response, so the status is checked until it is done."""
+        """Reloads. SIGHUP gets no response, so the status is polled until the reload is done."""
         status = self.target.json("/api/v1/status")
         before = status["config_last_reload_success_time"]
         if not by_signal:
@@ -202,7 +202,7 @@ class Loads:
             status = self.target.json("/api/v1/status")
             return status["config_last_reload_successful"] == expected and (
                 not expected or status["config_last_reload_success_time"] > before)
-        eventually("the status has the reload by SIGHUP", is_done)
+        eventually("the status shows the reload by SIGHUP", is_done)
 
     def use(self, document, restarts, by_signal):
         self.scraper.totals.announce("|".join(filter(None, (self.restarts, restarts))))
@@ -220,7 +220,7 @@ class Loads:
             self.use(*self.other(choice), choice.random() < 0.5)
 
     def broken_reload(self, choice):
-        """A broken configuration must not change the current one."""
+        """Reloads a broken configuration, which must not change the current one."""
         with self.operating:
             self.write_config(choice.choice(BROKEN))
             self.load_config(choice.random() < 0.5, False)
@@ -266,7 +266,7 @@ class Loads:
         document = self.target.json("/api/v1/rates?seconds=%g%s" % (seconds, choice.choice(["", "&collector=cpu"])))
         rates = [rate for entry in document["rates"] for rate in entry["events"].values() if rate is not None]
         if document["seconds"] < seconds - 0.01 or min(rates, default=0) < 0:
-            raise Complaint("rates of %g s are of %s, the least %s" % (seconds, document["seconds"], min(rates)))
+            raise Complaint("rates over %g s: %s s, the lowest is %s" % (seconds, document["seconds"], min(rates)))
 
     def stream(self, choice):
         path = choice.choice(sorted(STREAM_KINDS))
@@ -278,7 +278,7 @@ class Loads:
             status, body = self.target.ask(path + "?" + urllib.parse.urlencode(query))
         if status == 404 and ("pid" in query or "cgroup" in query) or status == 403 and self.refused_until > begin:
             return
-        # The kernel has no event for a cgroup that was removed after its directory was opened.
+        # The kernel opens no event for a cgroup that was removed after its directory was opened.
         if status == 400 and "cgroup" in query and not os.path.isdir(self.machine.hierarchy + query["cgroup"]):
             return
         if status != 200 or not STREAM_KINDS[path](body):
@@ -293,7 +293,7 @@ class Loads:
             connected.sendall(b"GET " + path.encode() + HOST + b"\r\n")
             time.sleep(choice.choice([0, 0.002, 0.1, 0.7]))
             (reset if choice.random() < 0.5 else type(connected).close)(connected)
-            eventually("the place of a client that has gone is free", lambda: self.target.json(
+            eventually("the place of a client that has disconnected is free", lambda: self.target.json(
                 "/api/v1/status")["descriptors"]["sampling"] <= STREAMS * os.cpu_count())
 
     def slow_reader(self, choice):
@@ -330,7 +330,7 @@ class Loads:
                 (reset if choice.random() < 0.5 else type(connected).close)(connected)
 
     def half_open(self, choice):
-        """Opens connections that send nothing or a part of a request, and stay open for a while."""
+        """Opens connections that send nothing or part of a request, and stay open for a while."""
         with contextlib.ExitStack() as stack:
             for _ in range(choice.choice([3, 20, 60])):
                 connected = stack.enter_context(self.target.socket(BAD))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables that the scripts use
-# Boots a container with systemd by systemd-nspawn, which ends with the script, and runs perfcountd in it as a service.
-# The container shares the host's loopback network, so curl on the host reaches the daemon. Its file system changes are
-# kept in memory. SUITE is its Debian release (default: bookworm); `machine_kind` is the kind of tree that tests/tree.sh
-# makes (default: machine).
+# Boots a container with systemd, using systemd-nspawn, and runs perfcountd in it as a service. The container ends with
+# the script. It shares the host's loopback network, so curl on the host reaches the daemon. Changes to its file system
+# are kept in memory. SUITE is its Debian release (default: bookworm); `machine_kind` is the kind of tree that
+# tests/tree.sh makes (default: machine).
 #
 # Sets: leader (the host's PID of the container's init), machine (the directory of the container's root cgroup).
 
@@ -21,9 +21,9 @@ impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
 nspawn=0
 leader=0
 machine=
-own_cgroups=() # in which nspawn makes the container's cgroups
+own_cgroups=() # nspawn creates the container's cgroups in these
 
-# On a host with cgroup v1, systemd has a v1 hierarchy of its own beside v2, and nspawn uses both.
+# On a host with cgroup v1, systemd has a v1 hierarchy of its own besides v2, and nspawn uses both.
 make_cgroups() {
     local mount
     while read -r mount; do
@@ -40,8 +40,8 @@ cleanup_machine() {
     for cgroup in "${own_cgroups[@]}"; do
         [ ! -e "$cgroup/cgroup.kill" ] || echo 1 >"$cgroup/cgroup.kill"
     done
-    for cgroup in "${own_cgroups[@]}"; do # also those of v1, which has no cgroup.kill
-        eventually 60 remove_below "$cgroup" || echo "$cgroup is still there" >&2
+    for cgroup in "${own_cgroups[@]}"; do # including those of v1, which has no cgroup.kill
+        eventually 60 remove_below "$cgroup" || echo "$cgroup could not be removed" >&2
     done
     cleanup
 }
@@ -51,16 +51,16 @@ remove_below() {
 }
 trap cleanup_machine EXIT
 
-# Upper bound on the page faults of the loads that the engine bpf did not attribute, since a fault takes at least a
-# microsecond. Some virtual machines do not report all switches between tasks.
+# Prints an upper bound on the page faults of the loads that the BPF engine did not attribute, given that a fault takes
+# at least a microsecond. Some virtual machines do not report all task switches.
 unknown_faults() {
     get /api/v1/status | jq '.cgroups.unknown_seconds // 0 | . * 1e6 | ceil'
 }
 
-# Skips the script if the container does not boot, and prints nspawn's messages.
+# Prints nspawn's messages, and skips the script, since the container does not boot.
 no_machine() {
     tail -n 15 "$scratch/boot.log" | tr -d '\033\r'
-    skip "a machine of systemd-nspawn that boots"
+    skip "a systemd-nspawn container that boots"
 }
 
 # Finds the process with PID 1 in the container.
@@ -80,8 +80,8 @@ booted() {
     not running $nspawn || [[ $(inside systemctl is-system-running) =~ ^(running|degraded)$ ]]
 }
 
-# boot NSPAWN-OPTIONS...: boots the container. --read-only lets other tests use the same tree; --volatile puts a
-# writable overlay on it.
+# boot NSPAWN-OPTIONS...: boots the container. --read-only lets other tests use the same tree; --volatile mounts a
+# writable overlay on top of it.
 boot() {
     local cgroup impostor_bind=()
     [ ! -x "$impostor" ] || impostor_bind=(--bind-ro="$impostor:/usr/local/bin/impostor")
@@ -99,7 +99,7 @@ boot() {
             --bind-ro="$scratch/hot:/usr/local/bin/hot" "${impostor_bind[@]}" "$@"
     ) >"$scratch/boot.log" 2>&1 </dev/null &
     nspawn=$!
-    eventually 60 find_leader || no_machine "there is no init"
+    eventually 60 find_leader || no_machine "no init process"
     running $nspawn || no_machine "it ended"
     eventually 60 booted || no_machine "it stays $(inside systemctl is-system-running)"
     running $nspawn || no_machine "it ended while it booted"
@@ -146,7 +146,7 @@ stop_service() {
     inside systemctl stop perfcountd
 }
 
-# field CGROUP FIELD: prints a field of the cgroup in /api/v1/cgroups, or "none" if it is missing.
+# field CGROUP FIELD: prints a field of the cgroup in /api/v1/cgroups, or "none" if the field or the cgroup is missing.
 field() {
     get /api/v1/cgroups | jq -r --arg cgroup "$1" --arg field "$2" \
         '[.cgroups[] | select(.cgroup == $cgroup)[$field]] | first // "none"'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs contrib/fleet/perfcountd-push.service in a container with systemd as doc/fleet.md says. The service pushes to
-# a Prometheus that requires a client certificate, whose files only root can read.
+# Installs contrib/fleet/perfcountd-push.service in a container with systemd, as described in doc/fleet.md. The service
+# pushes to a Prometheus that requires a client certificate; only root can read the certificate's files.
 # shellcheck disable=SC2016 # awk expands it
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -41,7 +41,7 @@ done
 inside chmod -R go= /etc/perfcountd/push
 inside systemctl daemon-reload
 holds "perfcountd-push.service starts" inside systemctl start perfcountd-push
-equals "systemd knows all settings of the unit" \
+equals "systemd knows all of the unit's settings" \
     "$(inside systemd-analyze verify /etc/systemd/system/perfcountd-push.service 2>&1 |
     grep perfcountd-push)" ""
 
@@ -53,9 +53,9 @@ has_samples_of() {
     [ "$(samples "$1")" -ge "$2" ]
 }
 name=$(inside hostname)
-holds "pushed samples arrive with the machine's name" eventually 60 has_samples_of "up{instance=\"$name\"}" 3 ||
+holds "pushed samples are labelled with the machine's name" eventually 60 has_samples_of "up{instance=\"$name\"}" 3 ||
     inside journalctl --no-pager -o cat -u perfcountd-push | tail -n 20
-holds "pushed counters arrive with the machine's name" \
+holds "pushed counters are labelled with the machine's name" \
     has_samples_of "perf_cpu_context_switches_total{instance=\"$name\",cpu=\"0\"}" 1
 pid=$(inside systemctl show -P MainPID perfcountd-push)
 matches "the service runs as a dynamic user" "$(inside stat -c %U "/proc/$pid")" '^(perfcountd-push|UNKNOWN)$'
@@ -67,12 +67,12 @@ echo "    $(inside systemd-analyze security --no-pager perfcountd-push | tail -n
 echo "    vmagent: $(inside awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status") kB; perfcountd: \
 $(for pid in $(inside pgrep perfcountd); do inside awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status"; done | xargs)"
 
-# The queue in memory: its settings are comments in push.env, and are enabled here.
+# The in-memory queue: its settings are commented out in push.env, and are enabled here.
 inside sed -i -e '/^remoteWrite_maxDisk/d' -e 's/^# \(remoteWrite_\(tmpDataPath\|maxDisk\)\)/\1/' /etc/perfcountd/push.env
 before=$(samples "up{instance=\"$name\"}")
 holds "the service restarts" inside systemctl restart perfcountd-push
-holds "the service pushes with a queue in memory" eventually 60 has_samples_of "up{instance=\"$name\"}" $((before + 3))
-holds "the queue in memory exists" inside test -d /run/perfcountd-push/persistent-queue
+holds "the service pushes with an in-memory queue" eventually 60 has_samples_of "up{instance=\"$name\"}" $((before + 3))
+holds "the in-memory queue exists" inside test -d /run/perfcountd-push/persistent-queue
 inside systemctl stop perfcountd-push
-holds "the queue in memory is removed when the service stops" not inside test -e /run/perfcountd-push
+holds "the in-memory queue is removed when the service stops" not inside test -e /run/perfcountd-push
 finish

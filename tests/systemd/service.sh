@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests perfcountd.service and perfcountd.socket as they are installed, in a container with systemd.
+# Tests the installed perfcountd.service and perfcountd.socket in a container with systemd.
 #
 # usage: service.sh [TEST...]      default: all tests
 #
-# PACKAGE names a .deb to install; without it, `make install` in the directory of the binary is tested.
+# PACKAGE is the path of a .deb to install; without it, `make install` in the binary's directory is tested.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 need make openssl python3
@@ -31,7 +31,7 @@ install_built() {
 
 install_package() {
     inside sh -c 'cat >/run/perfcountd.deb' <"$PACKAGE"
-    # The test sets the address before anything is started.
+    # Nothing is started on installation, since the test sets the address first.
     inside sh -c 'printf "#!/bin/sh\nexit 101\n" >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d'
     inside dpkg -i /run/perfcountd.deb >"$scratch/install.log" 2>&1 || { cat "$scratch/install.log"; exit 1; }
 }
@@ -69,8 +69,8 @@ status_text() {
 is_active() {
     [ "$(inside systemctl is-active "${1-perfcountd}")" = active ]
 }
-# entries KIND FIELD: prints the field of all journal entries of this kind. They are not filtered by unit, since
-# journald does not know the unit of a process that ended before its first message was handled.
+# entries KIND FIELD: prints this field of all journal entries of this kind. They are not filtered by unit, since
+# journald does not know the unit of a process that ended before its first message was processed.
 entries() {
     inside journalctl --sync
     inside journalctl --no-pager -o json "PERFCOUNTD_KIND=$1" |
@@ -84,13 +84,13 @@ status_field() {
     # shellcheck disable=SC2016 # awk expands it
     inside awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"
 }
-# operate PATH [CURL-OPTIONS...]: sends a request as root over the unit's unix socket, and prints the body.
+# operate PATH [CURL-OPTIONS...]: sends a request as root over the service's unix socket, and prints the body.
 operate() {
     curl -sS --globoff --max-time 90 --unix-socket "/proc/$leader/root/run/perfcountd.sock" "${@:2}" \
         "http://localhost$1"
 }
-# as USER GROUPS METHOD PATH: prints the status code of a request that this user of the container, with these
-# supplementary groups, sends over the unix socket, or "none" if the user may not connect. The container has no curl.
+# as USER GROUPS METHOD PATH: sends a request over the unix socket as this user of the container, with these
+# supplementary groups, and prints the status code, or "none" if the user may not connect. The container has no curl.
 as() {
     # shellcheck disable=SC2016 # perl expands it
     inside setpriv --reuid="$1" --regid="$1" --groups="$2" perl -MIO::Socket::UNIX -e '
@@ -126,16 +126,16 @@ test_start() {
         wc -w; inside readlink "/proc/$pid/ns/net" | grep -cx "$(inside readlink /proc/1/ns/net)")" \
         "$(inside ls /sys/class/net | wc -w)"$'\n0'
     equals "LimitNOFILE is 524288" "$(inside systemctl show -P LimitNOFILE perfcountd)" 524288
-    equals "the journal entry of missing events has its MESSAGE_ID" \
+    equals "the journal entry about missing events has its MESSAGE_ID" \
         "$(entries events-unavailable MESSAGE_ID | sort -u)" 0982c9f38683418b9c0e27eea3f6f746
-    equals "the journal entry of missing events has the collector" \
+    equals "the journal entry about missing events names the collector" \
         "$(entries events-unavailable PERFCOUNTD_COLLECTOR | head -n 1)" cpu
-    matches "the journal catalog explains the entry of missing events" \
+    matches "the journal catalog explains the entry about missing events" \
         "$(inside journalctl --no-pager -x PERFCOUNTD_KIND=events-unavailable)" \
         'Subject: Some events cannot be counted here'
 }
 
-# restart_with TEXT: writes it to /etc/default/perfcountd, and restarts the service.
+# restart_with TEXT: writes the text to /etc/default/perfcountd, and restarts the service.
 restart_with() {
     echo "$1" | inside sh -c 'mkdir -p /etc/default && cat >/etc/default/perfcountd'
     inside systemctl restart perfcountd
@@ -146,22 +146,22 @@ command_line() {
 test_arguments() {
     restart_with '# ARGS="--web.telemetry-path=/none"
 ARGS="--web.telemetry-path=/counts  --log.level=warning"'
-    equals "the service gets the flags of /etc/default/perfcountd" "$(command_line | sed 's/^[^ ]* //')" \
+    equals "the service is started with the flags in /etc/default/perfcountd" "$(command_line | sed 's/^[^ ]* //')" \
         "--web.telemetry-path=/counts --log.level=warning "
-    equals "flags of /etc/default/perfcountd take effect" "$(status_of /counts) $(status_of /metrics)" "200 404"
+    equals "flags in /etc/default/perfcountd take effect" "$(status_of /counts) $(status_of /metrics)" "200 404"
     drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"
     inside rm /etc/default/perfcountd
     inside systemctl restart perfcountd
-    equals "without /etc/default/perfcountd the service only has the drop-in's flag" \
+    equals "without /etc/default/perfcountd, the service has only the drop-in's flag" \
         "$(command_line | sed 's/^[^ ]* //')" "--sampler.enabled "
     equals "the drop-in enables the sampler" \
         "$(operate '/api/v1/folded?seconds=0.1' -o /dev/null -w '%{http_code}')" 200
     no_drop_in perfcountd.service sampler
     restart_with ''
-    equals "with an empty /etc/default/perfcountd the service has no flags" "$(command_line | grep -c ' -')" 0
-    equals "without the drop-in a request for samples is rejected" \
+    equals "with an empty /etc/default/perfcountd, the service has no flags" "$(command_line | grep -c ' -')" 0
+    equals "without the drop-in, a request for samples is rejected" \
         "$(operate '/api/v1/folded?seconds=0.1' -o /dev/null -w '%{http_code}')" 403
-    equals "the journal has no complaint about unset variables" \
+    equals "the journal has no message about unset variables" \
         "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'unset environment variable')" 0
 }
 
@@ -172,10 +172,10 @@ test_tracepoints() {
     fi
     write_config <<<'collectors: {cpu: {groups: [{name: t, events: "sched:sched_switch"}]}}'
     inside systemctl reload perfcountd
-    contains "a tracepoint that a reload adds is missing, with the reason" \
+    contains "a tracepoint that a reload adds cannot be counted, and the status says why" \
         "$(get /api/v1/status | jq -r '.failures[].message')" "did not have this event when perfcountd started"
     inside systemctl restart perfcountd
-    holds "after a restart the tracepoint is found in tracefs and counted" eventually 60 counts_tracepoint
+    holds "after a restart, the tracepoint is found in tracefs and counted" eventually 60 counts_tracepoint
     write_config <<<"$good_config"
     inside systemctl restart perfcountd
     holds "the service answers after the restart" eventually 60 serves
@@ -197,14 +197,14 @@ has_only() {
     (((0x$1 & ~$2) == 0))
 }
 
-# The privileges of the opener and of the process that listens.
+# The privileges of the opener and of the listening process.
 test_privileges() {
     local pid opener
     pid=$(main_pid)
     opener=$(inside pgrep -P "$pid" | head -n 1)
-    holds "there is an opener" test -n "$opener"
+    holds "an opener is running" test -n "$opener"
     for field in CapInh CapPrm CapEff CapBnd CapAmb; do
-        equals "the process that listens has no capability in $field" "$(status_field "$pid" "$field")" 0000000000000000
+        equals "the listening process has no capabilities in $field" "$(status_field "$pid" "$field")" 0000000000000000
     done
     holds "the opener has CAP_PERFMON" has_bits "$(status_field "$opener" CapEff)" $((1 << 38))
     for field in CapInh CapPrm CapEff CapBnd CapAmb; do
@@ -226,19 +226,19 @@ test_reload() {
     printf 'collectors: {cgroup: {max_cgroups: many}}\n' | write_config
     holds "systemctl reload with a bad configuration succeeds" inside systemctl reload perfcountd
     holds "the failed reload is in the journal" eventually 60 has_entry reload-failed
-    equals "the entry of the failed reload has its MESSAGE_ID" \
+    equals "the entry about the failed reload has its MESSAGE_ID" \
         "$(entries reload-failed MESSAGE_ID | tail -n 1)" 8533ddab6c9748c38c1d3a244cba5765
-    equals "the entry of the failed reload has priority 3" "$(entries reload-failed PRIORITY | tail -n 1)" 3
-    equals "the entry of the failed reload has the file" \
+    equals "the entry about the failed reload has priority 3" "$(entries reload-failed PRIORITY | tail -n 1)" 3
+    equals "the entry about the failed reload names the file" \
         "$(entries reload-failed PERFCOUNTD_CONFIG_FILE | tail -n 1)" "$config"
     matches "systemctl status says that the reload failed" "$(status_text)" '^reload failed.*max_cgroups.*many'
-    equals "after a failed reload the same process is still active" \
+    equals "after a failed reload, the same process is still active" \
         "$(inside systemctl is-active perfcountd) $(main_pid)" \
         "active $pid"
-    equals "after a failed reload the service still answers" "$(status_of /metrics)" 200
+    equals "after a failed reload, the service still answers" "$(status_of /metrics)" 200
     write_config <<<"$good_config"
     inside systemctl reload perfcountd
-    holds "after a successful reload systemctl status shows what is counted" eventually 60 status_is_good
+    holds "after a successful reload, systemctl status shows what is counted" eventually 60 status_is_good
 }
 status_is_good() {
     [[ $(status_text) = counting* ]]
@@ -259,16 +259,17 @@ test_operators() {
     equals "the daemon's user may reload over the unix socket" "$(as perfcountd "$group" POST "$reload")" 200
     equals "other users cannot connect to the unix socket" "$(as games 60 POST "$reload")" none
     equals "nobody may reload over loopback" "$(status_of "$reload" -X POST)" 403
-    matches "a rejected reload has the remedy" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
+    matches "the message about a rejected reload has the remedy" \
+        "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
 }
 
 test_pause() {
     operate '/api/v1/pause?seconds=60' -X POST >"$scratch/pause"
     equals "a POST pauses counting" "$(jq .paused "$scratch/pause")" true
     matches "systemctl status says that counting is paused" "$(status_text)" '^paused for'
-    equals "the journal has the pause" "$(entries paused MESSAGE_ID | tail -n 1)" cdc2e8d759ce4478ba80796977e56bf4
+    equals "the pause is in the journal" "$(entries paused MESSAGE_ID | tail -n 1)" cdc2e8d759ce4478ba80796977e56bf4
     operate /api/v1/pause -X DELETE >/dev/null
-    matches "after the pause systemctl status shows what is counted" "$(status_text)" '^counting'
+    matches "after the pause, systemctl status shows what is counted" "$(status_text)" '^counting'
 }
 
 watchdog_time() {
@@ -286,9 +287,9 @@ test_watchdog() {
         last=$(watchdog_time)
         holds "the daemon notifies the watchdog again" eventually 60 is_notified_after "$last"
     done
-    equals "with WatchdogSec=1s the service is not restarted" "$(inside systemctl show -P NRestarts perfcountd)" 0
+    equals "with WatchdogSec=1s, the service is not restarted" "$(inside systemctl show -P NRestarts perfcountd)" 0
     inside kill -STOP "$pid"
-    holds "a stopped process is killed and the service restarted" eventually 60 is_another "$pid"
+    holds "if the process is stopped, it is killed and the service is restarted" eventually 60 is_another "$pid"
     holds "the restarted service is active" eventually 60 is_active
     equals "the restarted service still listens on its sockets" "$(status_of /-/ready)" 200
     equals "the watchdog has killed the stopped process" \
@@ -301,7 +302,7 @@ test_processes() {
     local opener
     start
     opener=$(opener_pid)
-    holds "there is an opener" test -n "$opener"
+    holds "an opener is running" test -n "$opener"
     [ -n "$opener" ] || return
     equals "the opener's virtual memory is served" \
         "$(metric 'perfcountd_process_virtual_memory_bytes{process="opener"}')" \
@@ -338,18 +339,18 @@ test_opener_end() {
     start
     pid=$(main_pid)
     opener=$(opener_pid)
-    holds "there is an opener" test -n "$opener"
+    holds "an opener is running" test -n "$opener"
     [ -n "$opener" ] || return
     restarts=$(restarts)
     scrape_begin
     inside kill -KILL "$opener"
-    holds "when its opener ends, the service is restarted" eventually 60 is_another "$pid"
+    holds "if its opener ends, the service is restarted" eventually 60 is_another "$pid"
     scrape_end
     equals "the service is restarted once" "$(restarts)" $((restarts + 1))
-    equals "the restarted service has a running opener" "$(get /api/v1/status | jq -r .opener.state)" running
-    matches "the journal says why the service ends" \
+    equals "the restarted service's opener is running" "$(get /api/v1/status | jq -r .opener.state)" running
+    matches "the journal says why the service ended" \
         "$(inside journalctl --no-pager -o cat -u perfcountd PERFCOUNTD_KIND=opener-lost)" \
-        "process $opener was ended by signal 9 \(Killed\); perfcountd ends with exit status 1"
+        "process $opener was killed by signal 9 \(Killed\); perfcountd exits with status 1"
     equals "the process has ended with exit status 1" \
         "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Main process exited, code=exited, status=1')" 1
     ends_at_last
@@ -357,8 +358,8 @@ test_opener_end() {
 restarts() {
     inside systemctl show -P NRestarts perfcountd
 }
-# scrape_begin: starts clients that scrape all the time, with a new connection for each scrape. scrape_end: stops them,
-# and checks that each scrape was answered, also while the service was restarting.
+# scrape_begin: starts clients that scrape continuously, with a new connection for each scrape. scrape_end: stops them,
+# and checks that each scrape was answered, even while the service was restarting.
 scrape_begin() {
     local i
     : >"$scratch/scraping"
@@ -382,7 +383,7 @@ scrape_end() {
     rm "$scratch/scraping"
     for i in 1 2 3; do
         wait "${scrapers[i]}"
-        equals "no scrape of client $i is lost" "$(sort "$scratch/scrapes.$i" | uniq -c | grep -v ' 200$')" ""
+        equals "client $i lost no scrape" "$(sort "$scratch/scrapes.$i" | uniq -c | grep -v ' 200$')" ""
     done
 }
 scrapers=()
@@ -395,7 +396,7 @@ ends_at_last() {
         <<<$'[Unit]\nStartLimitIntervalSec=60s\nStartLimitBurst=3\n[Service]\nRestartSec=100ms'
     inside systemctl reset-failed perfcountd
     inside systemctl restart perfcountd
-    holds "a service whose openers are all killed ends in the state failed" eventually 60 has_failed
+    holds "if every opener is killed, the service ends up in the failed state" eventually 60 has_failed
     equals "the journal says that the start limit was reached" "$(inside journalctl --no-pager -o cat -u perfcountd |
         grep -c 'Start request repeated too quickly')" 1
     no_drop_in perfcountd.service limit
@@ -422,8 +423,8 @@ test_restart() {
     for unit in perfcountd.socket perfcountd.service; do
         pid=$(main_pid)
         inside systemctl restart "$unit"
-        holds "after a restart of $unit another daemon runs" eventually 60 is_another "$pid"
-        equals "after a restart of $unit the daemon serves on its socket" \
+        holds "after a restart of $unit, a new daemon runs" eventually 60 is_another "$pid"
+        equals "after a restart of $unit, the daemon serves on its socket" \
             "$(inside systemctl is-active perfcountd.socket) $(status_of /metrics)" \
             "active 200"
     done
@@ -440,7 +441,7 @@ test_activation() {
     inside systemctl start perfcountd.socket
     equals "starting the socket does not start the service" "$(inside systemctl is-active perfcountd)" inactive
     equals "the first request is served" "$(status_of /metrics)" 200
-    equals "the first request has started the service" "$(inside systemctl is-active perfcountd)" active
+    equals "the first request starts the service" "$(inside systemctl is-active perfcountd)" active
     equals "the second address is served" \
         "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$second/metrics")" 200
     equals "the unix socket is served" \
@@ -450,23 +451,23 @@ test_activation() {
     inside systemctl reload perfcountd
     equals "the log says once that web.listen is ignored" "$(entries addresses-ignored MESSAGE_ID)" \
         93d5513b2874491db9311f7e29609d12
-    equals "after a reload the first address is still served" "$(status_of /metrics)" 200
+    equals "after a reload, the first address is still served" "$(status_of /metrics)" 200
     write_config <<<"$good_config"
     no_drop_in perfcountd.socket 20-more
 }
 
-# The service listens on web.listen without the socket unit, if it has a network, as the manual says.
+# As the manual says, without the socket unit the service listens on web.listen, provided that it has network access.
 test_own_address() {
     inside systemctl stop perfcountd perfcountd.socket
     inside systemctl mask --runtime --quiet perfcountd.socket
     drop_in perfcountd.service network <<<$'[Service]\nPrivateNetwork=no\nRestrictAddressFamilies=AF_INET AF_INET6'
     write_config <<<"web: {listen: [\"127.0.0.1:$port\"]}"
     start
-    equals "without the socket unit the daemon listens on web.listen" "$(status_of /metrics)" 200
+    equals "without the socket unit, the daemon listens on web.listen" "$(status_of /metrics)" 200
     inside systemctl stop perfcountd
     no_drop_in perfcountd.service network
     inside systemctl start perfcountd 2>/dev/null
-    equals "without a network the service does not start" "$(inside systemctl is-active perfcountd)" "$(
+    equals "without network access, the service does not start" "$(inside systemctl is-active perfcountd)" "$(
         inside systemctl is-active perfcountd | grep -E 'failed|activating')"
     equals "the journal says that the daemon cannot listen" \
         "$(entries listen-failed MESSAGE_ID | sort -u)" 5d8270c44ac14504a7cc112a1ca15064
@@ -478,12 +479,12 @@ test_own_address() {
     write_config <<<"$good_config"
 }
 
-# samples: samples for three seconds into $scratch/samples. Another user's program is already running.
+# samples: writes samples of three seconds to $scratch/samples. Another user's program is already running.
 samples() {
     write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock, frequency: 500}'
     inside systemctl restart perfcountd
     equals "a request for samples over loopback is rejected" "$(status_of '/api/v1/samples?seconds=1')" 403
-    operate "/api/v1/folded?seconds=1" >/dev/null # ends when the symbol tables are loaded
+    operate "/api/v1/folded?seconds=1" >/dev/null # returns once the symbol tables are loaded
     operate "/api/v1/samples?seconds=3" >"$scratch/samples"
 }
 count_samples() {
@@ -498,32 +499,33 @@ test_sampler() {
     samples
     compares "the unmodified unit can sample" "$(count_samples true) > 0"
     contains "a note says why kernel symbols are missing" "$(note)" "/proc/kallsyms"
-    equals "the stream ends after its seconds" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
+    equals "the stream ends after the requested time" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
 
     drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"
     samples
     pid=$(main_pid)
     opener=$(inside pgrep -P "$pid" -f perfcountd-opener)
-    compares "with sampler.conf samples have the name of another user's program" "$(count_samples '.comm == "hot"') > 0"
-    compares "with sampler.conf samples have its symbols" \
+    compares "with sampler.conf, samples have the name of another user's program" \
+        "$(count_samples '.comm == "hot"') > 0"
+    compares "with sampler.conf, samples have that program's symbols" \
         "$(count_samples '.comm == "hot" and (.symbol | test("^hot_"))') > \
         $(count_samples '.comm == "hot"') * 0.5"
     if kernel_is_shown; then
-        compares "with sampler.conf samples have kernel symbols" \
+        compares "with sampler.conf, samples have kernel symbols" \
             "$(count_samples '.module == "[kernel.kallsyms]" and .symbol != "[unknown]"') > 0"
-        equals "with sampler.conf there is no note about missing symbols" "$(note)" ""
+        equals "with sampler.conf, no note says that symbols are missing" "$(note)" ""
     fi
-    equals "pid= selects the samples of the program" \
+    equals "pid= selects the program's samples" \
         "$(operate "/api/v1/samples?max=20&seconds=10&pid=$(inside systemctl show -P MainPID hot)" |
             jq -r 'select(.type == "sample") | .comm' | sort -u)" hot
     for field in CapInh CapPrm CapEff CapBnd CapAmb; do
-        equals "the process that listens has no capability in $field" "$(status_field "$pid" "$field")" 0000000000000000
+        equals "the listening process has no capabilities in $field" "$(status_field "$pid" "$field")" 0000000000000000
     done
     holds "the opener has CAP_SYS_PTRACE, CAP_SYSLOG and CAP_CHECKPOINT_RESTORE" \
         has_bits "$(status_field "$opener" CapEff)" $((1 << 19 | 1 << 34 | 1 << 40))
     holds "the opener has only the capabilities for counting and sampling" has_only "$(status_field "$opener" CapBnd)" \
         $((counting | 1 << 19 | 1 << 34 | 1 << 40))
-    equals "the process that listens cannot see process 1" \
+    equals "the listening process cannot see process 1" \
         "$(inside nsenter --target "$pid" --mount setpriv --reuid="$(status_field "$pid" Uid)" \
             --regid="$(status_field "$pid" Gid)" --clear-groups \
             --bounding-set=-all cat /proc/1/status 2>/dev/null | wc -l)" 0
@@ -536,7 +538,7 @@ kernel_is_shown() {
     grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
 }
 
-# The units of contrib/fleet/profiles are installed as doc/fleet.md says, but the timer fires after a second.
+# The units in contrib/fleet/profiles are installed as described in doc/fleet.md, but the timer fires after a second.
 arrived() {
     jq -e . "$scratch/ingest/request" >/dev/null 2>&1
 }
@@ -562,7 +564,7 @@ test_push_profile() {
         perfcountd-profiles.service perfcountd-profiles.timer 2>&1)" ""
     inside systemctl start perfcountd-profiles.timer
     holds "the timer sends a profile" eventually 60 arrived
-    equals "the profile has the name of the board" "$(jq -r .query.name "$scratch/ingest/request")" \
+    equals "the profile is labelled with the board's name" "$(jq -r .query.name "$scratch/ingest/request")" \
         "perfcountd{instance=$(inside uname -n),site=field,model=opi5}"
     : >"$scratch/ingest/refuse"
     holds "the service fails if the server refuses the profile" not inside systemctl start perfcountd-profiles.service
@@ -575,7 +577,7 @@ test_push_profile() {
     inside systemctl restart perfcountd
 }
 
-# An impostor (tests/impostor/) takes the daemon's place under the unit, and passes its descriptors to an accomplice, a
+# An impostor (tests/impostor/) takes the daemon's place in the unit, and passes its descriptors to an accomplice, a
 # process of another user.
 test_impostor() {
     holds "tests/impostor/impostor was built" inside test -x /usr/local/bin/impostor
@@ -589,18 +591,18 @@ Environment=IMPOSTOR_ACCOMPLICE=/run/accomplice/socket
 ExecStart=
 ExecStart=/usr/local/bin/impostor
 END
-    impostor_as_service "an impostor under the unit" "$good_config"
+    impostor_as_service "an impostor in the unit" "$good_config"
     if inside test -e /sys/kernel/btf/vmlinux; then
-        attempted "counts of all cgroups cannot be written to" \
+        attempted "cgroup counts cannot be overwritten" \
             "counts of cgroups \(bpf\): mmap of the page: got EPERM"
-        attempted "counts of all cgroups contain no kernel address" \
-            "records of the engine bpf: an address of the kernel's: got done"
+        attempted "BPF records contain no kernel address" \
+            "BPF engine's records: a kernel address: got done"
     else
-        left_out "BTF, for the engine bpf"
+        left_out "BTF, for the BPF engine"
     fi
     drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"
-    impostor_as_service "an impostor under the unit with sampler.conf, tracepoints and samples" "$impostor_config"
-    attempted "samples of the clock are opened" "samples of cpu-clock \(sampler\): ENABLE: got done"
+    impostor_as_service "an impostor in the unit, with sampler.conf, tracepoints and samples" "$impostor_config"
+    attempted "a clock event can be opened for sampling" "samples of cpu-clock \(sampler\): ENABLE: got done"
     if inside test -e /sys/kernel/tracing/events/sched; then
         attempted "tracepoints are sealed" "sched:sched_switch \(tracepoint\): SET_FILTER of texts: got EEXIST"
     fi
@@ -625,9 +627,9 @@ impostor_as_service() {
     inside systemctl start perfcountd
     inside journalctl --sync
     log_of_service >"$scratch/attempts"
-    equals "$1: $(grep 'attempts got' "$scratch/attempts")" \
+    equals "$1: $(grep 'attempts had' "$scratch/attempts")" \
         "$(inside systemctl show -P ExecMainStatus perfcountd)$(grep '^FAIL ' "$scratch/attempts")" 0
-    attempted "the other account has tried its descriptors" "\(counter\): read: got done"
+    attempted "the accomplice tried the descriptors" "\(counter\): read: got done"
 }
 # attempted TITLE REGEX: checks that the last impostor made an attempt whose line matches this, and did not skip it.
 attempted() {
@@ -637,12 +639,12 @@ attempted() {
 test_stop() {
     start
     stop_service
-    equals "the stopped service has not failed" "$(inside systemctl is-failed perfcountd)" inactive
+    equals "the service stops without a failure" "$(inside systemctl is-failed perfcountd)" inactive
     equals "the stopped service leaves no /run/perfcountd" "$(inside ls -d /run/perfcountd 2>/dev/null)" ""
     equals "the next scrape starts the service again" "$(status_of /metrics)" 200
     inside systemctl stop perfcountd.socket
     equals "stopping the socket stops the service" "$(inside systemctl is-failed perfcountd)" inactive
-    equals "with the socket stopped nothing listens" "$(status_of /metrics 2>/dev/null)" 000
+    equals "with the socket stopped, nothing listens" "$(status_of /metrics 2>/dev/null)" 000
     equals "stopping the socket unit removes the unix socket" "$(inside ls /run/perfcountd.sock 2>/dev/null)" ""
 }
 
@@ -694,10 +696,10 @@ history: {interval: 1s}"
     url=$before
     holds "setup --undo: the daemon listens on its previous address" eventually 60 serves
     equals "setup --undo: no password is required" "$(status_of /metrics)" 200
-    equals "setup --undo: no file is left" "$(inside sh -c "$files")" ""
-    equals "setup --undo: alice is not in the group any more" "$(inside id -nG alice)" alice
+    equals "setup --undo: no files are left" "$(inside sh -c "$files")" ""
+    equals "setup --undo: alice is no longer in the group" "$(inside id -nG alice)" alice
 
-    # Setup with a web configuration that has TLS already.
+    # Setup with a web configuration that already has TLS.
     inside_write /etc/perfcountd/key.pem <"$pki/localhost.key"
     inside_write /etc/perfcountd/cert.pem <"$pki/localhost.pem"
     inside chgrp perfcountd /etc/perfcountd/key.pem
@@ -714,7 +716,7 @@ history: {interval: 1s}"
     equals "setup --undo restores the web configuration" "$(inside cat /etc/perfcountd/web.yml)" \
         'tls_server_config: {cert_file: cert.pem, key_file: key.pem}'
     url=$before
-    holds "setup --undo: the web configuration is not in use" eventually 60 serves
+    holds "setup --undo: the web configuration is no longer used" eventually 60 serves
     inside rm /etc/perfcountd/web.yml /etc/perfcountd/key.pem /etc/perfcountd/cert.pem
     inside systemctl stop hot
     write_config <<<"$good_config"
@@ -739,7 +741,7 @@ else
 fi
 port=$(free_port)
 url=http://127.0.0.1:$port
-# Port 10298 may be in use on the host, whose loopback is shared.
+# Port 10298 may be in use on the host, whose loopback interface the container shares.
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
 tests=(start arguments tracepoints privileges operators reload pause watchdog restart activation own_address processes

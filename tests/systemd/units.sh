@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# perfcountd runs as a service of a real systemd, and counts that systemd's services, scopes and slices.
+# perfcountd runs as a service under a real systemd, and counts its services, scopes and slices.
 #
 # usage: units.sh [TEST...]      default: all tests
 # shellcheck source=lib.sh
@@ -9,7 +9,7 @@
 pages=100000 # page faults; starting a unit causes far less than 1 % of these
 config=/run/perfcountd.yaml
 
-# count CGROUP: prints its minor faults, or "none" if there is no such series.
+# count CGROUP: prints the cgroup's minor faults, or "none" if the series does not exist.
 count() {
     get "/api/v1/counters?collector=cgroup&event=minor_faults" |
         jq -r --arg cgroup "$1" '[.counters[] | select(.cgroup == $cgroup) | .value] | add // "none"'
@@ -20,11 +20,11 @@ state_of() {
 is_in_state() {
     has_field "$1" state "$2"
 }
-# caused TITLE COUNT PAGES: checks that the count is at most 1 % more than PAGES, and less only by unattributed faults.
+# caused TITLE COUNT PAGES: checks that the count is at most 1 % above PAGES, and below it only by unattributed faults.
 caused() {
     compares "$1" "\"$2\" != \"none\" && ${2/none/0} >= $3 - $(unknown_faults) && ${2/none/0} <= $3 * 1.01"
 }
-# info CGROUP: prints its perf_cgroup_info series without the label `cgroup`.
+# info CGROUP: prints the cgroup's perf_cgroup_info series without the label `cgroup`.
 info() {
     get /metrics | grep -F "perf_cgroup_info{cgroup=\"$1\"," | sed 's/^[^,]*,//'
 }
@@ -33,7 +33,7 @@ write_config() {
     printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    include: %s\n' "$1" |
         inside_write "$config"
 }
-# run_job NAME [SYSTEMD-RUN-OPTIONS...]: runs a service in jobs.slice that causes the page faults and ends.
+# run_job NAME [SYSTEMD-RUN-OPTIONS...]: runs a service in jobs.slice that causes the page faults and then exits.
 run_job() {
     inside systemd-run --quiet --wait --collect --slice=jobs.slice --unit="$1" "${@:2}" /usr/local/bin/cgroup-load "/sys/fs/cgroup/jobs.slice/$1.service" faults "$pages"
 }
@@ -92,21 +92,21 @@ test_defaults() {
     matches "systemctl status shows what is counted" "$(inside systemctl show -P StatusText perfcountd)" \
         '^counting [0-9]+ groups'
     equals "system.slice is counted" "$(state_of /system.slice)" watched
-    eventually 60 all_are_watched # a service that only runs at boot may just have ended
+    eventually 60 all_are_watched # a service that runs only at boot may just have ended
     equals "every service below system.slice is counted" "$(services_watched)" "$(services_there)"
-    equals "perf_cgroup_info has the unit and the slice of perfcountd.service" \
+    equals "perf_cgroup_info of perfcountd.service has the labels unit and slice" \
         "$(info /system.slice/perfcountd.service)" \
         'unit="perfcountd.service",slice="system.slice"} 1'
-    equals "perf_cgroup_info has the slice of system.slice" "$(info /system.slice)" 'slice="system.slice"} 1'
+    equals "perf_cgroup_info of system.slice has the label slice" "$(info /system.slice)" 'slice="system.slice"} 1'
 
     before=$(count /system.slice)
     start_load "$unit"
     after=$(count /system.slice)
-    caused "a service that was started later has its own counts" "$(count "$cgroup")" "$pages"
-    compares "the counts of the new service are also in system.slice" \
+    caused "a service that is started later is counted" "$(count "$cgroup")" "$pages"
+    compares "system.slice includes the new service's counts" \
         "$after - $before >= $pages - $(unknown_faults) && $after - $before < 1.03 * $pages"
     # The exposition doubles backslashes.
-    equals "the label has the unescaped name of a unit" "$(info "${cgroup//\\/\\\\}")" \
+    equals "the unit label has the unescaped name" "$(info "${cgroup//\\/\\\\}")" \
         'unit="load@a-b c.service",slice="system.slice"} 1'
     equals "?cgroup=GLOB selects the new service" \
         "$(get "/api/v1/counters?cgroup=/system.slice/load@*&event=minor_faults" |
@@ -115,13 +115,13 @@ test_defaults() {
     inside systemctl stop "$unit"
     holds "the cgroup of a stopped service lingers" eventually 60 is_in_state "$cgroup" lingering
     start_load "$unit"
-    caused "a service that is started again continues from its total" "$(count "$cgroup")" $((2 * pages))
+    caused "a service that is started again continues its total" "$(count "$cgroup")" $((2 * pages))
     inside systemctl stop "$unit"
-    # systemd prefixes a unit's cgroup with "_" if its name could be that of a cgroup attribute file.
+    # systemd prefixes the name of a unit's cgroup with "_" if it could be that of a cgroup attribute file.
     inside systemd-run --quiet --unit=cgroup.odd sleep infinity
-    holds "a unit whose cgroup has another name is counted" \
+    holds "a unit whose cgroup name differs is counted" \
         eventually 60 is_in_state /system.slice/_cgroup.odd.service watched
-    equals "a unit whose cgroup has another name has the unit's labels" "$(info /system.slice/_cgroup.odd.service)" \
+    equals "a cgroup whose name differs has the unit's labels" "$(info /system.slice/_cgroup.odd.service)" \
         'unit="cgroup.odd.service",slice="system.slice"} 1'
     inside systemctl stop cgroup.odd
     stop_service
@@ -135,7 +135,7 @@ test_scopes() {
     when_watched /system.slice/work.scope inside systemd-run --quiet --scope --unit=work sh -c \
         "read x </run/go; cgroup-load /sys/fs/cgroup/system.slice/work.scope faults $pages"
     caused "a scope is counted" "$(count /system.slice/work.scope)" "$pages"
-    equals "perf_cgroup_info has the name of the scope" "$(info /system.slice/work.scope)" \
+    equals "perf_cgroup_info has the scope's name" "$(info /system.slice/work.scope)" \
         'unit="work.scope",slice="system.slice"} 1'
     when_watched /a.slice/a-b.slice/deep.scope inside systemd-run --quiet --scope --slice=a-b.slice --unit=deep sh -c \
         "read x </run/go; cgroup-load /sys/fs/cgroup/a.slice/a-b.slice/deep.scope faults $pages"
@@ -150,7 +150,7 @@ test_scopes() {
 
 # --- descriptions
 
-# described CGROUP: prints its description.
+# described CGROUP: prints the cgroup's description.
 described() {
     get /api/v1/cgroups | jq -r --arg cgroup "$1" '.cgroups[] | select(.cgroup == $cgroup) | .description // "none"'
 }
@@ -160,7 +160,7 @@ descriptions() {
         | select(.cgroup | test("/user@[0-9]+[.]service/") | not)
         | "\(.cgroup | split("/") | last): \(.description)"' | sort
 }
-# descriptions_there: prints the descriptions that systemctl shows for units that have one in a file.
+# descriptions_there: prints the descriptions that systemctl shows for units whose files have one.
 descriptions_there() {
     local units
     mapfile -t units < <(cd "$machine" && find . -path '*/user@*/*' -prune -o -type d -regex \
@@ -194,14 +194,14 @@ test_descriptions() {
     write_config '["/**"]'
     start_service -- --config.file="$config"
     compares "systemctl shows descriptions of units" "$(descriptions_there | wc -l) >= 10"
-    eventually 60 all_are_described # a service that only runs at boot may just have ended
+    eventually 60 all_are_described # a service that runs only at boot may just have ended
     equals "cgroups have the descriptions that systemctl shows" "$(descriptions)" "$(descriptions_there)"
-    equals "specifiers of a drop-in are resolved" "$(described "/system.slice/$unit")" 'a-b c of "load"    <b> %'
-    equals "a transient unit has its description" "$(described /system.slice/transient.service)" "A transient unit"
+    equals "specifiers in a drop-in are expanded" "$(described "/system.slice/$unit")" 'a-b c of "load"    <b> %'
+    equals "a transient unit's description is shown" "$(described /system.slice/transient.service)" "A transient unit"
     equals "a unit without a description has none" "$(described /a.slice)" none
-    equals "a unit of a user manager has its description" \
+    equals "the description of a user manager's unit is shown" \
         "$(described /user.slice/user-0.slice/user@0.service/app.slice)" "User Application Slice"
-    equals "a unit that only its user may read has no description" \
+    equals "a unit that only its user may read is shown without a description" \
         "$(described /user.slice/user-0.slice/user@0.service/app.slice/mine.service)" none
     inside rm -r /run/systemd/system/load@.service.d /run/systemd/system/user@.service.d
     inside systemctl daemon-reload
@@ -221,16 +221,16 @@ test_short_lived() {
     when_watched /jobs.slice/job-0.service run_job job-0 -p ExecStartPre="$wait_for_go"
     holds "the cgroup of a job that has ended lingers" eventually 60 is_in_state /jobs.slice/job-0.service lingering
     equals "the cgroup of the job is removed" "$(ls -d "$machine/jobs.slice/job-0.service" 2>/dev/null)" ""
-    caused "the job's total is its load" "$(count /jobs.slice/job-0.service)" "$pages"
+    caused "the job's total equals its load" "$(count /jobs.slice/job-0.service)" "$pages"
     for ((i = 1; i < jobs; i++)); do
         run_job "job-$i"
         [ "$(count "/jobs.slice/job-$i.service")" != none ] || missing=$((missing + 1))
     done
-    equals "each of $jobs jobs has a series, though its load does not wait for that" "$missing" 0
-    caused "the slice has the counts of all of them" $(($(count /jobs.slice) - before)) $((jobs * pages))
+    equals "each of $jobs jobs has a series, although they do not wait until they are watched" "$missing" 0
+    caused "the slice includes the counts of all jobs" $(($(count /jobs.slice) - before)) $((jobs * pages))
     after=$(count /jobs.slice)
-    compares "the jobs together do not have more than their slice" "$(sum_of_jobs) <= $((after - before))"
-    holds "the daemon keeps no removed cgroup alive: nr_dying_descendants is unchanged" \
+    compares "the sum of the jobs does not exceed their slice" "$(sum_of_jobs) <= $((after - before))"
+    holds "the daemon keeps no removed cgroup alive: nr_dying_descendants has not increased" \
         eventually 60 no_more_dying "$dying"
     inside systemctl stop jobs.slice
     stop_service
@@ -251,21 +251,21 @@ test_dynamic_user() {
     fi
     start_service -p DynamicUser=yes -p AmbientCapabilities=CAP_PERFMON
     pid=$(inside systemctl show -P MainPID perfcountd)
-    compares "perfcountd is not root" "$(inside ps -o uid= -p "$pid") >= 61184"
-    equals "the listening process has no capability" "$(capabilities "$pid")" "CapEff: 0000000000000000 "
+    compares "perfcountd does not run as root" "$(inside ps -o uid= -p "$pid") >= 61184"
+    equals "the listening process has no capabilities" "$(capabilities "$pid")" "CapEff: 0000000000000000 "
     equals "the opener has only CAP_PERFMON" "$(capabilities "$(inside pgrep -P "$pid")")" "CapEff: 0000004000000000 "
     eventually 60 all_are_watched
     equals "every service is counted" "$(services_watched)" "$(services_there)"
     start_load load@user.service
-    caused "the counts of a service are right" "$(count /system.slice/load@user.service)" "$pages"
+    caused "a service's counts are right" "$(count /system.slice/load@user.service)" "$pages"
     inside systemctl stop load@user.service
     stop_service
-    equals "the stopped service has not failed" "$(inside systemctl is-failed perfcountd)" inactive
+    equals "the service stops without a failure" "$(inside systemctl is-failed perfcountd)" inactive
 
     [ "$paranoid" -gt 0 ] || return
     start_service -p DynamicUser=yes
-    equals "without CAP_PERFMON the daemon answers requests" "$(status_of /metrics)" 200
-    equals "without CAP_PERFMON nothing is counted" "$(count /system.slice)" none
+    equals "without CAP_PERFMON, the daemon answers requests" "$(status_of /metrics)" 200
+    equals "without CAP_PERFMON, nothing is counted" "$(count /system.slice)" none
     holds "the log names CAP_PERFMON" eventually 60 has_logged CAP_PERFMON
     stop_service
 }
@@ -283,7 +283,7 @@ goes_on_after() {
     [ "$(steps | jq --argjson time "$1" 'index($time) as $i | .[$i + 1:] | map(values) | length')" -ge 1 ]
 }
 
-# listens_again URL: succeeds once the new process listens; URL is that of the previous one. Sets url.
+# listens_again URL: succeeds once the new process listens; URL is the previous process's. Sets url.
 listens_again() {
     url=$(log_of_service | sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' | tail -n 1)
     [ "$url" != "$1" ]
@@ -302,7 +302,7 @@ test_history() {
     eventually 60 listens_again "$url" || fail "the service is restarted" "$(log_of_service)"
     holds "the restarted service continues the history" eventually 60 goes_on_after "$last"
     equals "the steps from before the restart are kept" "$(steps | jq '.[0]')" "$first"
-    equals "the history has a gap for the restart" "$(steps | jq --argjson time "$last" '.[index($time) + 1]')" null
+    equals "the history has a gap at the restart" "$(steps | jq --argjson time "$last" '.[index($time) + 1]')" null
     stop_service
 }
 

@@ -77,7 +77,7 @@ int try_decode(const void *bytes, size_t size, const struct record_layout *layou
     return r;
 }
 
-/* Replaces each 64-bit word in turn by values that are wrong for a count, a size or the end of a string. */
+/* Replaces each 64-bit word in turn with values that are invalid as a count, a size or the end of a string. */
 static void try_wrong_words(const struct built *built, const struct record_layout *layout)
 {
     static const uint64_t bad[] = {0, 1, 3, 8, 0xffff, UINT32_MAX, 0x0101010101010101, UINT64_MAX / 3 + 1, UINT64_MAX};

@@ -41,15 +41,15 @@ void check_id(const struct record_id *id, uint64_t sample_type);
 void set_record_size(void *bytes, size_t size);
 
 /*
- * Returns a copy in a heap block of exactly `size` bytes, so that a sanitizer finds reads behind it. The caller frees
- * it.
+ * Returns a copy in a heap block of exactly `size` bytes, so that a sanitizer detects reads past its end. The caller
+ * frees it.
  */
 void *exact_copy(const void *bytes, size_t size);
 /* Decodes a record and reads everything that it points to. Returns the result of record_decode(). */
 int try_decode(const void *bytes, size_t size, const struct record_layout *layout);
 /*
- * Checks that changed records are either decoded or refused with -EBADMSG, and never read outside of their memory.
- * `tight`: the record cannot be shorter by even one word.
+ * Checks that truncated and altered records are either decoded or refused with -EBADMSG, without reads outside the
+ * record. `tight`: the record cannot be even one word shorter.
  */
 void try_cut_and_lies(const struct built *built, const struct record_layout *layout, bool tight);
 

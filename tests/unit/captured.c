@@ -74,8 +74,8 @@ static struct fake_sys *sim(const struct captured *captured)
 
 /*
  * The core's events in drivers/perf/arm_pmuv3.c (6.7 and later; arch/arm64/kernel/perf_event.c before). sysfs lists
- * those whose bit is set in PMCEID0 or PMCEID1. Events that Cortex-A55 and A76 have in common, by the PMU chapters of
- * their Technical Reference Manuals. Neither core has STALL_SLOT, OP_SPEC or OP_RETIRED.
+ * those whose bit is set in PMCEID0 or PMCEID1. Events that Cortex-A55 and A76 have in common, according to the PMU
+ * chapters of their Technical Reference Manuals. Neither core has STALL_SLOT, OP_SPEC or OP_RETIRED.
  */
 #define ARMV8                                                                                                          \
     "format/event=config:0-15 format/long=config1:0 caps/slots=0x00000000 events/sw_incr=event=0x0000 "                \
@@ -155,10 +155,10 @@ struct fake_sys *captured_raspberry_pi_5(void)
 }
 
 /*
- * Neoverse N1: drivers/perf/arm_pmu_acpi.c names the PMU. The core has the events of the A76, from which it derives,
- * and those of the Statistical Profiling Extension. The other PMUs are those of drivers/perf/arm-cmn.c and
- * drivers/perf/arm_dmc620_pmu.c of Linux 6.8. A dmc620 PMU has the address of its controller in its name, accepts one
- * event per group, and has no cpumask before 6.15.
+ * Neoverse N1: drivers/perf/arm_pmu_acpi.c names the PMU. The core is derived from the A76 and has the same events,
+ * plus those of the Statistical Profiling Extension. The other PMUs are those of drivers/perf/arm-cmn.c and
+ * drivers/perf/arm_dmc620_pmu.c of Linux 6.8. The name of a dmc620 PMU contains its controller's address. The PMU
+ * accepts one event per group, and has no cpumask before 6.15.
  */
 #define DMC620                                                                                                         \
     "format/event=config2:3-8 format/clkdiv2=config2:9 events/clkdiv2_rdwr=event=0x12,clkdiv2=0x1 "                    \
@@ -254,7 +254,7 @@ struct fake_sys *captured_intel_hybrid(void)
 }
 
 /*
- * Ice Lake server, two sockets with eight cores of two threads each: arch/x86/events/intel/core.c, uncore_snbep.c
+ * Ice Lake server, two sockets, each with eight two-thread cores: arch/x86/events/intel/core.c, uncore_snbep.c
  * (icx_uncore_imc_events, icx_uncore_imc_freerunning_events), 6.1; rapl.c (the domains of a server). Each CPU has eight
  * programmable counters, three fixed ones, and slots.
  */

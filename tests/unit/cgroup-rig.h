@@ -8,14 +8,17 @@
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 
-/* The descriptor of the cgroup in most tests, and of a second cgroup. */
+/* The descriptors of the cgroup in most tests, and of a second cgroup. */
 #define CGROUP 7
 #define OTHER 8
 
 /* The engine under test; its type is NULL before the first cgroup is opened. */
 extern struct cgroup_engine rig_engine;
 
-/* Runs all tests once with the engine perf and once with bpf, for which the simulated machine supports BPF programs. */
+/*
+ * Runs all tests once with the perf engine and once with the bpf engine, on a simulated machine that can run BPF
+ * programs.
+ */
 #define CGROUP_RIG_MAIN()                                                                                              \
     int main(void)                                                                                                     \
     {                                                                                                                  \
@@ -32,10 +35,10 @@ bool cgroup_rig_uses(enum config_engine engine);
         if (!cgroup_rig_uses(engine))                                                                                  \
             return;                                                                                                    \
     } while (0)
-/* Returns the number of descriptors that each cgroup needs, which is `n` with the engine perf and 0 with bpf. */
+/* Returns the number of descriptors per cgroup: `n` with the perf engine, 0 with the bpf engine. */
 size_t cgroup_rig_own(size_t n);
 
-/* A configuration with only the collector cgroup. */
+/* A configuration that enables only the cgroup collector. */
 #define GROUPS(groups) "collectors: {cgroup: {groups: " groups "}}"
 #define GROUPS_PER_CPU(groups) "collectors: {cgroup: {per_cpu: true, groups: " groups "}}"
 

@@ -14,7 +14,7 @@ struct cgroup_sim {
 extern struct cgroup_sim sim;
 
 /*
- * Starts the collector cgroup with two events. `settings` are additional keys of collectors.cgroup, which may contain
+ * Starts the cgroup collector with two events. `settings` are additional keys of collectors.cgroup, which may contain
  * `include`.
  */
 void sim_init_on(struct fake_sys *fake, const char *settings);

@@ -346,7 +346,7 @@ void fake_bpf_spoil(struct fake_sys *fake, unsigned cpu)
 void fake_bpf_move(struct fake_sys *fake, int cgroup, unsigned cpu)
 {
     fake->bpf->running[cpu] = cgroup;
-    fake->bpf->counting->records[0].moves++; /* the move is made by a task on CPU 0 */
+    fake->bpf->counting->records[0].moves++; /* a task on CPU 0 makes the move */
 }
 
 void fake_bpf_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns)

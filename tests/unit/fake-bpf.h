@@ -22,7 +22,7 @@ void fake_bpf_spoil(struct fake_sys *fake, unsigned cpu);
  * that CPU.
  */
 void fake_bpf_move(struct fake_sys *fake, int cgroup, unsigned cpu);
-/* Lets a CPU run for `ns` in a cgroup that the program cannot determine. */
+/* Runs a CPU for `ns` in a cgroup that the program cannot identify. */
 void fake_bpf_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns);
 
 #endif

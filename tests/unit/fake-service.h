@@ -12,7 +12,7 @@
 
 enum fake_collector { FAKE_CPU, FAKE_CGROUP, FAKE_SELF };
 
-/* A cgroup whose name needs escaping: its path, as a label of a series, and in JSON. */
+/* A cgroup whose name needs escaping: as a path, as a series label, and in JSON. */
 struct odd_cgroup {
     const char *path, *label, *escaped;
 };
@@ -34,9 +34,9 @@ struct fake_service {
     char complaint[512]; /* the last message that the server logged */
     unsigned generation; /* edition of the events document */
     unsigned deferreds;  /* events documents that were requested so far */
-    bool held;           /* events documents are not rendered before fake_service_release_deferred() */
+    bool held;           /* events documents are rendered only after fake_service_release_deferred() */
     sem_t gate;
-    uint64_t frozen_ns; /* the time at which the clock stands; 0: it runs */
+    uint64_t frozen_ns; /* the time at which the clock is stopped; 0: it runs */
 };
 
 /*

@@ -20,7 +20,7 @@ struct symbols {
     const struct fake_symbol *symbols; /* both arrays end with a zeroed entry */
     const char *comm;
     bool known;           /* the symbol tables have been read */
-    int kept;             /* mappings that currently have a reference */
+    int kept;             /* number of mappings that are currently referenced */
     struct mapping found; /* the mapping that was resolved last */
     size_t asked;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A simulated machine: /sys and /proc in a temporary directory, and a kernel that counts by a clock that the test
- * advances.
+ * A simulated machine: /sys and /proc in a temporary directory, and a kernel whose counters follow a clock that the
+ * test advances.
  *
  *     struct fake_sys *fake = fake_machine_big_little();
  *     struct machine *machine = machine_of(&fake->sys);     (fake-machine.h)
@@ -41,7 +41,7 @@ struct fake_pmu {
     uint32_t counters;
 };
 
-/* The event grows by `count` in every `ns` nanoseconds of running time. */
+/* The event's count grows by `count` per `ns` nanoseconds of running time. */
 struct fake_rate {
     uint32_t type;
     uint64_t config, count, ns;
@@ -142,13 +142,13 @@ void fake_fail_no_more(struct fake_sys *fake);
  */
 void fake_set_online(struct fake_sys *fake, unsigned cpu, bool online);
 /*
- * Permits reading events in user space: their pages offer it from now on. The counter numbers are those of
+ * Allows events to be read in user space; their pages say so from now on. The counter numbers are those of
  * fake_user_counter(), which are 32 bits wide; the clock is monotonic_ns. No overflow interrupt updates the page; only
  * fake_set_off_counter() does.
  */
 void fake_user_reads(struct fake_sys *fake);
 uint64_t fake_user_counter(const struct fake_sys *fake, unsigned number);
-/* Takes an event off its counter for now, as when a task runs on the other kind of core. */
+/* Takes an event off its counter for the time being, as if its task ran on the other kind of core. */
 void fake_set_off_counter(struct fake_sys *fake, int fd, bool off);
 /* Returns the attributes that a descriptor was opened with, or NULL if it is closed. */
 const struct perf_event_attr *fake_attr(const struct fake_sys *fake, int fd);

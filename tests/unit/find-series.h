@@ -12,7 +12,7 @@ const struct series *find_series(const struct snapshot *snapshot, const char *fo
 uint64_t series_value(const struct snapshot *snapshot, const char *format, ...) PRINTF_LIKE(2, 3);
 #define NOT_SHOWN UINT64_MAX
 
-/* A series of the collector cpu, as a format whose first argument is "cycles", "group_enabled_seconds" or the like. */
+/* A format for series of the cpu collector; its first argument is "cycles", "group_enabled_seconds" or the like. */
 #define CPU_SERIES "perf_cpu_%s_total{cpu=\"%d\",pmu=\"%s\",group=\"%s\"}"
 
 /* Returns the row of this PMU and group; the test fails if there is none. */

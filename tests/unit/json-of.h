@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
 
-/* `text` has ' instead of ". The caller releases the value. Invalid JSON fails the test. */
+/* `text` uses ' instead of ". The caller releases the value. Invalid JSON fails the test. */
 static inline json_t *json_of(const char *text)
 {
     _cleanup_(freep) char *copy = strdup(text);

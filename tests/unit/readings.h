@@ -12,7 +12,7 @@ struct readings {
 
 #define READINGS_SECONDS 2.0
 
-/* Initializes readings with the collectors cpu, pmu and cgroup. */
+/* Initializes readings with the cpu, pmu and cgroup collectors. */
 void readings_init(struct readings *readings);
 void readings_done(struct readings *readings);
 
@@ -24,7 +24,7 @@ void readings_refuse(struct readings *readings, const char *pmu, const char *gro
 /* Ends the first reading. */
 void readings_begin(struct readings *readings);
 /*
- * Sets the growth of the first two events, in their units. The group ran for `running` of the two seconds; 0: it
+ * Sets by how much the first two events grew, in their units. The group ran for `running` of the two seconds; 0: it
  * starved.
  */
 void readings_count(struct row *row, double first, double second, double running);

@@ -30,7 +30,7 @@ struct rig {
     struct collector_env env;
 };
 
-/* A configuration that enables only the collector cpu. */
+/* A configuration that enables only the cpu collector. */
 #define CPU_GROUPS(groups)                                                                                             \
     "collectors: {self: {enabled: false}, cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: " groups "}}"
 

@@ -23,9 +23,9 @@ int sampled_begin(void **state);
 int sampled_end(void **state);
 
 /*
- * Writers of one line for each record or notice: "begin N", "sample TIME CPU PID", "dropped N", "pause TIME", "resume
- * TIME", "rescanned", "end REASON RECORDS DROPPED" and "malformed N". A stream of writer_settled only ends once all
- * symbols are resolved.
+ * Writers that write one line for each record or notice: "begin N", "sample TIME CPU PID", "dropped N", "pause TIME",
+ * "resume TIME", "rescanned", "end REASON RECORDS DROPPED" and "malformed N". A stream of writer_settled only ends once
+ * all symbols are resolved.
  */
 extern const struct writer writer_lines, writer_settled;
 

@@ -39,7 +39,7 @@ int served_teardown(void **state);
  * Runs one turn of the event loop. `*deadline_ns` must be 0 at the first call. Returns false a minute after that call.
  */
 bool served_turn(const struct served *served, uint64_t *deadline_ns);
-/* Runs so many turns that the server has seen everything that clients have done. */
+/* Runs enough turns for the server to see everything that clients have done. */
 void served_spin(const struct served *served, unsigned turns);
 /* Runs the server until `condition` is true. */
 #define served_wait(served, condition)                                                                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rig whose machine has the collector cpu and the perf groups of a BPF program, which may share groups. */
+/* A rig with the cpu collector and the perf groups of a BPF program, which may share groups. */
 #ifndef TESTS_UNIT_SHARING_RIG_H
 #define TESTS_UNIT_SHARING_RIG_H
 
@@ -17,9 +17,7 @@ struct sharing_rig {
 /* Opens the collector and the groups; sharing_rig_done() closes them. */
 void sharing_rig_init(struct sharing_rig *rig, struct fake_sys *fake, const char *config);
 void sharing_rig_done(struct sharing_rig *rig);
-/*
- * Reopen everything after a change of the configuration or of the CPUs: first the collector cpu, as the registry does.
- */
+/* Reopen everything after the configuration or the CPUs have changed: the cpu collector first, as in the registry. */
 void sharing_rig_resume(struct sharing_rig *rig);
 void sharing_rig_configure(struct sharing_rig *rig, const char *config);
 void sharing_rig_rescan(struct sharing_rig *rig, const char *went_offline);

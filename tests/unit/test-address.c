@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listen addresses: how each form is parsed, the errors of invalid ones, and how the address of a client is shown. */
+/* Listen addresses: how each form is parsed, the errors for invalid ones, and how client addresses are shown. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/un.h>
@@ -53,7 +53,7 @@ static const struct {
     {":", "\"\" is not a port"},
     {":0x50", "\"0x50\" is not a port"},
     {":80 ", "\"80 \" is not a port"},
-    {":65536", "port 65536 is out of range, 0 to 65535"},
+    {":65536", "port 65536 is out of range (0 to 65535)"},
     {"127.0.0.1:70000", "out of range"},
     {"localhost:10298", "names are not resolved: write 127.0.0.1:10298 or [::1]:10298"},
     {"127.0.0.256:80", "is not an IP address"},
@@ -64,13 +64,13 @@ static const struct {
     {"[:80", "expected [IPv6]:PORT"},
     {"[]:10298", "\"\" is not an IPv6 address"},
     {"[127.0.0.1]:10298", "\"127.0.0.1\" is not an IPv6 address"},
-    {"[::1%lo]:1", "only a link-local address"},
+    {"[::1%lo]:1", "only link-local addresses"},
     {"[fe80::1%no-such-if]:1", "no network interface \"no-such-if\""},
     {"[fe80::1%4294967296]:1", "no network interface \"4294967296\""},
     {"http://127.0.0.1:80", "is a URL"},
     {"unix:", "must be absolute"},
     {"unix:@abstract", "must be absolute"},
-    {"unix:" SUN_PATH_90 "/23456789012345678", "at most 107 bytes long, but this path has 108"},
+    {"unix:" SUN_PATH_90 "/23456789012345678", "at most 107 bytes, but this one has 108"},
 };
 
 TEST(test_bad)
@@ -106,7 +106,7 @@ TEST(test_socket)
     assert_string_equal(((struct sockaddr_un *)&address.socket)->sun_path, "/x");
 }
 
-/* The results of getsockname(2) for sockets that systemd made. */
+/* What getsockname(2) returns for sockets that systemd created. */
 TEST(test_format)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "\0abc"};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events on simulated machines: the PMU that counts them on each CPU, their attributes, and the errors of unknown
- * events.
+ * Events on simulated machines: the PMU that counts them on each CPU, their attributes, and errors for unknown events.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -184,7 +183,7 @@ static const struct {
     {ONE_PMU, "cpu/event=1,rent=2/", -EINVAL, 12, "\"rent\" of PMU \"cpu\" cannot be used"},
     {BIG_LITTLE, "mem:0x1000:w", -ENODEV, 0, "no PMU \"breakpoint\""},
     {BIG_LITTLE, "armv8_cortex_a76/event=1,threshold=256/", -EINVAL, 25,
-     "the threshold 256 is too large: PMU \"armv8_cortex_a76\" has at most 255 (caps/threshold_max)"},
+     "the threshold 256 is too large: PMU \"armv8_cortex_a76\" supports at most 255 (caps/threshold_max)"},
     {BIG_LITTLE, "armv8_cortex_a76/event=1,threshold=1,threshold_compare=4/", -EINVAL, 37,
      "\"threshold_compare\" is too large: PMU \"armv8_cortex_a76\" has 2 bits"},
     {BIG_LITTLE, "armv8_cortex_a55/event=1,threshold=1/", -EINVAL, 25, "have no thresholds (caps/threshold_max is 0)"},

@@ -152,8 +152,8 @@ TEST(test_credential_length)
 #define LOOKS_PLAIN "this is not a bcrypt hash, but looks like the password itself; "
 #define OTHER_HASH "this is a hash, but not a bcrypt hash; "
 #define NO_KIND "the bcrypt hash does not start with "
-#define BAD_COST "the bcrypt hash is damaged: its cost "
-#define BAD_CHARACTER "the bcrypt hash is damaged: it has a character that bcrypt never"
+#define BAD_COST "the bcrypt hash is damaged: the cost must "
+#define BAD_CHARACTER "the bcrypt hash is damaged: it contains a character that bcrypt never"
 
 /*
  * `out` is the beginning of the error message, which must not quote the hash. With NULL, perfcountd and libcrypt accept
@@ -248,8 +248,8 @@ TEST(test_passwords)
 }
 
 /*
- * A wrong password takes the same work for a cheap hash, the most expensive one and an unknown user, so that the
- * response time does not tell them apart.
+ * Checking a wrong password takes the same work for the cheapest hash, the most expensive hash and an unknown user, so
+ * that the response time does not tell them apart.
  */
 TEST(test_wrong_takes_its_work)
 {
@@ -282,7 +282,9 @@ static struct fingerprint numbered(const struct password_cache *cache, unsigned 
     return print(cache, "alice", "$2y$", password);
 }
 
-/* Fingerprints differ if a name, a hash or a password differs, even if the three texts joined together are the same. */
+/*
+ * Fingerprints differ if a name, a hash or a password differs, even if the three strings joined together are the same.
+ */
 TEST(test_fingerprints)
 {
     static const char *const triples[][3] = {
@@ -373,7 +375,7 @@ static const struct {
     {&stranger, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
     {&member, false, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_EVERYBODY},
     {&loopback, true, {{"Host", "localhost"}, {"Via", "1.1 proxy"}}, TRUST_OPERATOR},
-    /* Requests from browsers, without proof that a page of this daemon has caused them. */
+    /* Requests from browsers, without proof that one of this daemon's pages caused them. */
     {&elsewhere, false, {{"Host", "board"}, {AGENT}}, TRUST_PAGE},
     {&loopback, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
     {&member, false, {{"Host", "localhost"}, {AGENT}}, TRUST_PAGE},
@@ -389,7 +391,9 @@ static const struct {
      {{"Host", "localhost"}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "cross-site"}},
      TRUST_PAGE},
     {&loopback, true, {{"Host", "localhost"}, {AGENT}, {"Sec-Fetch-Site", "cross-site"}}, TRUST_PAGE},
-    /* DNS rebinding: a foreign name resolves to this machine, so the browser takes the page for one of this daemon. */
+    /*
+     * DNS rebinding: a foreign name resolves to this machine, so the browser takes the page for one of this daemon's.
+     */
     {&loopback, false, {{"Host", "evil.example"}, {AGENT}, {"Sec-Fetch-Site", "same-origin"}}, TRUST_PAGE},
     {&loopback, false, {{"Host", "printer:10298"}, {AGENT}, {PROOF}}, TRUST_PAGE},
     /*
@@ -468,7 +472,7 @@ static void put(const char *path, const char *text)
 #define OF_USERS "basic_auth_users:\n"
 #define HASH(cost) "$2y$" cost "$" SALT "ABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
 
-/* The web configuration `in` causes the warning `which`, whose text begins with `sentence`, and no other warning. */
+/* The web configuration `in` causes the warning `which`, whose message begins with `sentence`, and no other warning. */
 static const struct {
     const char *in;
     enum security_warning which;
@@ -478,7 +482,7 @@ static const struct {
     {OF_USERS "  a: " HASH("14") "\n", SECURITY_PASSWORD_SLOW, NULL},
     {OF_USERS "  a: " HASH("15") "\n", SECURITY_PASSWORD_SLOW, "basic_auth_users: the bcrypt cost of \"a\" is 15: "},
     {OF_USERS "  a: " HASH("04") "\n  b: " HASH("31") "\n  c: " HASH("18") "\n", SECURITY_PASSWORD_SLOW,
-     "basic_auth_users: the bcrypt cost of \"b\" is 31: to check one new password, right or wrong, takes 2097152 "
+     "basic_auth_users: the bcrypt cost of \"b\" is 31: checking one new password, right or wrong, takes 2097152 "
      "times "},
     {"{}", SECURITY_HTTP2_UNUSED, NULL},
     {"http_server_config: {http2: false}", SECURITY_HTTP2_UNUSED, NULL},
@@ -598,13 +602,13 @@ static const struct {
     {"GET /metrics", "alice:wrong", "", 401, "\r\n\r\nthe name or the password is wrong\n"},
     {"GET /metrics", "carol:secret", "", 401, "\r\n\r\nthe name or the password is wrong\n"},
     {"GET /metrics", NULL, "", 401, "\r\n\r\nthis needs a name and a password, as in curl -u NAME\n"},
-    {"GET /metrics", "alice", "", 401, "the \"Authorization\" header has no name and password"},
+    {"GET /metrics", "alice", "", 401, "the \"Authorization\" header contains no \"Basic\" name and password"},
     {"GET /metrics", ":", "", 401, ""},
     {"GET /metrics", NULL, "", 401, "Content-Type: text/plain"},
     {"GET /api/v1/counters", NULL, "", 401,
      "{\"error\": \"this needs a name and a password, as in curl -u NAME\", \"status\": 401}\n"},
     {"GET /%zz", "alice:secret", "", 400, ""},
-    {"GET /metrics", NULL, "Authorization: Bearer abc\r\n", 401, "header has no name and password"},
+    {"GET /metrics", NULL, "Authorization: Bearer abc\r\n", 401, "header contains no \"Basic\" name and password"},
     {"GET /metrics", NULL, "authorization: bASIC YWxpY2U6c2VjcmV0\r\n", 200, ""},
     {"GET /-/healthy", "alice:wrong", "", 200, "healthy"},
 };
@@ -638,7 +642,10 @@ TEST_WITH(test_keep_alive, setup, teardown)
     }
 }
 
-/* Returns once the server has read all earlier requests. Bob's password is cached and waits for no check. */
+/*
+ * Returns once the server has read all earlier requests. Bob's password is cached, so his request does not wait for a
+ * check.
+ */
 static void settle(struct fixture *f)
 {
     expect(f, "GET /metrics", "bob:secret", 200);

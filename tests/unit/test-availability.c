@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which derived metrics are available on simulated machines, and why other metrics are not. */
+/* Which derived metrics are available on simulated machines, and why the others are not. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -64,7 +64,7 @@ static const struct {
      "ipc_user", "cpu", "cpu", "not_counted", "no group counts instructions:u: add it to the group \"a\""},
     {"the PMU does not list the event", fake_machine_big_little, CPU("[{name: a, events: cycles}]"), "load_spec_ratio",
      "cpu", "armv8_cortex_a55", "no_event",
-     "the PMU armv8_cortex_a55 does not list ld_spec and inst_spec: it cannot have this metric"},
+     "the PMU armv8_cortex_a55 does not list ld_spec and inst_spec, which this metric needs"},
     {"an event could not be opened", refusing_machine, CPU("[{name: a, events: 'branches,branch-misses'}]"),
      "branch_miss_ratio", "cpu", "cpu", "unavailable",
      "branch-misses of the group \"a\" is not counted: no such event on this PMU (ENOENT): "},

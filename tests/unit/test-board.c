@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of boards, from the files that each board has. */
+/* Board names, read from the files that each board provides. */
 #include "perf/board.h"
 
 #include <sys/utsname.h>
@@ -13,7 +13,7 @@
 #define DMI "/sys/class/dmi/id/"
 #define LONG_16 "0123456789abcdef"
 #define LONG_128 LONG_16 LONG_16 LONG_16 LONG_16 LONG_16 LONG_16 LONG_16 LONG_16
-/* A string constant and its size, since files of the device tree contain NULs. */
+/* A string constant and its size, since device tree files contain NULs. */
 #define TEXT(text) text, sizeof(text) - 1
 
 static const struct {
@@ -44,7 +44,7 @@ static const struct {
      {"ASRockRack X570D4U", ""}},
     {{{DMI "product_name", TEXT("Standard PC (Q35 + ICH9, 2009)\n")}}, {"Standard PC (Q35 + ICH9, 2009)", ""}},
     {{{DMI "board_vendor", TEXT("Intel\n")}}, {"Intel", ""}},
-    /* Files that are empty or contain only NULs give no name. */
+    /* Empty files, and files that contain only NULs, yield no name. */
     {.out = {"", ""}},
     {{{TREE "model", TEXT("")}, {TREE "compatible", TEXT("")}}, {"", ""}},
     {{{TREE "model", TEXT("\0")}, {TREE "compatible", TEXT("\0\0\0")}}, {"", ""}},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of cgroups that a BPF program counts, and how the growth of slots becomes their values. */
+/* Rows of cgroups counted by a BPF program, and how slot growth is turned into their values. */
 #include <stdio.h>
 
 #include "collectors/cgroup/bpf-counts.h"

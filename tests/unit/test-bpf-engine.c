@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Counting cgroups with BPF: the choice of the engine, the slots of cgroups, and BPF programs that fail or are
- * replaced.
- */
+/* Counting cgroups with BPF: how the engine is chosen, cgroup slots, and BPF programs that fail or are replaced. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
@@ -213,7 +210,7 @@ TEST(test_removed)
     run(1, 10);
     sim_drop(1);
     assert_int_equal(value("/c0001"), 110);
-    run(1, 1000); /* as a task does that exits after its cgroup was removed */
+    run(1, 1000); /* as if a task exits after its cgroup was removed */
     assert_counted(110);
     assert_int_equal(value("/"), 1110);
     sim_make(1);
@@ -223,7 +220,7 @@ TEST(test_removed)
     sim_done();
 }
 
-/* A slot is not reused while the BPF program may still count for it. */
+/* A slot is not reused while the BPF program may still add counts to it. */
 TEST(test_slot_is_held)
 {
     int *const errors[] = {&calls.withdraw, &calls.flush};
@@ -391,8 +388,8 @@ TEST(test_attach_fails)
 }
 
 /*
- * If a cgroup cannot be counted for another reason than a lack of slots, the reason is shown, and the cgroup is
- * retried. If the engine cannot set a CPU that was offline, the totals of that CPU remain.
+ * If a cgroup cannot be counted for a reason other than a lack of slots, the reason is shown, and the cgroup is
+ * retried. If a CPU that comes back online cannot be set up, its totals remain.
  */
 TEST(test_late)
 {
@@ -427,7 +424,7 @@ TEST(test_late)
 
 /* --- the BPF program as a whole --- */
 
-/* The root alone counts unwatched cgroups, and what the program cannot attribute. */
+/* Counts of unwatched cgroups, and counts that the program cannot attribute, are included only in the root's. */
 TEST(test_root)
 {
     begin("include: ['/', '/c*']");
@@ -453,7 +450,7 @@ static void assert_moved(uint64_t first, uint64_t second, unsigned n_flushes)
 }
 
 /*
- * A running task that is moved by another task counts for its new cgroup from the next reading on. Each reading flushes
+ * A running task that another task moves is attributed to its new cgroup from the next reading on. Each reading flushes
  * at most once, however often tasks are moved; a failed flush is retried by the next reading.
  */
 TEST(test_moved)
@@ -495,7 +492,7 @@ static bool is_lost(void *owner)
     return true;
 }
 
-/* When the opener has exited, the BPF program is gone as well, so its records are out of date. */
+/* Once the opener has exited, the BPF program is gone as well, so its records are stale. */
 TEST(test_opener_lost)
 {
     struct error error = {0};
@@ -531,8 +528,8 @@ static void assert_unknown_created(struct rig *rig, const char *expected)
 }
 
 /*
- * After a change of the engine, the unknown time starts at 0 with a new creation time. If the engine stays the same,
- * its totals continue.
+ * After the engine changes, the unknown time starts at 0 with a new creation time. If the engine stays the same, its
+ * totals continue.
  */
 TEST(test_engine_changes)
 {
@@ -564,8 +561,8 @@ static int attach_without_opener(void *owner, bool attached)
 }
 
 /*
- * Once the engine is lost, no values of cgroups are shown, and the failures say why. A reload does not bring back the
- * values of the lost engine.
+ * Once the engine is lost, no cgroup values are shown, and the failures say why. A reload does not bring back the lost
+ * engine's values.
  */
 TEST(test_engine_lost)
 {

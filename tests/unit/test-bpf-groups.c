@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The perf groups of the engine bpf: the words of an entry, groups that the collector cpu lends, and the series of both
+ * The bpf engine's perf groups: the words of an entry, groups that the cpu collector lends, and the series of both
  * collectors.
  */
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include "tests/unit/test.h"
 
 /*
- * All CPUs use the same layout of words. An event that one kind of core lacks has no source on CPUs of that kind. An
- * event that no CPU has gets no word.
+ * All CPUs use the same word layout. An event that one kind of core lacks has no source on CPUs of that kind. An event
+ * that no CPU has gets no word.
  */
 TEST(test_two_pmus)
 {
@@ -53,7 +53,7 @@ TEST(test_too_many)
         rig_init_collector(&rig.rig, fake_machine_no_pmu(), "cgroup", config);
         int r = bpf_groups_configure(&rig.groups, &rig.rig.env, &error);
         assert_int_equal(r, cases[i].out_fits ? 0 : -E2BIG);
-        assert_int_equal(strstr(error.message, "engine: perf") != NULL, !cases[i].out_fits);
+        assert_int_equal(strstr(error.message, "engine to perf") != NULL, !cases[i].out_fits);
         bpf_groups_done(&rig.groups, &rig.rig.env);
         assert_int_equal(rig.rig.fake->n_open, 0);
         rig_done(&rig.rig);
@@ -61,7 +61,7 @@ TEST(test_too_many)
 }
 
 /*
- * The engine shares a group of the collector cpu if that contains the same events with the same modifiers. `out` is the
+ * The engine shares a group of the cpu collector that contains the same events with the same modifiers. `out` is the
  * source of each event, as sharing_rig_describe() writes it.
  */
 static const struct {
@@ -85,8 +85,8 @@ static const struct {
     {"[{name: a, events: 'cpu/event=0x3c/'}]", "[{name: b, events: 'cpu/event=0x3c,umask=1/'}]", "R0+", 1},
     {"[{name: a, events: 'cpu/event=0x3c/'}]", "[{name: b, events: 'cpu/event=0x3c,name=c/'}]", "R0+", 0},
     /*
-     * A clock is not read; its value is the running time of its group. In a group of clocks only, the first clock is
-     * read.
+     * A clock is not read; its value is the running time of its group. If a group consists only of clocks, the first
+     * one is read.
      */
     {"[{name: a, events: cycles}]", "[{name: b, events: 'cpu-clock,cycles,task-clock'}]", "T0 R0+ T0", 0},
     {"[]", "[{name: b, events: 'cpu-clock,cycles,task-clock'}]", "T0 R0+ T0", 3},
@@ -97,10 +97,10 @@ static const struct {
     {"[]", "[{name: b, events: 'task-clock,cs'}]", "T0 S0 R0+", 2},
     {"[{name: a, events: '{cycles,cs}'}]", "[{name: b, events: cs}]", "R0+", 0},
     {"[]", "[{name: b, events: 'cs:u'}, {name: c, events: 'cs,faults,task-clock'}]", "R0+ S1 R1+ T1", 4},
-    /* Two groups of the engine share one group of the collector cpu. */
+    /* Two groups of the engine share one group of the cpu collector. */
     {"[{name: a, events: '{cycles,instructions,branches}'}]",
      "[{name: b, events: '{cycles,branches}'}, {name: c, events: '{instructions,cycles}'}]", "R0+ R0 R1+ R1", 0},
-    /* With four counters, both collectors split five events into two groups, and the engine shares each of them. */
+    /* With four counters, both collectors split five events into two groups, and the engine shares both. */
     {"[{name: a, events: 'cycles,instructions,branches,branch-misses,cache-misses'}]",
      "[{name: b, events: 'cycles,instructions,branches,branch-misses,cache-misses'}]", "R0+ R0 R0 R0 R1+", 0},
 };
@@ -224,11 +224,11 @@ static const struct {
     bool out_restarts; /* a different layout of the words needs a new BPF program */
 } reloads[] = {
     {BOTH_DEFAULT, 4 * 5, false},
-    /* The collector cpu no longer counts the events that were shared: the engine keeps their groups open. */
+    /* The cpu collector no longer counts the shared events; the engine keeps their groups open. */
     {BOTH("groups: [{name: other, events: branches}]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * (5 + 1), false},
     {BOTH("enabled: false", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
     {BOTH("cpus: '0-1', groups: [" CPU_GROUPS_OF_BOTH "]", CGROUP_CORE ", " CGROUP_SOFTWARE), 4 * 5, false},
-    /* The collector cpu now counts the same events in a different group. */
+    /* The cpu collector now counts the same events in a different group. */
     {BOTH("groups: [{name: more, events: '{cycles,instructions,cache-misses}'}, {name: f, events: faults}]",
           CGROUP_CORE ", " CGROUP_SOFTWARE),
      4 * 4, false},
@@ -262,8 +262,8 @@ TEST(test_lent_reload)
 }
 
 /*
- * Nothing counts during a pause, although both collectors disable and enable the same groups. Groups that are opened
- * during the pause do not count before its end.
+ * Nothing is counted during a pause, although both collectors disable and enable the same groups. Groups opened during
+ * the pause do not count until it ends.
  */
 TEST(test_lent_pause)
 {
@@ -290,7 +290,7 @@ TEST(test_lent_pause)
     rig_done(&both.rig);
 }
 
-/* A group that could not be opened for lack of descriptors is opened by the retry, and then shared. */
+/* A group that could not be opened for lack of descriptors is opened by a retry, and then shared. */
 TEST(test_retry)
 {
     for (unsigned after = 0; after < 4 * (5 + 4); after += 3) {

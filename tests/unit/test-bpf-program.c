@@ -140,7 +140,7 @@ static void make_cgroup(void)
     enum hierarchy_kind kind = hierarchy.kind;
     hierarchy_done(&hierarchy);
     if (kind != HIERARCHY_V2)
-        skip_because("a cgroup v2 hierarchy in which perf counts");
+        skip_because("a cgroup v2 hierarchy that perf_event uses");
     if (!mkdtemp(rig.cgroup))
         skip_because("the right to make cgroups");
     made = strdup(rig.cgroup);
@@ -193,7 +193,7 @@ static void assign(void)
 }
 
 /*
- * Starts a BPF program that is not attached, with disabled counters. Skips the test if this machine cannot have a BPF
+ * Starts a BPF program that is not attached, with disabled counters. Skips the test if this machine cannot run the BPF
  * program.
  */
 static void begin(void)
@@ -305,7 +305,7 @@ SAME(program_fd, bpf_program__fd);
 #define SHAPE .cpus = 2, .slots = 256, .events = 2, .groups = 1
 
 struct outcome {
-    int result; /* of load_process_run(); 1: in_prepare() failed */
+    int result; /* result of load_process_run(); 1: in_prepare() failed */
     struct error error;
 };
 
@@ -337,7 +337,7 @@ static bool without_library(void)
     return hidden;
 }
 
-/* Enough descriptors for libbpf 0.3 to find out what the kernel supports, but not for the maps. */
+/* Leaves enough descriptors for libbpf 0.3 to find out what the kernel supports, but not enough for the maps. */
 static bool without_descriptors(void)
 {
     return setrlimit(RLIMIT_NOFILE, &(struct rlimit){10, 10}) == 0;
@@ -373,7 +373,7 @@ static const struct {
     const char *out_message; /* the beginning of the message */
 } cases[] = {
     {"nothing is missing", as_it_is, {SHAPE}, 0, ""},
-    {"no privileges", without_rights, {SHAPE}, -EPERM, "perfcountd may not load its BPF program: it needs "},
+    {"no privileges", without_rights, {SHAPE}, -EPERM, "perfcountd is not allowed to load its BPF program: it needs "},
     {"no libbpf", without_library, {SHAPE}, -ENOSYS, "libbpf, which loads BPF programs, cannot be "},
     {"too few descriptors in the child",
      without_descriptors,
@@ -510,12 +510,12 @@ static void expect_record(const struct bpf_record *record, uint64_t valid)
     assert_true(record->slot < SLOTS);
 }
 
-/* An event that a CPU does not count is not in `valid` of its record, and no slot counts it. */
+/* An event that a CPU does not count is missing from `valid` in its record, and is 0 in all slots. */
 TEST_OF_BPF(test_none)
 {
     static const struct bpf_event events[2] = {{.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_NONE}};
     run_with(events);
-    attach(false); /* the switches are compared with records that do not change any more */
+    attach(false); /* from here on, the records no longer change */
     const struct bpf_record *records = map_records();
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
         expect_record(&records[cpu], 1 | 3 << 2);
@@ -525,7 +525,7 @@ TEST_OF_BPF(test_none)
     unmap_records(records);
 }
 
-/* task-clock is the running time of its group, to the nanosecond in each slot. */
+/* In each slot, task-clock equals the running time of its group to the nanosecond. */
 TEST_OF_BPF(test_running)
 {
     static const struct bpf_event events[2] = {{.source = SOURCE_RUNNING}, {.source = SOURCE_READ, .gives_times = 1}};
@@ -557,7 +557,7 @@ static bool has_all_switches(const struct bpf_record *records, unsigned cpu)
     return sum > 0 && records[cpu].switches - sum <= 1;
 }
 
-/* Every switch that the program sees is counted for a slot. */
+/* Every switch that the program sees is counted in a slot. */
 TEST_OF_BPF(test_switches)
 {
     static const struct bpf_event events[2] = {{.source = SOURCE_READ, .gives_times = 1}, {.source = SOURCE_SWITCHES}};
@@ -573,8 +573,8 @@ TEST_OF_BPF(test_switches)
 }
 
 /*
- * A cgroup without a slot counts for its nearest ancestor with one, until it gets a slot of its own; from then on, the
- * program must not use the ancestor's slot that it has cached.
+ * A cgroup without a slot is counted in the slot of its nearest ancestor, until it gets a slot of its own; from then
+ * on, the program must not use the ancestor's slot that it has cached.
  */
 TEST_OF_BPF(test_nearest)
 {
@@ -603,15 +603,15 @@ TEST_OF_BPF(test_nearest)
 }
 
 /*
- * Asserts that the slot has from `n` to `n` + `more` page faults. Some machines hide context switches from the program;
- * page faults that it cannot attribute are in the slot BPF_SLOT_UNKNOWN, and may be missing.
+ * Asserts that the slot has between `n` and `n` + `more` page faults. Some machines hide context switches from the
+ * program; page faults that it cannot attribute go to BPF_SLOT_UNKNOWN and may be missing from the slot.
  */
 static void expect_faults(uint32_t slot, uint64_t n, uint64_t more)
 {
     assert_int_equal(rig.bpf.flush(rig.loader), 0);
     uint64_t faults = sum_slot(slot, 1), unknown = sum_slot(BPF_SLOT_UNKNOWN, 1);
     if (faults + unknown < n || faults > n + more)
-        fail_msg("%u faults of %u, and %u unknown", (unsigned)faults, (unsigned)n, (unsigned)unknown);
+        fail_msg("%u of %u faults counted, %u unknown", (unsigned)faults, (unsigned)n, (unsigned)unknown);
 }
 
 TEST_OF_BPF(test_slots)
@@ -655,7 +655,7 @@ TEST_OF_BPF(test_sums)
             break;
         run_task();
         if (round == 1)
-            set_cpus(); /* it also attributes what an attached BPF program has counted so far */
+            set_cpus(); /* also attributes what the attached BPF program has counted so far */
         expect_sums(counted);
         reopen();
         set_cpus();
@@ -665,8 +665,8 @@ TEST_OF_BPF(test_sums)
 }
 
 /*
- * A second BPF program replaces the first when it is attached, with the slots that cgroups had last. The first program
- * counts until the second is attached, and after that its slots do not change.
+ * A second BPF program replaces the first when it is attached, and takes over the latest slots of the cgroups. The
+ * first program counts until the second is attached, and after that its slots do not change.
  */
 TEST_OF_BPF(test_replaced)
 {
@@ -715,7 +715,7 @@ static pid_t start_faulting(unsigned cpu)
     }
 }
 
-/* Each page fault is counted once while BPF programs replace one another. */
+/* Each page fault is counted exactly once while BPF programs replace one another. */
 TEST_OF_BPF(test_replaced_under_load)
 {
     pid_t tasks[CPUS_MAX];
@@ -867,14 +867,14 @@ TEST_WITH(test_killed, NULL, teardown)
 }
 
 /*
- * Tests of tasks that are moved to another cgroup, also while the program does not see context switches. Only time that
+ * Tests that move tasks to another cgroup, even while context switches are hidden from the program. Only time that
  * cannot be attributed may be counted as unknown. The tests attach the program themselves, so that they can hide
  * context switches from it.
  */
 
 #define OTHER (SLOT + 1)
 #define MS UINT64_C(1000000)
-/* CPU time that the worker spends in each half of a test, and how much of it may be lost in switches. */
+/* CPU time that the worker uses in each half of a test, and how much of it may be lost to switches. */
 #define SPIN_MS 50
 #define AROUND_MS 2
 
@@ -885,7 +885,7 @@ static struct {
     char other[300]; /* a second cgroup, which has the slot OTHER */
     pid_t worker;
     int start[2];         /* a pipe; a byte in it starts the worker */
-    volatile char *spins; /* what the worker does; 1: it spins, 0: it waits for its start, 2: it exits */
+    volatile char *spins; /* what the worker does; 0: it waits to be started, 1: it spins, 2: it exits */
     double spun_ms;       /* the worker's CPU time when start_worker() was called */
     uint64_t before[SLOTS];
 } moves;
@@ -1060,14 +1060,14 @@ static void expect_spun(double spun)
     look();
     double unknown = slot_ms(BPF_SLOT_UNKNOWN), first = slot_ms(SLOT), second = slot_ms(OTHER);
     if (unknown + first + second < spun - AROUND_MS)
-        fail_msg("of %.3f ms %.3f are unknown, %.3f and %.3f of the two cgroups; the root has %.3f", spun, unknown,
+        fail_msg("of %.3f ms, %.3f are unknown, and the cgroups have %.3f and %.3f; the root has %.3f", spun, unknown,
                  first, second, slot_ms(BPF_SLOT_ROOT));
 }
 
 /*
- * After the worker is moved, its CPU counts for the old cgroup until the next context switch, since the BPF program
- * knows that no other task ran in between. In the second round the program does not see the switch to the worker, so
- * the record still names the idle task, and the move does not tell which task ran in the interval.
+ * After the worker is moved, its CPU time is attributed to the old cgroup until the next context switch, since the BPF
+ * program knows that no other task ran in between. In the second round the program does not see the switch to the
+ * worker, so the record still names the idle task, and the move does not tell which task ran in the interval.
  */
 TEST_WITH(test_moved, NULL, teardown)
 {
@@ -1088,7 +1088,7 @@ TEST_WITH(test_moved, NULL, teardown)
     }
 }
 
-/* A task that exits counts for its cgroup until its last switch. */
+/* A task that exits is counted in its cgroup until its last switch. */
 TEST_WITH(test_ends, NULL, teardown)
 {
     moves_begin();
@@ -1101,7 +1101,7 @@ TEST_WITH(test_ends, NULL, teardown)
     moves_end();
 }
 
-/* Runs all tests again as on a kernel without BTF, from a process in a cgroup below the root. */
+/* Runs all tests again as if the kernel had no BTF, in a process whose cgroup is not the root. */
 TEST_WITH(test_by_offsets, NULL, teardown)
 {
     int status;

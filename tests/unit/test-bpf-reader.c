@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of the maps, while the stores of the BPF program become visible in any order. */
+/* The map reader, when the stores of the BPF program become visible in arbitrary order. */
 #include <errno.h>
 
 #include "base/util.h"
@@ -138,7 +138,7 @@ static int now(void *userdata, unsigned cpu, uint64_t *words, uint64_t *ret_vali
     return 0;
 }
 
-/* All slots start at zero, and each CPU runs the slot of the root. */
+/* All slots start at zero, and each CPU is in the root's slot. */
 static void begin(void)
 {
     p = (struct simulated){
@@ -146,7 +146,7 @@ static void begin(void)
     assert_int_equal(bpf_reader_new(&p.sys, &shape, &(struct bpf_maps){3, 4}, &p.reader), 0);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         for (size_t i = 0; i < WORDS; i++)
-            p.now[cpu][i] = 1000 * (i + 1); /* the counters are not at 0, as the collector cpu uses them as well */
+            p.now[cpu][i] = 1000 * (i + 1); /* not 0, since the cpu collector uses the counters as well */
         p.now[cpu][CLOCK] = p.now[cpu][RUNNING];
         p.records[cpu].slot = BPF_SLOT_NONE;
         p.records[cpu].epoch = 1;
@@ -244,7 +244,7 @@ static uint32_t random_below(uint32_t n)
     return (uint32_t)(p.random >> 33) % n;
 }
 
-/* Lets a CPU switch up to twice and makes a random selection of the stores visible. */
+/* Lets a CPU switch up to twice, then makes a random selection of the stores visible. */
 static void go_on(unsigned cpu)
 {
     for (uint32_t n = random_below(3); n; n--) {
@@ -258,8 +258,8 @@ static void go_on(unsigned cpu)
 }
 
 /*
- * In whatever order stores become visible, the reader never takes more than a slot has counted, and takes all of it in
- * the end.
+ * In whatever order stores become visible, the reader never takes more than a slot has counted, and finally takes all
+ * of it.
  */
 TEST(test_any_order)
 {

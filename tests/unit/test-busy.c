@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long CPUs were busy, and the clock rate that follows from that and their cycles. */
+/* CPU busy times, and the clock rates that follow from busy times and cycles. */
 #include <math.h>
 
 #include "collectors/rates.h"
@@ -34,7 +34,7 @@ static const struct {
     {{{5000, 3, 0}, {6000, 2.9375, 0}}, 2, true, 1062},
     /* The idle time has restarted at 0. */
     {{{5000, 3, 0}, {6000, 0.5, 0}, {7000, 1, 0}}, 3, true, 500},
-    /* A CPU goes offline and returns; the time in between does not count. */
+    /* A CPU goes offline and returns; the time in between is not counted. */
     {{{5000, 3, 0}, {6000, NAN, 0}}, 2, false, 0},
     {{{5000, 3, 0}, {6000, 3.5, 0}, {90000, NAN, 0}, {91000, 4, 0}}, 4, true, 500},
 };
@@ -134,7 +134,7 @@ RIG_TEST(test_frequency, fake_machine_two_counters,
     assert_int_equal(series_value(rig_read(rig), BUSY), 5 * NSEC_PER_SEC + 50 * MS);
 }
 
-/* The utilization of a CPU is known whichever events it counts. */
+/* The utilization of a CPU is known whichever events are counted on it. */
 RIG_TEST(test_utilization, fake_machine_two_counters,
          "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: page-faults}]}}")
 {
@@ -165,7 +165,7 @@ RIG_TEST(test_utilization, fake_machine_two_counters,
     baseline_free(baseline);
 }
 
-/* The clock rate of a PMU is the cycles of all its CPUs divided by the time in which they were busy. */
+/* The clock rate of a PMU is the cycle count of all its CPUs divided by their busy time. */
 RIG_TEST(test_frequency_of_pmu, fake_machine_two_counters,
          "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: [{name: g, events: cycles}]}}")
 {

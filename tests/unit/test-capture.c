@@ -109,7 +109,7 @@ TEST_WITH(test_one_cpu, sampled_begin, sampled_end)
 }
 
 static struct sys_calls real;
-static unsigned n_mappable; /* number of rings that the limit of locked memory permits */
+static unsigned n_mappable; /* number of rings that the locked-memory limit permits */
 static size_t mapped[2];    /* the sizes of these rings in bytes */
 
 static int map_few(struct sys *sys, int fd, size_t size, int protection, void **ret)
@@ -159,7 +159,7 @@ TEST_WITH(test_memory_for_samples, sampled_begin, sampled_end)
     reader_stop(&b);
 }
 
-/* If there is memory for only one ring, the sampled CPU gets it. The rings of other CPUs are small. */
+/* If memory suffices for only one ring, the sampled CPU gets it. The rings of other CPUs are small. */
 TEST_WITH(test_locked_memory, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -211,7 +211,7 @@ TEST_WITH(test_process, sampled_begin, sampled_end)
     reader_stop(&a);
 }
 
-/* Stops after each part of its CPU time, so that it cannot fill its ring while the test does not run. */
+/* Stops after each part of its work, so that it cannot fill its ring while the test is not running. */
 static _Noreturn void burn_in_parts(void)
 {
     static const clock_t msec[] = {0, 250, 20, 20};
@@ -243,8 +243,8 @@ static uint64_t last_sample(const char *text)
 }
 
 /*
- * A process ends while the ring holds more of its records than one turn of the event loop takes. The stream must still
- * have the last samples of the process.
+ * A process ends while the ring holds more of its records than are read in one turn of the event loop. The stream must
+ * still contain the last samples of the process.
  */
 TEST_WITH(test_process_ends_late, sampled_begin, sampled_end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How configurations are applied on captured machines. The expected text has a line for each group and PMU, and one for
- * each failure.
+ * How configurations are applied on captured machines. The expected text contains a line for each group and PMU, and
+ * one for each failure.
  */
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -10,7 +10,7 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
-/* The line of a counted group, like "cpu core armv8_pmuv3 0-7: cycles instructions". */
+/* The line for a counted group, like "cpu core armv8_pmuv3 0-7: cycles instructions". */
 struct line {
     const struct row *row;
     struct cpuset cpus;
@@ -89,8 +89,8 @@ static char *describe(struct fake_sys *fake, const char *collectors)
 }
 
 #define NO_PMU_SENTENCE                                                                                                \
-    "this machine offers no hardware PMU: a virtual machine needs its host to pass one on, a board a pmu node in its " \
-    "device tree\n"
+    "this machine offers no hardware PMU: a virtual machine needs its host to pass one through, a board needs a pmu "  \
+    "node in its device tree\n"
 
 static const struct {
     struct fake_sys *(*in_machine)(void);
@@ -110,7 +110,7 @@ static const struct {
      "cpu: {cpus: '0-63', groups: [{name: core, events: cycles}, {name: big, events: "
      "'armv8_cortex_a76/stal_backend/'}]}",
      "cpu core armv8_cortex_a55 0-3: cycles\ncpu core armv8_cortex_a76 4-7: cycles\n"
-     "! cpu 8-63: in collectors.cpu.cpus, but this machine has only CPU 0-7: the others are counted\n"
+     "! cpu 8-63: listed in collectors.cpu.cpus, but this machine has only CPU 0-7; the others are counted\n"
      "! cpu 4-7 armv8_cortex_a76/stal_backend/: PMU \"armv8_cortex_a76\" has no event or term "
      "\"stal_backend\"; did you mean \"stall_backend\"?\n"},
     {captured_rk3588_6_1, "cpu: {cpus: '0-3', groups: [{name: big, events: 'armv8_cortex_a76/stall_backend/'}]}",
@@ -185,7 +185,7 @@ TEST(test_configurations)
 }
 
 /*
- * On a board with a damaged sysfs or offline CPUs, each fault is reported in one sentence, and everything else is
+ * On a board with a damaged sysfs or offline CPUs, each fault is reported in one message, and everything else is
  * counted.
  */
 static const struct {
@@ -195,12 +195,12 @@ static const struct {
      "cpu: {groups: [{name: l, events: armv8_cortex_a55/cpu_cycles/}, {name: b, "
      "events: armv8_cortex_a76/cpu_cycles/}]}",
      "cpu b armv8_cortex_a76 4-7: cpu_cycles\n"
-     "! armv8_cortex_a55/cpu_cycles/: PMU \"armv8_cortex_a55\" has no CPU: its list of CPUs in sysfs is empty\n"},
+     "! armv8_cortex_a55/cpu_cycles/: PMU \"armv8_cortex_a55\" has no CPU: its CPU list in sysfs is empty\n"},
     {"arm_dsu_0", "cpumask", "",
      "cpu: {groups: [{name: s, events: cs}]}, pmu: {groups: [{name: d, events: "
      "arm_dsu/cycles/}]}",
      "cpu s software 0-7: context_switches\n"
-     "! arm_dsu/cycles/: none of the CPUs on which PMU \"arm_dsu_0\" is read is online: see its cpumask\n"},
+     "! arm_dsu/cycles/: no CPU in the cpumask of PMU \"arm_dsu_0\" is online\n"},
     {"arm_dsu_0", "type", "?",
      "cpu: {groups: [{name: s, events: cs}]}, pmu: {groups: [{name: d, events: "
      "arm_dsu_0/cycles/}]}",

@@ -119,7 +119,7 @@ static size_t row_descriptors(void)
 }
 
 /*
- * Values are summed over CPUs. The times only include periods in which tasks of the cgroup ran. As long as no task has
+ * Values are summed over CPUs. The times include only periods during which tasks of the cgroup ran. Until a task has
  * run, all values are 0.
  */
 TEST_WITH(test_sums, NULL, end)
@@ -261,8 +261,8 @@ TEST_WITH(test_remainders, NULL, end)
     fake_rate(fake, (struct fake_rate){PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1, 2});
     begin(fake, GROUPS("[{name: a, events: 'cycles,branches'}, {name: b, events: instructions}]"));
     /*
-     * The events need three counters and the PMU has two: in 3 ns each group runs for 2 and counts 1, which is 1.5 per
-     * CPU.
+     * The events need three counters, and the PMU has two. In 3 ns each group runs for 2 ns and counts 1, which scales
+     * to 1.5 per CPU.
      */
     fake_cgroup_run(rig.fake, CGROUP, 0, 3);
     run(1, 1, 3);
@@ -271,8 +271,8 @@ TEST_WITH(test_remainders, NULL, end)
 }
 
 /*
- * Each step is a reading of two CPUs. Since the last reading, a CPU was idle (its group was not enabled), or its group
- * was enabled for 10 ns, in which the group was counted or starved.
+ * Each step is a reading of two CPUs. Since the previous reading, a CPU was either idle (its group was not enabled), or
+ * its group was enabled for 10 ns and either counted or starved.
  */
 static const struct state_step {
     enum { IDLE, RAN, STARVED } in[2]; /* for each CPU */
@@ -286,7 +286,7 @@ static const struct state_step {
     {{IDLE, IDLE}, ROW_COUNTING, 40},
     {{RAN, STARVED}, ROW_MULTIPLEXED, 50},
     {{STARVED, IDLE}, ROW_STARVED, NOT_SHOWN},
-    {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* CPU 1 has counted again since it starved, CPU 0 has not */
+    {{IDLE, RAN}, ROW_MULTIPLEXED, 70}, /* CPU 1 has counted since it starved, CPU 0 has not */
     {{RAN, RAN}, ROW_MULTIPLEXED, 100},
     {{RAN, RAN}, ROW_COUNTING, 120},
 };
@@ -426,8 +426,8 @@ TEST_WITH(test_cpus_come_later, NULL, end)
 }
 
 /*
- * A removed cgroup is read a last time and closed at once. The rows of a removed cgroup stay, and when a cgroup of the
- * same name is created, their totals continue.
+ * A removed cgroup is read one last time and closed at once. The rows of a removed cgroup stay, and when a cgroup of
+ * the same name is created, their totals continue.
  */
 TEST_WITH(test_ends_and_resumes, NULL, end)
 {
@@ -443,8 +443,8 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
     assert_int_equal(core("cycles"), 100);
     assert_int_equal(collect().groups[ROW_COUNTING], 0);
     /*
-     * Resuming a cgroup that does not exist changes nothing. The engine bpf opens nothing for a cgroup, so only the
-     * cgroup tree notices that it does not exist.
+     * Resuming a cgroup that does not exist changes nothing. The bpf engine opens nothing for a cgroup, so only the
+     * cgroup tree notices that the cgroup does not exist.
      */
     if (cgroup_rig_uses(ENGINE_PERF)) {
         assert_int_equal(resume(CGROUP), -ENODEV);
@@ -465,7 +465,7 @@ TEST_WITH(test_ends_and_resumes, NULL, end)
  */
 TEST_WITH(test_no_directory, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
+    NEEDS_ENGINE(ENGINE_PERF); /* only the perf engine has descriptors for each cgroup */
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}, {name: soft, events: cs}]"));
     struct config *before = rig.config;
     rig.env.config = rig.config = config_of(GROUPS("[{name: core, events: cycles}, {name: other, events: faults}]"));
@@ -485,8 +485,8 @@ TEST_WITH(test_no_directory, NULL, end)
 }
 
 /*
- * Events that no CPU counts have a row without a CPU. A group is counted as one in the state "counting", even if some
- * of its events are not counted.
+ * Events that no CPU counts have a row without a CPU. A group is in the state "counting" even if some of its events are
+ * not counted.
  */
 TEST_WITH(test_counted_nowhere, NULL, end)
 {
@@ -512,7 +512,7 @@ TEST_WITH(test_counted_nowhere, NULL, end)
 /* Opening a cgroup that has just been removed fails with ENODEV, also on a machine without hardware events. */
 TEST_WITH(test_removed_while_opening, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
+    NEEDS_ENGINE(ENGINE_PERF); /* only the perf engine has descriptors for each cgroup */
     struct fake_sys *(*const machines[])(void) = {fake_machine_one_pmu, fake_machine_no_pmu};
 
     for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
@@ -527,7 +527,7 @@ TEST_WITH(test_removed_while_opening, NULL, end)
 /* A reload that notices the removal first reads the cgroup one last time. */
 TEST_WITH(test_removed_before_reload, NULL, end)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
+    NEEDS_ENGINE(ENGINE_PERF); /* only the perf engine has descriptors for each cgroup */
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}]"));
     fake_cgroup_run(rig.fake, CGROUP, 0, 100);
     fake_cgroup_remove(rig.fake, CGROUP);
@@ -537,7 +537,8 @@ TEST_WITH(test_removed_before_reload, NULL, end)
 }
 
 /*
- * If descriptors run out, the groups that were opened completely are served, and the others once descriptors are free.
+ * If descriptors run out, groups that are completely open are read, and the others are opened once descriptors are
+ * free.
  */
 TEST_WITH(test_out_of_descriptors, NULL, end)
 {
@@ -564,7 +565,7 @@ TEST_WITH(test_out_of_descriptors, NULL, end)
     }
 }
 
-/* A reload keeps unchanged groups open. With per_cpu, series of CPUs replace the sums. */
+/* A reload keeps unchanged groups open. With per_cpu, per-CPU series replace the sums. */
 TEST_WITH(test_reload, NULL, end)
 {
     begin(fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}, {name: software, events: cs}]"));

@@ -71,7 +71,7 @@ static void set_process(const struct machine *machine, uint32_t pid, const char 
     fake_file(machine->fake, file, "%s", text);
 }
 
-/* Returns the path of the cgroup of a sample, or "" if it is unknown. */
+/* Returns the path of a sample's cgroup, or "" if it is unknown. */
 static const char *sample(const struct machine *machine, uint64_t id, uint32_t pid)
 {
     const struct record record = {.type = PERF_RECORD_SAMPLE, .id = {.pid = pid}, .sample.cgroup = id};
@@ -112,7 +112,7 @@ TEST(test_ids)
     /* A removed cgroup stays known. */
     remove_cgroup(&machine, "/a.slice/web.service");
     assert_string_equal(sample(&machine, web, 99), "/a.slice/web.service");
-    /* The kernel's records name cgroups that may be removed before anybody searches for them. */
+    /* The kernel's records name cgroups that may be removed before they are looked up. */
     told(&machine, UINT64_C(0xf1000000), "/short");
     assert_string_equal(sample(&machine, UINT64_C(0xf1000000), 99), "/short");
     end(&machine);
@@ -288,7 +288,7 @@ static int count_id(void *userdata, uint64_t id)
     return 0;
 }
 
-/* A search that includes the past also finds removed cgroups, but not a cgroup inside another one that it finds. */
+/* A search that includes the past also finds removed cgroups, but no cgroup inside another one that it finds. */
 TEST(test_removed)
 {
     struct machine machine = begin(V2);
@@ -327,8 +327,9 @@ TEST(test_several)
     struct error error;
 
     assert_int_equal(cgroup_wish_refuse_several(&wish, paths, 2, &error), -EINVAL);
-    assert_string_equal(error.message, "namespace=shop matches 2 cgroups: /a, /b\\x0a; name one, those inside it are "
-                                       "included");
+    assert_string_equal(error.message,
+                        "namespace=shop matches 2 cgroups: /a, /b\\x0a; name one cgroup; those inside it "
+                        "are included");
     assert_int_equal(cgroup_wish_refuse_several(&wish, paths, 5, &error), -EINVAL);
     assert_non_null(strstr(error.message, "matches 5 cgroups, such as /a, /b\\x0a, /c, /d; name one"));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names and labels of a cgroup that follow from its path, for paths made by systemd, docker, Kubernetes, podman,
- * LXC, libvirt and ctr.
+ * The names and labels derived from a cgroup's path, for paths created by systemd, docker, Kubernetes, podman, LXC,
+ * libvirt and ctr.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -97,7 +97,7 @@ static const struct {
     {"/lxc.payload.a/docker/" ID, "", "", "", "docker", ID},
     {"/docker/" ID "/lxc.payload.a", "", "", "a", "lxc", ""},
     {"/lxc.payload.a/lxc.payload.b/c", "", "", "b", "lxc", ""},
-    /* similar paths that name no container */
+    /* paths that look similar but name no container */
     {"/docker/" ID "0", "", "", "", "", ""},
     {"/docker/0123456789abcdef", "", "", "", "", ""},
     {"/docker/0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF", "", "", "", "", ""},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cgroups are watched: the patterns for paths and names, the order, and the limits. */
+/* Which cgroups are watched: patterns for paths and names, the order, and the limits. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -248,8 +248,8 @@ TEST(test_names)
 #define POD "pod0a1b2c3d_1111_2222_3333_444455556666"
 
 /*
- * Cgroups of containers, and similar cgroups. `out`: the built-in patterns match the cgroup. `out_below`: they may
- * match a cgroup inside it.
+ * Cgroups of units and containers, and cgroups with similar names. `out`: the built-in patterns match the cgroup.
+ * `out_below`: they may match a cgroup inside it.
  */
 static const struct {
     const char *in;
@@ -414,8 +414,8 @@ static void write_number(const char *directory, const char *name, uint64_t numbe
 }
 
 /*
- * With a limit of 20 MB, a fifth stays free, and cgroups get half of the remaining free memory. The cgroups that are
- * already watched keep their memory.
+ * Of a 20 MB limit, a fifth is kept free, and cgroups get half of the remaining free memory. Cgroups that are already
+ * watched keep their memory.
  */
 TEST(test_memory)
 {

@@ -120,7 +120,7 @@ static const struct cgroup_listener listener = {
 
 /* --- the actions of tests --- */
 
-/* Asserts that each directory that may contain wanted cgroups has one watch. */
+/* Asserts that each directory that may contain wanted cgroups is watched exactly once. */
 static void assert_watches(void)
 {
     struct cgroup_node *node;
@@ -583,7 +583,7 @@ TEST_WITH(test_wanted, setup_directory, teardown)
     cgroup_tree_rescan(sim.tree);
     sim_assert_log("");
     assert_int_equal(cgroup_tree_watches(sim.tree), 2);
-    /* After a change of the rules, the tree also lists the cgroups that are wanted now. */
+    /* After the rules change, the tree also lists the cgroups that are now wanted. */
     sim.rules = (struct cgroup_rules){
         .include = (char *const *)all, .n_include = 1, .exclude = (char *const *)exclude, .n_exclude = 1};
     cgroup_tree_rescan(sim.tree);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cgroups that are created and removed on a simulated machine. The tests create and remove the directories. */
+/* Cgroups on a simulated machine, whose directories the tests create and remove. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -15,8 +15,7 @@
 #include "tests/unit/wrap-calls.h"
 
 /*
- * Simulates that open descriptors cannot be counted. Before Linux 6.2 this takes a free descriptor, to read
- * /proc/self/fd.
+ * Makes counting the open descriptors fail. Before Linux 6.2, counting needs a free descriptor to read /proc/self/fd.
  */
 int __wrap_fd_count_open(int directory, uint64_t *ret);
 
@@ -94,8 +93,8 @@ static void begin(const char *settings)
 }
 
 /*
- * Cgroups do not use descriptors that are reserved for others. Which cgroups fit is decided before any cgroup is
- * opened.
+ * Cgroups do not use descriptors that are reserved for others. The number of cgroups that fit is determined before any
+ * is opened.
  */
 TEST(test_share_of_descriptors)
 {
@@ -120,7 +119,7 @@ TEST(test_share_of_descriptors)
     sim_done();
 }
 
-/* The collector self opens two descriptors on each kind of core after all cgroups, so these are reserved. */
+/* After all cgroups, the self collector opens two descriptors per kind of core; these are reserved. */
 TEST(test_room_for_self)
 {
     NEEDS_ENGINE(ENGINE_PERF); /* only the engine perf has descriptors for each cgroup */
@@ -225,9 +224,7 @@ TEST(test_opened_at_once)
     sim_done();
 }
 
-/*
- * After a change of the patterns, a cgroup that already existed is watched, and the one that was watched before is not.
- */
+/* After the patterns change, an existing cgroup becomes watched, and the previously watched one no longer is. */
 TEST(test_other_patterns)
 {
     char *patterns[] = {(char *)"/d/*", (char *)"/c*"};
@@ -299,8 +296,8 @@ TEST(test_renamed)
 }
 
 /*
- * Asserts the container's name in a cgroup, watched or not; "" if none is known. NULL: the cgroup is a container whose
- * name is not known, and the reason is found instead.
+ * Asserts the container name of a cgroup, which need not be watched; "" if it has none. NULL: the cgroup is a container
+ * whose name is unknown, and the reason is found instead.
  */
 static void assert_found(const char *path, const char *container)
 {
@@ -312,8 +309,8 @@ static void assert_found(const char *path, const char *container)
 }
 
 /*
- * Samples in watched cgroups have the names of these cgroups, even after their removal. Cgroups inside watched cgroups
- * have names of their own.
+ * Samples in a watched cgroup have the names of that cgroup, even after its removal. Cgroups inside it have names of
+ * their own.
  */
 TEST(test_found)
 {
@@ -341,10 +338,10 @@ static const struct {
         const char *in, *out;
     } steps[8];
 } scenarios[] = {
-    {"of the lingering cgroups, the one that was removed first is dropped",
+    {"the lingering cgroup that was removed first is dropped",
      "max_cgroups: 2, linger: 1h",
      {{"+1 t1 -1 +2 t1 -2", "1l 2l"}, {"+1", "1w 2l"}, {"t1 -1 +3 t1 -3", "1l 3l"}, {"t3600", ""}}},
-    {"a lingering cgroup keeps a name that the resolver knew only for a moment",
+    {"a lingering cgroup keeps a name that the resolver knew only briefly",
      "max_cgroups: 4, linger: 1m",
      {{"+1 -1", "1l"}, {"1=brief", "1l=brief"}, {"1=", "1l=brief"}, {"t60", ""}}},
     {"a new container with the same path has its own name",
@@ -552,7 +549,7 @@ TEST(test_churn)
 
 /* --- parents and children --- */
 
-/* A machine on which each system call takes `call_ns`, during which all enabled events count. */
+/* A machine on which each system call takes `call_ns`; all enabled events count during this time. */
 static uint64_t call_ns;
 static struct sys_calls swift;
 
@@ -636,7 +633,7 @@ static void hotplug(bool online)
 /* In each reading, a parent's count includes that of its children, whatever happened since the previous reading. */
 TEST(test_parents_have_all)
 {
-    NEEDS_ENGINE(ENGINE_PERF); /* the engine bpf reads each CPU only once */
+    NEEDS_ENGINE(ENGINE_PERF); /* the bpf engine reads each CPU only once */
     char inside[160], most[170];
 
     begin_on(slow_machine(), "max_cgroups: 4, include: ['/c*', '/c*/in', '/c*/in/most']");
@@ -663,7 +660,7 @@ TEST(test_parents_have_all)
         read_all();
         assert_parent_has_all();
     }
-    /* A removed cgroup is read a last time, after the other cgroups were read. */
+    /* A removed cgroup is read one last time, after the other cgroups. */
     assert_int_equal(rmdir(most), 0);
     sim_dispatch();
     assert_parent_has_all();

@@ -36,7 +36,7 @@ static const struct {
      "/sys/fs/cgroup", HIERARCHY_V2, false},
     {"a v1 hierarchy that is only named perf_event", "1 0 0:1 / /c rw - cgroup cgroup rw,name=perf_event\n" V2,
      "/sys/fs/cgroup", HIERARCHY_V2, false},
-    {"the mount source is called perf_event", "1 0 0:1 / /c rw - cgroup perf_event rw,cpu\n" V2, "/sys/fs/cgroup",
+    {"the mount source is named perf_event", "1 0 0:1 / /c rw - cgroup perf_event rw,cpu\n" V2, "/sys/fs/cgroup",
      HIERARCHY_V2, false},
     {"escapes", "1 0 0:1 / /a\\040b\\134c\\011d\\012e\\0 rw - cgroup2 none rw\n", "/a b\\c\td\ne\\0", HIERARCHY_V2,
      false},
@@ -47,13 +47,13 @@ static const struct {
     {"the mount source is empty", "1 0 0:1 / /c rw - cgroup2  rw\n", "/c", HIERARCHY_V2, false},
     {"the first of two equal mounts is used",
      "1 0 0:1 / /one rw - cgroup2 none rw\n2 0 0:1 / /two rw - cgroup2 none rw\n", "/one", HIERARCHY_V2, false},
-    {"a mount of the whole hierarchy is preferred to one of a part",
+    {"a mount of the whole hierarchy is preferred to a mount of a subtree",
      "1 0 0:1 /x.slice /one rw - cgroup2 none rw\n2 0 0:1 / /two rw - cgroup2 none rw\n", "/two", HIERARCHY_V2, false},
-    {"a part of v1 is preferred to the whole of v2", V2 "1 0 0:1 /docker/1 /c rw - cgroup cgroup rw,perf_event\n", "/c",
-     HIERARCHY_V1, true},
-    {"a mount from outside of the namespace", "1 0 0:1 /../../.. /sys/fs/cgroup ro - cgroup2 none rw\n",
-     "/sys/fs/cgroup", HIERARCHY_V2, true},
-    {"a mount from outside of the namespace is preferred to one from inside",
+    {"a subtree of v1 is preferred to the whole of v2", V2 "1 0 0:1 /docker/1 /c rw - cgroup cgroup rw,perf_event\n",
+     "/c", HIERARCHY_V1, true},
+    {"a mount from outside the namespace", "1 0 0:1 /../../.. /sys/fs/cgroup ro - cgroup2 none rw\n", "/sys/fs/cgroup",
+     HIERARCHY_V2, true},
+    {"a mount from outside the namespace is preferred to one from inside",
      V2 "1 0 0:1 /../.. /host ro - cgroup2 none rw\n", "/host", HIERARCHY_V2, true},
     {"the mounted directory's name begins with dots", "1 0 0:1 /..x /c rw - cgroup2 none rw\n" V2, "/sys/fs/cgroup",
      HIERARCHY_V2, false},
@@ -202,7 +202,7 @@ static uint64_t inode_of(const struct place *place, const char *name)
     return status.st_ino;
 }
 
-/* Number of cgroups that a listing has reported, and sum of their inodes. */
+/* Number of cgroups that a listing reported, and the sum of their inode numbers. */
 struct seen {
     size_t n;
     uint64_t inodes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configuration files: tables of refused and accepted files, and tests of what such tables cannot express. */
+/* Configuration files: tables of refused and accepted files, and tests for what such tables cannot express. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ static void check_accepted(const struct testdata_case *test)
     assert_int_equal(json_object_update_recursive(expected, changes), 0);
     _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2));
     if (!json_equal(json, expected))
-        fail_msg("%s gives\n%s\nand not the default with\n%s", test->name, text, test->expected);
+        fail_msg("%s: got\n%s\nexpected the default with\n%s", test->name, text, test->expected);
     /* The configuration that the daemon shows can be loaded again, with the same result. */
     _cleanup_(config_freep) struct config *shown = parse(text);
     _cleanup_(json_decrefp) json_t *again = config_json(shown);
@@ -74,12 +74,12 @@ TEST(test_override)
     } cases[] = {
         {"web.telemetry_path", "/m", NULL},
         {"web.telemetry_path", "m", "\"m\" does not start with \"/\""},
-        {"web.telemetry_path", "/\xff", "the value has a control character or is not UTF-8"},
+        {"web.telemetry_path", "/\xff", "the value contains a control character or is not UTF-8"},
         {"web.min_interval", "5s", NULL},
         {"web.min_interval", "5",
-         "expected a duration, a number with its unit (ns, us, ms, s, m, h, d) as in 100ms, "
+         "expected a duration with a unit (ns, us, ms, s, m, h or d), such as 100ms, "
          "found \"5\""},
-        {"web.min_interval", "2m", "2m is out of range, 0s to 60s"},
+        {"web.min_interval", "2m", "2m is out of range (0s to 60s)"},
         {"collectors.self.enabled", "false", NULL},
         {"collectors.self.enabled", "no", "expected true or false, found \"no\""},
         {"collectors.cpu.cpus", "0-1", NULL},
@@ -114,7 +114,7 @@ static void format_groups(const struct config_groups *groups, bool enabled, stru
     buffer_append_char(text, '\0');
 }
 
-/* The configuration keys and groups that the events of a command-line flag set. */
+/* The configuration keys and groups set by the events of a command-line flag. */
 TEST(test_set_events)
 {
     static const struct {
@@ -319,7 +319,7 @@ TEST_WITH(test_web_config_file, make_directory, remove_directory)
     unlink(path);
 }
 
-/* Limits of sizes, and input that would grow inside the YAML parser. */
+/* Size limits, and input that would expand inside the YAML parser. */
 TEST(test_limits)
 {
     static const struct {
@@ -337,12 +337,12 @@ TEST(test_limits)
         {"collectors: {cgroup: {exclude: [", "&a%x /%1$x, ", "]}}", 60, NULL},
         {"collectors: {cgroup: {exclude: [", "&a%x /%1$x, ", "]}}", 257, "there are more than 256 anchors"},
         {"collectors: {cgroup: {exclude: [", "&a%x /%1$x, ", "]}}", 80000, "there are more than 256 anchors"},
-        {"", "[", "", 10000, "lists and maps are nested more than 32 deep"},
-        {"", "{a: ", "", 10000, "lists and maps are nested more than 32 deep"},
-        {"", "[", "]", 100000, "lists and maps are nested more than 32 deep"},
-        {"", "- ", "x", 100000, "lists and maps are nested more than 32 deep"},
-        {"", "? ", "x", 100000, "lists and maps are nested more than 32 deep"},
-        {"web: {listen: ", "[", "", 10000, "lists and maps are nested more than 32 deep"},
+        {"", "[", "", 10000, "lists and maps are nested more than 32 levels deep"},
+        {"", "{a: ", "", 10000, "lists and maps are nested more than 32 levels deep"},
+        {"", "[", "]", 100000, "lists and maps are nested more than 32 levels deep"},
+        {"", "- ", "x", 100000, "lists and maps are nested more than 32 levels deep"},
+        {"", "? ", "x", 100000, "lists and maps are nested more than 32 levels deep"},
+        {"web: {listen: ", "[", "", 10000, "lists and maps are nested more than 32 levels deep"},
         {"a: &a [x]\nb: &b [", "*a,", "]\nc: [*b,*b]\n", 100000, ""},
         {"", "a: 1\n", "", 100000, ""},
         {"", "#\n", "", 500000, NULL},

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Peers and their numbers of connections, which connection is closed when there is no room, and timeouts; without
- * libmicrohttpd.
- */
+/* The number of connections per peer, which connection is closed to make room, and timeouts; without libmicrohttpd. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -206,7 +203,7 @@ static void fill(struct fixture *f, const char *in)
 #define ROOM (-2)
 
 /*
- * There may be eight connections, at most six of them of strangers. In `in`, "!" marks a client with a correct
+ * There may be eight connections, at most six of them from strangers. In `in`, "!" marks a client with a correct
  * password.
  */
 static const struct {
@@ -240,7 +237,9 @@ static const struct {
     {"sk! sk! sk! sk! sk! sk!", 's', ROOM},
     {"sk! sk! sr sr sr sr lr lr", 's', 2},
     {"lr lr lr lk lr lr lr lr", 's', 3},
-    /* If one address has many connections, one of these is closed, for a new connection from any address. */
+    /*
+     * If one address has many connections, one of these is closed to make room for a new connection from any address.
+     */
     {"lk lr cr cr cr ck cr lr", 'c', 5},
     {"lk lr cr cr cr cr cr lr", 'c', 2},
     {"lk lr cr cr cr cr cr lr", 'l', 2},

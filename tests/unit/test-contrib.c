@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every metric that the rules, alerts and dashboards of contrib/ name is exposed on one of the simulated machines
- * below, or derived metrics are computed from it.
+ * below, or is used to compute derived metrics.
  */
 #include <stdio.h>
 
@@ -116,7 +116,7 @@ static bool is_metric(const char *name, size_t size)
 }
 
 /*
- * The events with a unit in formulas, with the unit that the driver writes (test-pmu.c names the drivers). With the
+ * Events in formulas that have a unit, and the unit that the driver sets (test-pmu.c names the drivers). With this
  * unit, the metric has the same name as on a machine that has the PMU.
  */
 static const struct {
@@ -188,8 +188,8 @@ static bool is_derived_from(const char *name, size_t size)
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"
 
 /*
- * Checks all names of this project's metrics in a line, unless it is a comment or the name of a group. Names with a
- * colon are those of recording rules, and names that end with _ are regular expressions. Returns the number of names.
+ * Checks the name of each perfcountd metric in a line, unless the line is a comment or the name of a group. Names with
+ * a colon are those of recording rules, and names that end with _ are regular expressions. Returns the number of names.
  */
 static unsigned check_line(const char *file, bool derived, const char *line)
 {
@@ -202,7 +202,7 @@ static unsigned check_line(const char *file, bool derived, const char *line)
         if (!memchr(line, ':', size) && line[size - 1] != '_' &&
             (str_starts(line, "perf_") || str_starts(line, "perfcountd_"))) {
             if (!is_metric(line, size) && !(derived && is_derived_from(line, size)))
-                fail_msg("%s names %.*s, which is no metric of any collector", file, (int)size, line);
+                fail_msg("%s names %.*s, which is not a metric of any collector", file, (int)size, line);
             n++;
         }
         line += size;

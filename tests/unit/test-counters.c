@@ -103,9 +103,7 @@ TEST(test_failed)
     fake_service_done(&fake);
 }
 
-/*
- * A filtered document does not take as much memory as the whole one, so that a daemon with little memory can serve it.
- */
+/* A filtered document takes less memory than the whole one, so that a daemon with little memory can serve it. */
 static void check_room(const struct snapshot *snapshot, const struct filter *filter)
 {
     _cleanup_(buffer_done) struct buffer part = {0}, all = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of the clock rate, from the files that boards have in /sys. */
+/* Clock-rate limits, read from the files of real boards in /sys. */
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
@@ -14,8 +14,8 @@ struct file {
 };
 
 /*
- * An Orange Pi 5 that is hot: the kernel's thermal governor limits the big cores of the first cluster. Policies,
- * frequencies and types of cooling devices are those of Linux 6.1.
+ * A hot Orange Pi 5: the kernel's thermal governor limits the big cores of the first cluster. Policies, frequencies and
+ * cooling device types are those of Linux 6.1.
  */
 static const struct file orange_pi_5[] = {
     {POLICY "0/related_cpus", "0 1 2 3\n"},
@@ -79,7 +79,7 @@ static void add_files(struct fake_sys *fake, const struct file *files)
         fake_file(fake, files->path, "%s", files->text);
 }
 
-/* Returns the number of visible series of the limits. */
+/* Returns the number of visible limit series. */
 static size_t count_limits(const struct snapshot *snapshot)
 {
     static const char *const names[] = {"perfcountd_cpu_frequency_limit_hertz", "perfcountd_cpu_frequency_max_hertz",
@@ -125,7 +125,7 @@ TEST(test_orange_pi_5)
     fake_advance(fake, NSEC_PER_SEC);
     fake_file(fake, POLICY "6/scaling_max_freq", "2256000\n");
     assert_int_equal(series_value(rig_read(&rig), LIMIT, 6), UINT64_C(2256000000));
-    /* A reload keeps the series; without the collector self there are none. */
+    /* A reload keeps the series; without the self collector there are none. */
     rig_configure(&rig, "collectors: {cpu: {groups: []}}");
     assert_int_equal(count_limits(rig_read(&rig)), 8 + 8 + 2);
     rig_configure(&rig, "collectors: {self: {enabled: false}}");

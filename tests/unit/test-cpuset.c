@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of CPUs: the kernel's list format both ways, its errors, and the set operations. */
+/* CPU sets: parsing and formatting the kernel's list format, its errors, and the set operations. */
 #include "base/cleanup.h"
 #include "perf/cpuset.h"
 #include "tests/unit/test.h"

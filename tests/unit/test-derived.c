@@ -242,8 +242,8 @@ TEST(test_values)
 }
 
 /*
- * The share of time in which a group was counted, and the share in which a CPU was busy. A CPU's clock event counts
- * even when the CPU is idle, so it does not give the latter.
+ * The share of time during which a group was counted, and the share during which a CPU was busy. The latter cannot be
+ * computed from a CPU's clock event, which counts even when the CPU is idle.
  */
 TEST(test_times)
 {

@@ -27,7 +27,7 @@ static char *text_of(struct fake_sys *fake)
 
     assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
     assert_int_equal(offered_events_new(&fake->sys, machine, &events), 0);
-    /* The list is written after the machine was freed. */
+    /* The list can still be written after the machine is freed. */
     machine_free(machine);
     assert_int_equal(fake->n_open, 0);
     offered_events_write(events, &content);

@@ -138,7 +138,7 @@ TEST(test_lists)
     }
 }
 
-/* The groups in a text as "NAME=TEXT@OFFSET(METRIC...)", without "NAME=" if the group has no name. */
+/* `out` lists the groups in a text as "NAME=TEXT@OFFSET(METRIC...)", without "NAME=" if the group has no name. */
 TEST(test_groups)
 {
     static const struct {
@@ -174,7 +174,7 @@ TEST(test_groups)
     }
 }
 
-/* The terms "period" and "freq" of the sampled event set its rate, and are not terms of its PMU. */
+/* The terms "period" and "freq" set the rate of the sampled event and are not terms of its PMU. */
 TEST(test_rates)
 {
     static const struct {
@@ -188,10 +188,10 @@ TEST(test_rates)
         {"cpu-clock/freq=99/u", 0, 99, 0, NULL},
         {"sched:sched_switch/period=1/", 1, 0, 0, NULL},
         {"cpu/event=1,period=9223372036854775807/", INT64_MAX, 0, 0, NULL},
-        {"cycles/period/", 0, 0, 7, "the value of \"period\" is a number from 1 to 2^63 - 1"},
-        {"cycles/period=0/", 0, 0, 7, "is a number from 1 to 2^63 - 1"},
-        {"cycles/freq=9223372036854775808/", 0, 0, 7, "is a number from 1 to 2^63 - 1"},
-        {"cycles/period=fast/", 0, 0, 7, "is a number from 1 to 2^63 - 1"},
+        {"cycles/period/", 0, 0, 7, "the value of \"period\" must be a number from 1 to 2^63 - 1"},
+        {"cycles/period=0/", 0, 0, 7, "must be a number from 1 to 2^63 - 1"},
+        {"cycles/freq=9223372036854775808/", 0, 0, 7, "must be a number from 1 to 2^63 - 1"},
+        {"cycles/period=fast/", 0, 0, 7, "must be a number from 1 to 2^63 - 1"},
         {"cycles/period=1,freq=1/", 0, 0, 16, "exclude each other, and each may be given once"},
         {"{cycles,cs/period=1/}", 0, 0, 11, "applies to sampling, and this event is only counted"},
         {"cycles/call-graph=fp/", 0, 0, 7, "is not supported: the key sampler.callchain"},
@@ -228,11 +228,11 @@ TEST(test_sampled_clocks)
         {"{cpu-clock,context-switches}:u", EVENT_USER, 0, NULL},
         {"cpu-clock:I", EVENT_NO_IDLE, 0, NULL},
         {"{cpu-clock,context-switches}:Su", EVENT_USER | EVENT_SAMPLE_READ, 0, NULL},
-        {"context-switches:I", 0, 17, "the modifier I does nothing on \"context-switches\""},
+        {"context-switches:I", 0, 17, "the modifier I has no effect on \"context-switches\""},
         {"{cycles:u},cs", 0, 11, "or sample the others in a separate stream"},
         {"core{cycles:u}", 0, 0, "leave out \"core\" before the brace"},
         {"cpu-clock:u,context-switches", EVENT_USER, 0, NULL},
-        {"cpu-clock:h", 0, 10, "the modifiers h, G and H do nothing on cpu-clock"},
+        {"cpu-clock:h", 0, 10, "the modifiers h, G and H have no effect on cpu-clock"},
         {"context-switches,cpu-clock:u", 0, 27, "cpu-clock counts time"},
         {"{cycles,cpu-clock:u}", 0, 18, "cpu-clock counts time"},
     };
@@ -311,7 +311,7 @@ static const struct {
     {"{a,{b}}", 3, "groups cannot be nested"},
     {"{a,x:{b}}", 3, "groups cannot be nested"},
     {"a,sched:*", 8, "patterns such as \"*\" are not supported in an event"},
-    {"*:*", 0, "\"perfcountd list-events\" lists the whole names"},
+    {"*:*", 0, "\"perfcountd list-events\" lists the full names"},
     {"sched:sched_?:u", 12, "patterns such as \"?\""},
     {"{a}:", 4, "a modifier is missing"},
     {"cycles:", 7, "a modifier is missing"},
@@ -328,26 +328,26 @@ static const struct {
     {"cycles/name='x/", 12, "a closing quote"},
     {"cycles/name=''/", 12, "expected printable ASCII"},
     {"uprobe/r41414141/", 7, "a probe takes no \"r41414141\""},
-    {"cs:I", 3, "the modifier I does nothing on \"cs\""},
-    {"mem:0:r:I", 8, "the modifier I does nothing"},
-    {"sched:sched_switch:I", 19, "the modifier I does nothing"},
+    {"cs:I", 3, "the modifier I has no effect on \"cs\""},
+    {"mem:0:r:I", 8, "the modifier I has no effect"},
+    {"sched:sched_switch:I", 19, "the modifier I has no effect"},
     {"-cycles", 0, "an event"},
     {".5", 0, "an event"},
-    {"{cycles,cs}:I", 12, "the modifier I does nothing on \"cs\""},
+    {"{cycles,cs}:I", 12, "the modifier I has no effect on \"cs\""},
     {"task-clock:I", 11, "task-clock counts time"},
     {"cpu/", 4, "a term"},
     {"cpu/event=0x3c", 14, "a comma or a slash is missing at the end"},
-    {"mem:0x", 4, "the address is a number like 4096 or 0x1000"},
+    {"mem:0x", 4, "the address must be a number like 4096 or 0x1000"},
     {"mem:1/", 6, "the length is missing at the end"},
     {"mem:1:ww", 7, "the access \"w\" is given twice"},
     {"mem:1:rq", 7, "before \"q\""},
     {"uprobe/path=/bin/bash/", 12, "add another term after it"},
     {"uprobe/path,offset=1/", 7, "the term \"path\" needs a value"},
-    {"cpu/path=x/", 9, "the value of \"path\" is a number"},
+    {"cpu/path=x/", 9, "the value of \"path\" must be a number"},
     {"cpu/event=/", 10, "a value is missing"},
     {"cpu/event=1=2/", 11, "a comma or a slash"},
     {"cpu/event=0x1ffffffffffffffff/", 10, "more than 64 bits"},
-    {"cpu/event=-1/", 10, "is a number"},
+    {"cpu/event=-1/", 10, "must be a number"},
     {"cpu/a,,b/", 6, "a term"},
     {"cpu/name/", 4, "needs a value"},
     {"task-clock:u", 11, "task-clock counts time"},
@@ -393,8 +393,7 @@ TEST(test_one_event)
  */
 
 #define PERIOD "!the term \"period\" applies to sampling, and this event is only counted"
-#define PATTERN                                                                                                        \
-    "!patterns such as \"*\" are not supported in an event: \"perfcountd list-events\" lists the whole names"
+#define PATTERN "!patterns such as \"*\" are not supported in an event: \"perfcountd list-events\" lists the full names"
 
 /*
  * Each event is METRIC TYPE:CONFIG, then config1=, config2= or bp=ADDRESS/LENGTH:ACCESS, excluded contexts after "-",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terms of events in the format of sysfs: numbers, flags, "?", and the errors of malformed ones. */
+/* The terms of events in the format of sysfs: numbers, flags, "?", and the errors for malformed ones. */
 #include "base/cleanup.h"
 #include "perf/event-term.h"
 #include "tests/unit/test.h"

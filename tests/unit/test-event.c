@@ -102,7 +102,7 @@ TEST(test_refused)
         size_t out_offset;
         const char *out_message;
     } cases[] = {
-        {"2:316", 0, "write its name, as in sched:sched_switch"},
+        {"2:316", 0, "write the tracepoint's name, as in sched:sched_switch"},
         {"5:0", 0, "write it as in mem:0x1000/8:w"},
         {"6:1/config1=0x41414141/", 0, "the number 6 of a PMU may change at the next boot"},
         {"4294967296:1", 0, "the number 4294967296 of a PMU"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events that could not be opened, on CPUs and in cgroups, and the sentences that report them. */
+/* Events that could not be opened, on CPUs and in cgroups, and the messages that report them. */
 #include "base/util.h"
 #include "collectors/failures.h"
 #include "perf/sys.h"
@@ -32,7 +32,7 @@ static void assert_sentences(const struct failures *failures, const char *const 
 }
 
 /*
- * A failure in cgroups is reported in one sentence, however many cgroups there are, and separately from failures on
+ * A failure in cgroups is reported in one message, however many cgroups there are, and separately from failures on
  * CPUs.
  */
 TEST(test_cgroups)
@@ -60,7 +60,7 @@ TEST(test_cgroups)
 }
 
 /*
- * A failure that does not belong to a CPU names the place where it occurred. Without an event only the place is named.
+ * A failure that does not belong to a CPU names the place where it occurred. Without an event, only the place is named.
  */
 TEST(test_elsewhere)
 {
@@ -91,8 +91,8 @@ TEST(test_elsewhere)
 }
 
 /*
- * A missing PMU is reported in one sentence, with each event once and all CPUs. Failures for other reasons are reported
- * in sentences of their own.
+ * A missing PMU is reported in one message, which lists each event once and all CPUs. Failures for other reasons are
+ * reported in separate messages.
  */
 TEST(test_no_pmu)
 {

@@ -28,7 +28,7 @@ static const struct {
      16,
      0,
      21},
-    {"without the collectors cgroup and self", 64, ALONE, {SERVES}, 15, 16, 0, 33},
+    {"without the cgroup and self collectors", 64, ALONE, {SERVES}, 15, 16, 0, 33},
     {"three addresses", 64, "{web: {listen: [\":1\", \":2\", \":3\"]}}", {SERVES}, 31, 16, 0, 17},
     {"two sockets from systemd", 64, "{}", {.inherited = 5, .serves = true, .handed_over = 2}, 29, 16, 0, 19},
     {"40 inherited descriptors", 64, "{}", {.inherited = 40, .serves = true}, 60, 2, 0, 2},
@@ -37,7 +37,7 @@ static const struct {
     {"as many descriptors as clients can use", 65536, "{}", {SERVES}, 23, 512, 0, 65001},
     {"too few descriptors for the sampler", 96, SAMPLED, {SERVES, .cpus = 2}, 23, 24, 0, 49},
     {"a sampler with few descriptors", 100, SAMPLED, {SERVES, .cpus = 2}, 23, 25, 26, 26},
-    {"a sampler with all that it can use", 65536, SAMPLED, {SERVES, .cpus = 8}, 23, 512, 55, 64946},
+    {"a sampler with all descriptors that it can use", 65536, SAMPLED, {SERVES, .cpus = 8}, 23, 512, 55, 64946},
     {"a reload that keeps all counters",
      100,
      SAMPLED,
@@ -90,7 +90,7 @@ TEST(test_divides)
     }
 }
 
-/* Whatever the limit, clients get their share before the counters, and the shares add up to the limit. */
+/* Whatever the limit, clients get descriptors before counters do, and the parts add up to the limit. */
 TEST(test_every_limit)
 {
     _cleanup_(config_freep) struct config *config = NULL;

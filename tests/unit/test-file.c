@@ -91,7 +91,7 @@ TEST_WITH(test_no_file, setup, teardown)
     free(text);
 }
 
-/* A process that closes all descriptors except some */
+/* A process that closes all descriptors except a few */
 
 static bool is_null(int fd)
 {

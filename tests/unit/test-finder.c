@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of other processes, and what a finder gives to a daemon under an attacker's control. */
+/* Files of other processes, and what a finder gives to a daemon that an attacker controls. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/inotify.h>
@@ -76,7 +76,7 @@ TEST(test_in_maps)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         size_t size = strlen(cases[i].in);
         _cleanup_(freep) char *text =
-            malloc(MAX(size, 1)); /* a block of exactly this size, so that AddressSanitizer finds reads behind it */
+            malloc(MAX(size, 1)); /* a block of exactly this size, so that AddressSanitizer detects reads past it */
         assert_non_null(text);
         memcpy(text, cases[i].in, size);
         int r = find_in_maps(text, size, cases[i].start, cases[i].end);
@@ -137,7 +137,7 @@ static void *map_file(const char *path, int protection, struct find_request *req
     return address;
 }
 
-/* Opens the requested file and reads the start of its text, which is "" on an error. */
+/* Opens the requested file and reads the start of its content, which is "" on error. */
 static int find(const struct find_request *request, bool by_path, char text[8])
 {
     _cleanup_(closep) int fd = -1;
@@ -318,7 +318,7 @@ TEST_WITH(test_owner, setup, teardown)
     write_file(fixture->map, "abc", 0644);
     assert_int_equal(chown(fixture->map, 1, 1), 0);
     assert_int_equal(find_own_map(), -EPERM);
-    assert_int_equal(seteuid(1), 0); /* the owner of the file */
+    assert_int_equal(seteuid(1), 0); /* as the owner of the file */
     int own = find_own_map();
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(chown(fixture->map, 0, 0), 0);
@@ -332,8 +332,8 @@ TEST_WITH(test_owner, setup, teardown)
 /* --- the finder as a process --- */
 
 /*
- * A malformed packet ends the finder. A request is passed on to the next process if it already carries its file, or if
- * the file is not found.
+ * A malformed packet ends the finder. A request that already carries its file, or whose file is not found, is passed on
+ * to the next process.
  */
 TEST_WITH(test_serve, setup, teardown)
 {

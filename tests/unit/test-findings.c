@@ -26,7 +26,7 @@ struct pace {
     double used;  /* busy CPUs */
     double hertz; /* cycles per second of CPU time */
     double ipc, stalls;
-    double share; /* share of the enabled time in which the group runs */
+    double share; /* share of the enabled time during which the group runs */
     bool starved;
 };
 
@@ -265,7 +265,7 @@ static void multiplex_a_little(struct board *board, size_t i)
         board->targets[k].pace.share = 0.8;
 }
 
-/* Times are numbers of frames; NOW: the finding still holds at the end. */
+/* Times are frame numbers; NOW: the finding still holds at the end. */
 #define NOW 0
 
 static const struct hour {
@@ -285,7 +285,7 @@ static const struct hour {
     {be_hot_and_idle, 0, NULL, NULL, 0, 0, NULL, NULL},
     {be_hot_for_a_moment, 0, NULL, NULL, 0, 0, NULL, NULL},
     {slow_down, FINDING_SERVICE_CHANGED, "db.service: IPC fell from 1.00 to 0.40",
-     "lasted 30 minutes, in which it used 0.50 CPUs; backend stalls rose from 30 % to 70 %", 180, NOW, NULL,
+     "lasted 30 minutes, during which the cgroup used 0.50 CPUs; backend stalls rose from 30 % to 70 %", 180, NOW, NULL,
      "/system.slice/db.service"},
     {have_been_slow, FINDING_SERVICE_CHANGED, "db.service: IPC fell from 1.00 to 0.40", "10 minutes", 180, 240, NULL,
      "/system.slice/db.service"},
@@ -297,8 +297,8 @@ static const struct hour {
      "for 5 minutes: other programs have all counters.", 330, NOW, NULL, NULL},
     {starve_for_a_moment, 0, NULL, NULL, 0, 0, NULL, NULL},
     {have_starved, 0, NULL, NULL, 0, 0, NULL, NULL},
-    {multiplex, FINDING_MULTIPLEXED, "The group core of armv8_cortex_a76 is counted in 40 % of its time", "estimates",
-     0, NOW, NULL, NULL},
+    {multiplex, FINDING_MULTIPLEXED, "The group core of armv8_cortex_a76 is counted for only 40 % of its time",
+     "estimates", 0, NOW, NULL, NULL},
     {multiplex_a_little, 0, NULL, NULL, 0, 0, NULL, NULL},
 };
 
@@ -439,10 +439,10 @@ TEST(test_missing_and_failed)
     items[3].cpus = cpus;
     assert_int_equal(findings_make(&sources, &findings), 0);
     assert_int_equal(findings.n, 4);
-    assert_string_equal(findings.items[0].title, "The collector cgroup fails");
+    assert_string_equal(findings.items[0].title, "The cgroup collector fails");
     assert_string_equal(findings.items[0].text, "no cgroup file system is mounted");
     assert_string_equal(findings.items[1].text, "the opener is gone");
-    assert_string_equal(findings.items[2].title, "The collector cgroup is incomplete");
+    assert_string_equal(findings.items[2].title, "The cgroup collector is incomplete");
     assert_string_equal(findings.items[2].text, "cpu 9: no cgroup matches");
     assert_string_equal(findings.items[3].title, "2 events are not counted");
     assert_string_equal(findings.items[3].text, "bus-cycles: no such event on this PMU (ENOENT)");

@@ -43,7 +43,7 @@ static bool next_frame(const char **text, struct drawn *ret)
     return true;
 }
 
-/* A line that begins with "#" is the note of the graph, unless it ends with a number: then it is a stack. */
+/* A line that begins with "#" is the graph's note, unless it ends with a number, which makes it a stack. */
 TEST(test_note)
 {
     static const char text[] = "# a;b 1\n# they end\nc 2\n";
@@ -144,7 +144,7 @@ TEST(test_hostile)
     for (rest = text; next_frame(&rest, &drawn); n++)
         assert_null(strchr(drawn.title, '>'));
     assert_int_equal(n, 1 + 2 * ARRAY_SIZE(names));
-    /* The document has no markup except what the writer makes. */
+    /* The document contains no markup except what the writer generates. */
     char *script = strstr(text, "<script>");
     assert_non_null(script);
     assert_ptr_equal(strstr(text, "<script"), script);

@@ -84,7 +84,7 @@ TEST(test_lines)
                               "my_app;main;operator()(a: b);entry_[k];sys_read_[k] 1\n");
 }
 
-/* A line is printable UTF-8, even if a program has mapped a file with an arbitrary name. */
+/* Each line is printable UTF-8, whatever the names of the files that a program has mapped. */
 TEST(test_file_names)
 {
     static const struct fake_mapping mappings[] = {

@@ -44,7 +44,7 @@ static const struct {
     {"a /", 3, "expected a number, a name or \"(\""},
     {"a b", 2, "expected an operator"},
     {"(a", 2, "expected \")\""},
-    {"1.2.3 * a", 0, "this is no number"},
+    {"1.2.3 * a", 0, "this is not a number"},
     {"11111111111111111111111111111111", 0, "the number is too long"},
     {"a * B", 4, "expected a number, a name or \"(\""},
     {"(((((((((a)))))))))", 8, "the parentheses are nested too deeply"},

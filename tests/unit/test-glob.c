@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Path patterns: what each matches, whether it may match below a path, and the errors of invalid ones. */
+/* Path patterns: what each matches, whether it may match below a path, and the errors for invalid ones. */
 #include <stdio.h>
 
 #include "base/glob.h"
@@ -215,8 +215,8 @@ TEST(test_check)
 }
 
 /*
- * The longest possible pattern of stars and path, which only differ in the last character. Backtracking would take
- * forever.
+ * The longest possible path, and patterns of stars of the same length, which fail to match only at the last character.
+ * A matcher that backtracks would take forever.
  */
 TEST(test_longest)
 {

@@ -146,7 +146,7 @@ RIG_TEST(test_strict_left_out, fake_machine_one_pmu,
 
 /*
  * While a group starves, its counters are left out and its times are shown. The next count is extrapolated over the
- * time in which the group starved.
+ * time during which the group starved.
  */
 RIG_TEST(test_starved, fake_machine_one_pmu, CORE)
 {
@@ -204,8 +204,8 @@ RIG_TEST(test_error_state, fake_machine_no_pmu, CPU_GROUPS("[{name: soft, events
 /* --- retried events --- */
 
 /*
- * An event that another profiler occupied is counted after a reload, as its remedy says. The other events of the group
- * are not reopened.
+ * An event that another profiler occupied is counted after a reload, as the failure's remedy says. The other events of
+ * the group are not reopened.
  */
 TEST(test_reload_tries_again)
 {
@@ -228,7 +228,7 @@ TEST(test_reload_tries_again)
     rig_done(&rig);
 }
 
-/* If descriptors are short at first, the retry opens the group as one group. */
+/* If descriptors are scarce at first, a retry opens all events as one group. */
 TEST(test_retry)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
@@ -255,7 +255,7 @@ TEST(test_retry)
     rig_done(&rig);
 }
 
-/* When a PMU appears, for example with a kernel module, its event in a group is counted. */
+/* When a PMU appears, for example because a kernel module is loaded, its configured events are counted. */
 RIG_TEST(test_pmu_comes_later, fake_machine_one_pmu,
          CPU_GROUPS("[{name: mixed, events: 'cs,late/event=1,name=ticks/'}]"))
 {
@@ -295,7 +295,9 @@ static const struct {
     /* The CPU is back before the rescan: the messages report that it was offline, and its groups are dead. */
     {"CPU 3 goes offline and returns before the rescan",
      {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {BLINKS, 0, "3", 10, 110, 8, false, false}}},
-    /* Lost messages may have been about any CPU. A group whose CPU was never offline has counted all the time. */
+    /*
+     * Lost messages may have been about any CPU. A group whose CPU was never offline has counted without interruption.
+     */
     {"messages were lost",
      {{NOTHING, 0, NULL, 100, 100, 8, false, false}, {NOTHING, 1000, "0-3", 10, 1110, 8, false, false}}},
     /* A suspend sends no messages, so the reading must notice it. */
@@ -368,7 +370,7 @@ static const struct {
     enum fake_call in_call;
     int in_error;
     enum reason_span out_span;
-    size_t out_failures; /* a CPU that is not online yet is not a failure that an operator could fix */
+    size_t out_failures; /* an operator cannot fix a CPU that is not online yet, so this is not a failure */
 } refusals[] = {
     {FAKE_OPEN, EMFILE, REASON_PASSES, 2}, {FAKE_OPEN, ENFILE, REASON_PASSES, 2}, {FAKE_OPEN, ENOMEM, REASON_PASSES, 2},
     {FAKE_OPEN, EBUSY, REASON_PASSES, 2},  {FAKE_OPEN, EINTR, REASON_BRIEF, 2},   {FAKE_OPEN, ENODEV, REASON_BRIEF, 0},

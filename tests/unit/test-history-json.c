@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The document of /api/v1/history for a recorded history, and the parameters of its requests. */
+/* The /api/v1/history document for a recorded history, and the request parameters. */
 #include <jansson.h>
 #include <stdalign.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 static const char *const names[] = {"cpu", "pmu", "cgroup", NULL};
 
-/* Readings ten seconds apart of a CPU and two cgroups, one of which has rows for two PMUs. */
+/* Readings of a CPU and two cgroups, ten seconds apart. One cgroup has rows for two PMUs. */
 struct recorded {
     alignas(8) char coarse[HISTORY_SIZE_MIN], fine[HISTORY_SIZE_MIN];
     struct readings readings;
@@ -183,7 +183,7 @@ TEST(test_too_many_steps)
     record(recorded);
     read_once(recorded, 10000000, INTERVAL_S); /* 10,000,000 intervals later, as if the clock had been set */
     assert_null(ask(recorded, "step=10s", &error));
-    assert_true(str_starts(error.message, "parameter \"step\": this is too much at once"));
+    assert_true(str_starts(error.message, "parameter \"step\": the result would be too large"));
     forget(recorded);
     test_free(recorded);
 }

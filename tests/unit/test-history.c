@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The growth of counters that the history keeps, compared with a simulated machine that knows the true values. */
+/* Counter growth as the history stores it, compared with a simulated machine that knows the true values. */
 #include "collectors/history.h"
 
 #include <malloc.h>
@@ -105,7 +105,7 @@ static int compare_rows(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lists the rows. At random, a removed row stays in the list, as while removals are delayed. */
+/* Lists the rows. At random, a removed row stays in the list, as if its removal were delayed. */
 static void list_rows(struct simulated *machine)
 {
     struct snapshot *snapshot = &machine->snapshot;
@@ -222,7 +222,8 @@ static void begin_interval(struct simulated *machine)
 /* --- comparing the history with the log --- */
 
 /*
- * The sum of the rows of cgroups for which a frame has no space, for one group and either its even or its uneven rows.
+ * The sum of the cgroup rows that did not fit in a frame. There is one for each group's uneven rows, and one for its
+ * other rows.
  */
 struct left_out {
     size_t n;
@@ -251,7 +252,7 @@ static bool same_texts(const struct history_row *line, const struct row *row)
     return same;
 }
 
-/* The lines of a table: those of each slot of the machine, and those that sum the cgroups that did not fit. */
+/* The lines of a table: those of the machine's slots, and those that sum up the cgroups that did not fit. */
 struct lines {
     const struct history_line *of[2][SLOTS_MAX]; /* indexed by `uneven` and by slot */
     const struct history_line *others[N_OTHERS];
@@ -370,7 +371,7 @@ static void check_frame(const struct simulated *machine, const struct true_frame
 
 static const struct history_range always = {.until_ns = UINT64_MAX};
 
-/* Returns the sum of all frames of a line, which a single step over these frames must have. */
+/* Returns the sum of a line's frames. A single step over these frames must have the same sum. */
 static struct truth sum_line(const struct history_line *line, size_t n_steps)
 {
     struct truth sum = {.known = true};
@@ -395,7 +396,7 @@ static struct truth sum_line(const struct history_line *line, size_t n_steps)
     return sum.known ? sum : (struct truth){0};
 }
 
-/* Asserts that a single step over all frames has the sums of the frames. */
+/* Asserts that a single step over all frames equals the sum of the frames. */
 static void check_sums(const struct history *history, const struct history_table *frames)
 {
     const struct history_range range = {0, UINT64_MAX, UINT64_MAX};
@@ -410,7 +411,7 @@ static void check_sums(const struct history *history, const struct history_table
     }
 }
 
-/* Compares every frame in the ring with the newest ones of the log. Returns the number of frames. */
+/* Compares all frames in the ring with the newest frames of the log. Returns the number of frames. */
 static size_t check_history(const struct simulated *machine, const struct log *log, const struct history *history)
 {
     _cleanup_(history_table_done) struct history_table table;
@@ -456,7 +457,7 @@ static void happen_to(struct simulated *machine, struct slot *slot)
         row->removed = once_in(machine, 2);
         return;
     }
-    if (comes_and_goes && once_in(machine, 300)) { /* removed and created again in one interval */
+    if (comes_and_goes && once_in(machine, 300)) { /* removed and created again within one interval */
         make_row(machine, slot);
         slot->started_before = once_in(machine, 2);
     }
@@ -647,7 +648,7 @@ static const struct {
     {"steps that are shorter than frames", 1, 2.5, 0.5, "1.5:0:- 2:1:2 2.5:0:-"},
     {"before the first frame", -2, 1, 1, "-1:0:- 0:0:- 1:1:1"},
     {"starved in frame 6", 4, 8, 0, "5:1:5 6:1:? 7:1:? 8:1:8"},
-    {"starved in a frame of the step", 4, 8, 4, "8:4:?"},
+    {"starved in one frame of the step", 4, 8, 4, "8:4:?"},
     {"offline in frames 10 and 11", 8, 12, 0, "9:1:9 10:1:- 11:1:- 12:1:12"},
     {"steps that contain an offline frame", 8, 12, 2, "10:2:9 12:2:12"},
     {"a gap", 12, 20, 0, "13:1:13 16:0:- 17:1:14 18:1:15 19:1:16 20:1:17"},
@@ -656,7 +657,7 @@ static const struct {
     {"`until` is before `since`", 3, 2, 0, ""},
     {"`until` is before `since`, with a step", 3, 2, 1, ""},
     {"`until` equals `since`", 3, 3, 0, ""},
-    {"all in one step", 0, 9, 100, "9:9:?"},
+    {"all frames in one step", 0, 9, 100, "9:9:?"},
 };
 
 static void print_steps(const struct history_table *table, char *to, size_t size)
@@ -867,7 +868,7 @@ static size_t count_frames(const struct history *history)
     return table.n_steps;
 }
 
-/* Returns a copy of the block in a heap block of exactly its size. */
+/* Returns a copy of the block, in a heap allocation of exactly its size. */
 static uint64_t *copy_block(const struct counter_sim *sim)
 {
     uint64_t *copy = malloc(sizeof(sim->block));
@@ -936,7 +937,7 @@ TEST_WITH(test_a_block_of_another_size, begin_sim, end_sim)
     assert_memory_equal(small, sim->block, sizeof(sim->block));
 }
 
-/* Records a simulated machine while somebody else writes to the block at any time. */
+/* Records a simulated machine while the block is corrupted at random times. */
 TEST(test_a_block_that_changes)
 {
     enum { ROUNDS = 1500 };
@@ -989,7 +990,7 @@ static size_t heap_bytes(void)
 #if __GLIBC_PREREQ(2, 33)
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 #else
-    skip_because("this C library does not say how much is allocated");
+    skip_because("a C library that reports how much is allocated");
     return 0; /* gcc 10 does not know that skip_because() never returns */
 #endif
 }
@@ -1005,7 +1006,7 @@ struct crowd {
 
 static const char *const bpf_events[] = {"cycles", "instructions", "cache_misses"};
 
-/* Replaces all cgroups by `n` new ones, with names that `generation` makes unique. */
+/* Replaces all cgroups with `n` new ones, whose names `generation` makes unique. */
 static void replace_crowd(struct crowd *crowd, size_t n, unsigned generation)
 {
     for (size_t i = 0; i < n; i++) {
@@ -1042,7 +1043,7 @@ static void run_crowd(struct crowd *crowd, struct history *history, uint64_t int
     assert_int_equal(history_record(history, &crowd->snapshot), 0);
 }
 
-/* Asserts that the lines of the last frame add up to all rows. Returns the number of rows with a line of their own. */
+/* Asserts that the lines of the last frame add up to all rows. Returns the number of rows that have their own line. */
 static size_t check_crowd(const struct crowd *crowd, const struct history *history)
 {
     _cleanup_(history_table_done) struct history_table table;
@@ -1070,7 +1071,7 @@ static size_t heap_of(struct history **history, void *block, size_t size, const 
     return bytes;
 }
 
-/* In 120 frames, the cgroups are replaced as often as in an hour in which each of them lives for six frames. */
+/* Over 120 frames, cgroups are replaced as often as they are in an hour if each of them lives for six frames. */
 TEST(test_memory_with_4096_cgroups_that_are_replaced)
 {
     enum { SIZE = 128 * 1024, FRAMES = 120 };
@@ -1101,7 +1102,7 @@ TEST(test_memory_with_4096_cgroups_that_are_replaced)
         assert_true(memory[i] == 0x5a && memory[GUARD + SIZE + i] == 0x5a);
 }
 
-/* Some time after many short-lived cgroups have ended, there is space for the names of new cgroups. */
+/* Some time after many short-lived cgroups are gone, there is room for the names of new ones. */
 TEST(test_names_find_room_again)
 {
     enum { SIZE = 64 * 1024, FEW = 20 };
@@ -1197,7 +1198,7 @@ TEST(test_2_mib_hold_an_hour)
         assert_int_equal(history_record(history, &machine->snapshot), 0);
     }
     history_span(history, &begin, &end);
-    print_message("%zu bytes for a frame; %zu s\n", (size_t)(block[HEAD_END] - written) / 100,
+    print_message("%zu bytes per frame; %zu s\n", (size_t)(block[HEAD_END] - written) / 100,
                   (size_t)((end - begin) / SECOND));
     assert_true(end - begin >= HOUR);
     _cleanup_(history_table_done) struct history_table table;

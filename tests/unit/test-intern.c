@@ -6,7 +6,7 @@
 #include "base/intern.h"
 #include "tests/unit/test.h"
 
-/* Equal texts are stored once. */
+/* Equal strings are stored once. */
 
 TEST(test_same)
 {
@@ -26,7 +26,7 @@ TEST(test_same)
     assert_false(intern_is_plain(intern_text(&intern, "a \"name\"")));
 }
 
-/* Equal texts get the same number, and the number never changes. */
+/* Equal strings get the same number, which never changes. */
 
 #define STRINGS_MAX 24576
 #define BYTES_MAX ((size_t)512 << 10)
@@ -59,7 +59,7 @@ TEST(test_numbers)
     assert_int_equal(strings.n, 5);
 }
 
-/* A table is bounded by the number of its texts and by their total size. */
+/* A table is bounded by the number of its strings and by their total size. */
 TEST(test_bound)
 {
     for (int width = 1; width <= 1000; width += 999) {

@@ -41,7 +41,7 @@ TEST(test_manual_has_each_key)
         }
 }
 
-/* The literal block of the default lists each default pattern on a line of its own, and nothing else. */
+/* The literal block with the default lists each default pattern on its own line, and nothing else. */
 TEST(test_manual_has_default_cgroups)
 {
     _cleanup_(freep) char *manual = testdata_read("doc/perfcountd.yaml.5");

@@ -73,8 +73,8 @@ static const struct {
     int code;
     const char *sentence;
 } bad[] = {
-    {datagram, -EINVAL, "does not listen for streams"},
-    {silent, -EINVAL, "does not listen for streams"},
+    {datagram, -EINVAL, "is not a listening stream socket"},
+    {silent, -EINVAL, "is not a listening stream socket"},
     {a_file, -ENOTSOCK, "is not a socket"},
     {closed, -EBADF, "is not a socket"},
 };
@@ -230,7 +230,7 @@ SERVED_TEST(test_listeners)
 
 #define USER "basic_auth_users: {alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}\n"
 
-/* The log tells which clients can reach an address, and whether a password is required. */
+/* The log says which clients can reach an address, and whether a password is required. */
 SERVED_TEST(test_described)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory that cgroup limits leave to a process, and the resource limit set from it. */
+/* The memory that cgroup limits leave to a process, and the resource limit derived from it. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -150,7 +150,7 @@ static bool limits_are_set(void)
            limit.rlim_cur == some.rlim_cur && setrlimit(RLIMIT_DATA, &none) == 0;
 }
 
-/* Runs in a child: allocating 64 MB succeeds, 256 MB fails, and succeeds once the limit is removed. */
+/* Runs in a child: allocating 64 MB succeeds; allocating 256 MB fails, but succeeds once the limit is removed. */
 static void run_limited(const char *path)
 {
     struct memory_limit limit = {0};

@@ -77,14 +77,14 @@ TEST(test_what_is_left_out)
     assert_string_equal(all, "# HELP c_total C.\n# TYPE c_total counter\nc_total{n=\"2\"} 22\nc_total{n=\"3\"} 33\n");
     _cleanup_(freep) char *one = render(&metrics, 2, EXPOSITION_OPENMETRICS);
     assert_string_equal(one, "# TYPE c counter\n# HELP c C.\nc_total{n=\"2\"} 22\n# EOF\n");
-    /* Rendering some of the collectors allocates memory for those only. */
+    /* Rendering some of the collectors allocates memory only for those. */
     assert_int_equal(metrics_text_size(&metrics, UINT32_MAX, false), metrics_text_size(&metrics, 3, false));
     assert_true(metrics_text_size(&metrics, 2, false) < metrics_text_size(&metrics, 1, false));
     _cleanup_(freep) char *none = render(&metrics, 4, EXPOSITION_TEXT);
     assert_string_equal(none, "");
 }
 
-/* While a collector fails, only those of its series that are marked as lasting are shown. */
+/* While a collector fails, only its series that are marked as lasting are shown. */
 TEST(test_failed)
 {
     _cleanup_(metrics_done) struct metrics metrics = {.failed = 1 << 1};

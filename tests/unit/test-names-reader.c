@@ -29,7 +29,7 @@ static struct {
 
 #define DOCUMENT "{\"Name\":\"/grafana\",\"Config\":{\"Env\":[\"PASSWORD=secret\"],\"Image\":\"grafana\"}}"
 
-/* The machine has Docker's state directory and no other. */
+/* Of all state directories, the machine has only Docker's. */
 static int setup(void **state)
 {
     char command[128];
@@ -306,8 +306,8 @@ int __wrap_state_document_read(const struct state_request *request, const char *
                                void *userdata);
 
 /*
- * Replaces the parser in the child. With TICKET_OF_TIMERS, the parser fails if a wall-clock timer runs, as such a timer
- * would expire on a busy machine. If none runs, the parser shortens the CPU time limit and exceeds it.
+ * Replaces the parser in the child. With TICKET_OF_TIMERS, the parser fails if a wall-clock timer is running, since
+ * such a timer would expire on a busy machine. Otherwise, the parser shortens the CPU time limit and exceeds it.
  */
 int __wrap_state_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
                                void *userdata)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of what runs in a cgroup: hostile names, names from two sources, and the choice of the best name. */
+/* Names of what runs in a cgroup: hostile names, names from two sources, and how the best name is chosen. */
 #include "cgroups/names.h"
 #include "cgroups/resolver.h"
 #include "tests/unit/fake-sys.h"

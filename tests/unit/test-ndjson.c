@@ -49,7 +49,7 @@ static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_for
         .events = stream->events,
         .n_events = 2,
         .n_ids = 2,
-        .n_cpus = 1, /* each event is opened on two threads, with an id each */
+        .n_cpus = 1, /* each event is opened on two threads and has an id on each */
         .layout = record_layout_of(&stream->attr),
         .read = sample_type & PERF_SAMPLE_READ,
         .kernel = &stream->kernel,
@@ -188,7 +188,7 @@ TEST(test_samples)
 }
 
 /*
- * A sample names its cgroup, whatever bytes the name contains, and the last line counts the stacks of a single
+ * A sample names its cgroup, whatever bytes the name contains, and the last line counts the stacks with only one
  * function.
  */
 TEST(test_cgroups)
@@ -427,8 +427,8 @@ TEST(test_end)
     expect(&stream,
            "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
            "\"unknown\":3,\"malformed\":8,\"seconds\":2.500000000,\"awaiting_symbols\":0,\"notes\":[\"the "
-           "kernel hides its \\\"symbols\\\"\",\"the kernel throttled sampling 9 times, and samples are missing "
-           "there: ask for a lower frequency or a longer period, or raise "
+           "kernel hides its \\\"symbols\\\"\",\"the kernel throttled sampling 9 times, so samples are missing: "
+           "ask for a lower frequency or a longer period, or raise "
            "kernel.perf_event_max_sample_rate\"]}\n");
     finish(&stream);
 }

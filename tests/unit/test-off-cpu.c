@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Off-CPU samples: a record that the BPF program wrote to a ring buffer becomes a sample like those of other events. */
+/* Off-CPU samples: a record that the BPF program has written to a ring buffer becomes a sample like any other. */
 #include "sampler/off-cpu.h"
 
 #include <sys/mman.h>

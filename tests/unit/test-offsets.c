@@ -45,7 +45,8 @@ static uint64_t make_cgroup(uint64_t id, uint64_t parent)
     put(cgroup, cgroup);
     put(cgroup + KN, node);
     put(cgroup + PARENT, parent);
-    put(cgroup + 0x180, kernel.root); /* every cgroup also points to the root elsewhere, as cgroup.dom_cgrp may do */
+    put(cgroup + 0x180,
+        kernel.root); /* every cgroup also points to the root at another offset, as cgroup.dom_cgrp may do */
     put(node + ID, id);
     return cgroup;
 }
@@ -72,7 +73,7 @@ static void make_kernel(void)
     kernel.cgroups[2] = make_cgroup(57, kernel.cgroups[1]);
     kernel.cgroups[3] = make_cgroup(8812, kernel.root);
     kernel.tasks[0] = make_task(kernel.cgroups[2], 57);
-    /* If a css_set has a single task, the list of its tasks points from the task back into the css_set. */
+    /* If a css_set has a single task, its task list points from the task back into the css_set. */
     put(kernel.tasks[0].address + 0x100, kernel.words[(kernel.tasks[0].address + CGROUPS - BASE) / 8] + 8);
     kernel.tasks[1] = make_task(kernel.root, 1);
     kernel.tasks[2] = make_task(kernel.cgroups[3], 8812);
@@ -110,8 +111,8 @@ static void idle_otherwise(void)
 }
 
 /*
- * The address that bpf_get_current_task() returns on 32-bit ARM with the usual split of 3 GB for user space.
- * of_32_bits_below() uses a kernel with 1 GB for user space.
+ * The address that bpf_get_current_task() returns on 32-bit ARM with the usual 3 GB for user space. of_32_bits_below()
+ * uses a kernel with 1 GB for user space.
  */
 static void of_32_bits(void)
 {
@@ -146,7 +147,7 @@ static void two_ways(void)
         put(kernel.cgroups[i] + KN + 8, kernel.words[(kernel.cgroups[i] + KN - BASE) / 8]);
 }
 
-/* In the cgroup of one task only, the cgroup id is also found at another offset. */
+/* In one task's cgroup, the cgroup id is also found at another offset. */
 static void by_chance(void)
 {
     put(kernel.cgroups[2] + KN + 8, kernel.words[(kernel.cgroups[2] + KN - BASE) / 8]);
@@ -185,12 +186,12 @@ TEST(test_search)
         {"each task_struct is followed by another one", neighbours, NULL},
         {"a 32-bit kernel", of_32_bits, "needs a 64-bit kernel (arm64, amd64)"},
         {"a 32-bit kernel with 1 GB for user space", of_32_bits_below, "needs a 64-bit kernel (arm64, amd64)"},
-        {"all tasks are in one cgroup", one_cgroup, "needs tasks of two cgroups; it saw only those of one"},
+        {"all tasks are in one cgroup", one_cgroup, "needs tasks of two cgroups, but found tasks of only one"},
         {"all tasks are in the root cgroup", only_root,
          "needs a task that runs in a cgroup below the root: run perfcountd as a service"},
-        {"two offsets lead to the cgroup", two_ways, "found 2 ways from a task to its cgroup"},
-        {"two offsets lead to the parent", two_parents, "found 2 ways from a cgroup to its parent"},
-        {"no offset leads to the parent", no_parent, "found 0 ways from a cgroup to its parent"},
+        {"two offsets lead to the cgroup", two_ways, "found 2 possible paths from a task to its cgroup"},
+        {"two offsets lead to the parent", two_parents, "found 2 possible paths from a cgroup to its parent"},
+        {"no offset leads to the parent", no_parent, "found 0 possible paths from a cgroup to its parent"},
     };
     const struct peek peek = {NULL, 2, simulated_task, simulated_words};
 

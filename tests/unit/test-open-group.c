@@ -24,7 +24,7 @@ static const struct history histories[] = {
     {"naive scaling would fall from 1000 to 600: the ratio went from 1/10 to 5.5/10",
      2,
      {{100, 10, 100, 0, SCALE_MULTIPLEXED, 1000, 100}, {200, 110, 330, 0, SCALE_COUNTING, 1230, 330}}},
-    {"after starvation the next delta covers the gap",
+    {"the first delta after starvation covers the gap",
      4,
      {{100, 100, 50, 0, SCALE_COUNTING, 50, 50},
       {200, 100, 50, 0, SCALE_STARVED, 50, 50},
@@ -42,7 +42,7 @@ static const struct history histories[] = {
      {{100, 100, INT64_MAX, 0, SCALE_COUNTING, INT64_MAX, INT64_MAX},
       {200, 200, UINT64_MAX - 1, 0, SCALE_COUNTING, UINT64_MAX - 1, UINT64_MAX - 1},
       {300, 300, 0, 0, SCALE_COUNTING, UINT64_MAX, 0}}},
-    {"the integer part of a total saturates and does not wrap",
+    {"the integer part of a total saturates instead of wrapping",
      2,
      {{UINT64_C(1) << 40, 1, INT64_MAX, 0, SCALE_MULTIPLEXED, UINT64_MAX, INT64_MAX},
       {UINT64_C(1) << 41, 2, INT64_MAX, 0, SCALE_MULTIPLEXED, UINT64_MAX, INT64_MAX}}},
@@ -72,8 +72,8 @@ TEST(test_histories)
 }
 
 /*
- * The counter counts one event per thousand readings and runs 70 % of the time. Unless the remainder is carried over,
- * the fraction of each delta is lost.
+ * The counter grows by one in a thousand readings, and runs 70 % of the time. Unless the remainder is carried over, the
+ * fraction of each delta is lost.
  */
 TEST(test_slow_counter)
 {
@@ -104,7 +104,7 @@ TEST(test_reopen)
     assert_int_equal(scale_times(scale).running, 60);
 }
 
-/* The kernel may report too short a running time for software events, although they count all the time. */
+/* Software events count all the time, but the kernel may report a shorter running time for them. */
 TEST(test_always_runs)
 {
     static const struct {

@@ -79,8 +79,8 @@ static int fake_open_file(struct sys *sys, const char *path, int flags)
 }
 
 /*
- * With sampling, the daemon first asks the opener for files that show more to a privileged reader, and falls back to
- * opening them itself.
+ * With sampling, the daemon first asks the opener for files that show more to a privileged reader, and opens them
+ * itself only if that fails.
  */
 TEST_WITH_OPENER(test_asks_opener_first)
 {

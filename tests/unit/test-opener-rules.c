@@ -133,7 +133,7 @@ TEST(test_permissions)
 #define CGROUP(more) "cgroup: {groups: [" TWO ", {name: one, events: task-clock}], " more "}"
 #define OF(cpu, pmu, cgroup) "collectors: {" cpu ", " pmu ", " cgroup "}"
 
-/* The largest number of events that a configuration can need. */
+/* The maximum number of events that a configuration can need. */
 TEST(test_event_limits)
 {
     static const struct {

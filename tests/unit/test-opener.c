@@ -113,9 +113,9 @@ TEST(test_says_how_it_ended)
     kill(opener->child.pid, SIGUSR1);
     opener_kill(opener);
     await_end(opener);
-    assert_end(opener, "process 713 was ended by signal 10 (User defined signal 1)");
+    assert_end(opener, "process 713 was killed by signal 10 (User defined signal 1)");
     opener->status = 3 << 8;
-    assert_end(opener, "process 713 ended with exit status 3");
+    assert_end(opener, "process 713 exited with status 3");
     opener_free(opener);
 }
 
@@ -184,7 +184,7 @@ TEST_WITH_OPENER(test_single_and_leader)
     assert_int_equal(sys_perf_event_open(&rig.daemon, &attr, 1, -1, -1, 0), -EBADRQC);
 }
 
-/* Texts that do not fit into one packet are sent in several, and the events still form one group. */
+/* Event names that do not fit into one packet are sent in several, and the events still form one group. */
 TEST_WITH_OPENER(test_long_texts)
 {
     struct perf_event_attr attrs[8];
@@ -325,7 +325,7 @@ TEST_WITH_OPENER(test_cannot_be_sent)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-/* The limits of open events. An event counts until the last copy of its descriptor is closed. */
+/* Limits on open events. An event counts towards its limits until the last copy of its descriptor is closed. */
 
 #define CPU 5
 #define THREAD 77
@@ -336,11 +336,11 @@ static const struct event_limit_case {
     int cpu;
     bool bpf;
     unsigned out;
-    int others; /* a CPU with a limit of its own, which is tried as well; -2: none */
+    int others; /* another CPU, which has its own limit and is tried as well; -2: none */
 } event_limit_cases[] = {
     {"a CPU", -1, CPU, false, RIG_CPU_LIMIT, 1},
     {"another CPU, with its own quota", -1, CPU - 1, false, RIG_CPU_LIMIT, CPU},
-    {"a CPU after the engine bpf has counted cgroups", -1, CPU, true, RIG_BPF_LIMIT, 1},
+    {"a CPU after the bpf engine has counted cgroups", -1, CPU, true, RIG_BPF_LIMIT, 1},
     {"a thread on a CPU", THREAD, CPU, false, RIG_THREAD_LIMIT, -1},
     {"a thread on any CPU", THREAD, -1, false, RIG_THREAD_LIMIT, CPU},
     {"a CPU that does not exist", -1, CPU + 1, false, 0, -2},
@@ -372,7 +372,7 @@ static void close_all(const int *fds, unsigned n)
         close(fds[i]);
 }
 
-/* The opener was started with the permission to sample. */
+/* The opener was started with permission to sample. */
 static int limits_setup(void **state)
 {
     int r = opener_rig_setup(state);
@@ -407,7 +407,7 @@ TEST_WITH(test_event_limits, limits_setup, opener_rig_teardown)
         check_limit(&event_limit_cases[i]);
 }
 
-/* All threads together have a limit, too, which is separate for each CPU. */
+/* There is also a limit per CPU for all threads together. */
 TEST_WITH(test_limit_of_threads, limits_setup, opener_rig_teardown)
 {
     int fds[RIG_THREADS_LIMIT];
@@ -452,7 +452,10 @@ TEST_WITH_OPENER(test_limit_of_parked)
     close(sockets[1]);
 }
 
-/* A group that would exceed the limit is not opened at all. Events that cannot be opened do not count. */
+/*
+ * A group that would exceed the limit is not opened at all. Events that cannot be opened do not count towards the
+ * limit.
+ */
 TEST_WITH_OPENER(test_limit_of_groups)
 {
     struct perf_event_attr attrs[RIG_CPU_LIMIT];
@@ -478,9 +481,7 @@ TEST_WITH_OPENER(test_limit_of_groups)
     close_all(fds, RIG_CPU_LIMIT);
 }
 
-/*
- * Simulates that the kernel registers no more files: a seccomp filter makes epoll_ctl() fail with the kernel's error.
- */
+/* Simulates a kernel that registers no more files: a seccomp filter makes epoll_ctl() fail with the kernel's error. */
 static _Noreturn void add_refused(struct quota *quota, int fd)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
@@ -515,7 +516,7 @@ TEST(test_too_many_watches)
     quota_close(&quota);
 }
 
-/* The list of registered files is too long for a single read, and each account is counted separately. */
+/* The list of registered files is too long for a single read, and files are counted separately for each account. */
 TEST(test_many_files)
 {
     enum { FILES = 300 };
@@ -931,7 +932,7 @@ TEST_WITH(test_calls, bpf_setup, opener_rig_teardown)
     assert_int_equal(rig.bpf.set_cpu(&rig.client, CPUS, events, (const int[]){-1, first, second}), -EBADRQC);
 }
 
-/* Opens the root of the cgroup v2 hierarchy. Returns -1 if perf does not count cgroups of v2. */
+/* Opens the root of the cgroup v2 hierarchy. Returns -1 if perf does not count v2 cgroups. */
 static int open_cgroup(void)
 {
     struct hierarchy hierarchy;
@@ -948,7 +949,7 @@ static int open_cgroup(void)
     return -1;
 }
 
-/* The opener returns the id of a cgroup, and refuses directories that are not cgroups of v2. */
+/* The opener returns the id of a cgroup, and refuses directories that are not v2 cgroups. */
 TEST_WITH(test_assign, bpf_setup, opener_rig_teardown)
 {
     static const char *const refused[] = {"/tmp", "/", "/proc/self/stat", "/sys/fs"};
@@ -963,7 +964,7 @@ TEST_WITH(test_assign, bpf_setup, opener_rig_teardown)
     assert_made("");
     _cleanup_(closep) int cgroup = open_cgroup();
     if (cgroup < 0)
-        skip_because("a cgroup v2 hierarchy in which perf counts");
+        skip_because("a cgroup v2 hierarchy that perf_event uses");
     assert_false(rig.events.bpf);
     assert_int_equal(rig.bpf.assign(&rig.client, cgroup, 5, &id), 0);
     assert_true(rig.events.bpf);
@@ -1041,7 +1042,7 @@ static int bind_at(const char *path)
     return fd;
 }
 
-/* Only files that were bound when they were marked are removed, unless they have been replaced. */
+/* Only sockets that were bound when they were marked are removed, unless they have been replaced. */
 TEST(test_bound_sockets)
 {
     char directory[] = "/tmp/test-opener.XXXXXX", paths[5][64];

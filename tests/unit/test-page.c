@@ -189,14 +189,14 @@ SERVED_TEST(test_not_modified)
 
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
         assert_not_modified(*state, requests[i][0], requests[i][1]);
-    /* Each content coding has an ETag of its own. */
+    /* Each content coding has its own ETag. */
     _cleanup_(received_done) struct received gzip = receive(*state, "GET /page/app.js", GZIP);
     _cleanup_(freep) char *etag = header_of(&gzip, "ETag");
     _cleanup_(closep) int fd = ask_if_none(*state, "GET /page/app.js", "", etag);
     served_expect(*state, fd, "const module_");
 }
 
-/* The page works below any path prefix of a proxy, since no link begins with a slash. */
+/* The page works behind a proxy, under any path prefix, since no link begins with a slash. */
 SERVED_TEST(test_page)
 {
     struct served *f = *state;

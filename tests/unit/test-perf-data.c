@@ -16,7 +16,7 @@
 
 static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
 
-/* `records` are those after the stream's header. */
+/* `records` are the records after the stream's header. */
 struct stream {
     struct fake_sys *fake;
     struct perf_event_attr attr, member;
@@ -79,7 +79,9 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Splits the output from `at` on into records. Each record must be complete, with a size that is a multiple of 8. */
+/*
+ * Splits the output into records, starting at `at`. Each record must be complete, with a size that is a multiple of 8.
+ */
 static void split(struct stream *stream, size_t at)
 {
     stream->n = 0;
@@ -469,9 +471,7 @@ TEST_WITH(test_reads, setup, teardown)
     assert_int_equal(perf_data_count("", 0, &samples), -EBADMSG);
 }
 
-/*
- * The size at which a record is written that has a text of `in_text` bytes. 0: the record is too large and is removed.
- */
+/* The size of a written record that contains a string of `in_text` bytes. 0: the record is too large and is removed. */
 TEST(test_sizes)
 {
     static const struct {

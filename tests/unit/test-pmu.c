@@ -116,7 +116,7 @@ TEST(test_names)
         assert_int_equal(pmu_name_matches(cases[i].in_written, cases[i].in_name), cases[i].out);
 }
 
-/* A malformed event or format file costs one entry, not the PMU. */
+/* A malformed event or format file loses its own entry, not the whole PMU. */
 TEST(test_garbled_files)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_one_pmu();
@@ -239,7 +239,7 @@ TEST(test_deposit)
     }
 }
 
-/* --- units of the kernel's drivers, each with its source file and the amount of one count --- */
+/* --- units in kernel drivers, with the source file and the amount per count --- */
 
 static double resolved(const char *unit, double scale, char **ret_base)
 {
@@ -250,9 +250,9 @@ static double resolved(const char *unit, double scale, char **ret_base)
 }
 
 /*
- * All drivers of Linux 6.1 and 6.12 that register a PMU and write a unit or a scale, found by the callers of
- * perf_pmu_register(). The other drivers write neither a unit nor a scale. If an entry names another version of Linux,
- * the driver or the value is from that version. "" means that the file is absent.
+ * All drivers of Linux 6.1 and 6.12 that register a PMU and write a unit or a scale, found by searching for the callers
+ * of perf_pmu_register(). The other drivers write neither a unit nor a scale. If an entry names another version of
+ * Linux, the driver or the value is from that version. "" means that the file is absent.
  */
 static const struct {
     const char *source, *in_unit, *in_scale, *out_base;
@@ -273,7 +273,7 @@ static const struct {
     {"drivers/gpu/drm/i915/i915_pmu.c: rc6-residency", "ns", "", "seconds", 1e-9},
     {"drivers/gpu/drm/i915/i915_pmu.c: actual-frequency", "M", "", "", 1e6},
     {"drivers/gpu/drm/xe/xe_pmu.c, 6.15: gt-c6-residency", "ms", "", "seconds", 1e-3},
-    {"arch/powerpc/perf/imc-pmu.c, as the firmware has it", "MiB", "4", "bytes", 4194304},
+    {"arch/powerpc/perf/imc-pmu.c, with a value set by the firmware", "MiB", "4", "bytes", 4194304},
 };
 
 TEST(test_drivers)

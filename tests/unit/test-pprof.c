@@ -195,7 +195,7 @@ TEST(test_profile)
 }
 
 /*
- * A hostile cgroup name is converted to UTF-8 like all texts. Threads and cgroups are counted separately and share
+ * A hostile cgroup name is converted to UTF-8, like all strings. Threads and cgroups are counted separately and share
  * their frames.
  */
 TEST(test_labels)
@@ -258,7 +258,7 @@ TEST(test_head)
     assert_shown(written.profile, "samples/count cycles:u/count 5000 cycles:u/count default cycles:u\n"
                                   "# perfcountd: 0 samples\n"
                                   "# 5 records lost by the kernel\n"
-                                  "# the kernel throttled sampling 1 time, and samples are missing there: ask for a "
+                                  "# the kernel throttled sampling 1 time, so samples are missing: ask for a "
                                   "lower frequency or a longer period, or raise kernel.perf_event_max_sample_rate\n"
                                   "# 6 records dropped\n"
                                   "# it ended after 1 ms: shutdown\n");
@@ -298,7 +298,7 @@ TEST(test_full)
     show_text(written.profile, read_varint(&field.bytes), "", &out);
     _cleanup_(freep) char *shown = buffer_string(&out);
     assert_non_null(strstr(shown, "[truncated]@0"));
-    assert_non_null(strstr(shown, "whose stacks found no room"));
+    assert_non_null(strstr(shown, "whose stacks did not fit"));
     done(&written);
 }
 

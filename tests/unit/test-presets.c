@@ -31,7 +31,7 @@ TEST(test_find)
     assert_string_equal(error.message, "there is no preset \"topdwon\"; did you mean \"topdown\"?");
 }
 
-/* Appends "PMU: events\n" for each row. A preset that is split has a second group, named such as "overview-2". */
+/* Appends "PMU: events\n" for each row. A preset that is split has a second group with a name like "overview-2". */
 static void describe_rows(struct buffer *text, const struct snapshot *snapshot, const char *group)
 {
     const char *last = "";
@@ -140,10 +140,7 @@ TEST(test_machines)
         }
 }
 
-/*
- * The x86 NMI watchdog occupies a counter. As the watchdog occupies one, six events never fit on AMD's six counters or
- * Intel's four at once.
- */
+/* The x86 NMI watchdog occupies a counter, so six events never fit on AMD's six counters or Intel's four at once. */
 TEST(test_watchdog)
 {
     static struct fake_sys *(*const in[])(void) = {captured_intel_server, captured_amd_server};
@@ -160,7 +157,7 @@ TEST(test_watchdog)
     assert_string_equal(described, "armv8_cortex_a76: " OVERVIEW_ARM64);
 }
 
-/* Zen 4 is recognized by an event name. The same name on another PMU does not count. */
+/* Zen 4 is recognized by an event name. The same name on another PMU is ignored. */
 TEST(test_not_zen4)
 {
     struct fake_sys *fake = captured_amd_server();

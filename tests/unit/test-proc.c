@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scans a /proc that the test creates. The finder is another process of this program. The finder opens proc/PID/maps,
- * relative to its working directory. From the second request for a process on, it opens proc/PID/again instead, if that
+ * relative to its working directory. From the second request for a process on, it opens proc/PID/again instead, if this
  * exists. If proc/PID/hangs exists, the finder never answers. At each request the finder appends a byte to
  * proc/PID/asked.
  */
@@ -109,7 +109,7 @@ static void make_proc(const char *root)
     _cleanup_(freep) char *text = buffer_string(&maps);
     put(root, "/proc/9/task/9/comm", "nine\n");
     put(root, "/proc/9/maps", text);
-    put(root, "/proc/11/task/11/comm", "eleven, whose mappings are hidden\n");
+    put(root, "/proc/11/task/11/comm", "process 11, whose mappings are hidden\n");
     put(root, "/proc/10/comm", "no task: it has ended\n");
     put(root, "/proc/self/task/1/comm", "not a number\n");
     put(root, "/proc/uptime", "1\n");

@@ -188,7 +188,7 @@ TEST(test_failed_starts)
         const char *out_start, *out_end;
     } starts[] = {
         {FAILS, -ENOKEY, "there is no key", "there is no key"},
-        {IS_KILLED, -EPIPE, "the child does not start: process ", " was ended by signal 9 (Killed); do without"},
+        {IS_KILLED, -EPIPE, "the child does not start: process ", " was killed by signal 9 (Killed); do without"},
         {HANGS, -ETIMEDOUT, "the child does not start within 1 seconds; do without", "; do without"},
     };
 
@@ -207,8 +207,8 @@ TEST(test_failed_starts)
 }
 
 /*
- * Tries limits on descriptors that leave no room for the socket pair, or no room for the descriptors that the child
- * returns. start_beginner() itself uses two descriptors.
+ * Tries descriptor limits that leave no room for the socket pair, or for the descriptors that the child returns.
+ * start_beginner() itself uses two descriptors.
  */
 TEST(test_start_without_room)
 {
@@ -450,7 +450,7 @@ TEST(test_waiting_is_limited)
         stragglers_count_wait(&stragglers, 7, at, steps[i].waited_ms * NSEC_PER_MSEC);
         assert_int_equal(stragglers_patience(&stragglers, 8, at) / NSEC_PER_MSEC, 250);
     }
-    /* The waiting time of a user is not forgotten when many other users with shorter waits follow. */
+    /* A user's waiting time is not forgotten when many other users with shorter waits follow. */
     stragglers_count_wait(&stragglers, 7, 15000 * NSEC_PER_MSEC, 250 * NSEC_PER_MSEC);
     for (uint32_t user = 100; user < 200; user++)
         stragglers_count_wait(&stragglers, user, 15000 * NSEC_PER_MSEC, NSEC_PER_MSEC);

@@ -168,7 +168,10 @@ TEST_WITH(test_closed, setup, teardown)
     assert_int_equal(fd_socket_send_one(ends[0], "packet", 6, -1), -EPIPE);
 }
 
-/* Peeks at packets with and without a descriptor, and of a wrong size. A packet stays queued until it is dropped. */
+/*
+ * Peeks at packets with and without a descriptor, and at packets of a wrong size. A packet stays queued until it is
+ * dropped.
+ */
 TEST_WITH(test_peek, setup, teardown)
 {
     static const struct {

@@ -91,8 +91,8 @@ TEST(test_user)
     } cases[] = {
         {"daemon", NULL, 1},
         {"12345", NULL, 12345},
-        {"root", "is root, but the process that listens must not be root", 0},
-        {"0", "is root, but the process that listens must not be root", 0},
+        {"root", "is root, but the listening process must not be root", 0},
+        {"0", "is root, but the listening process must not be root", 0},
         {"no-such-user", "there is no user \"no-such-user\"", 0},
         {"-1", "there is no user \"-1\"", 0},
         {"4294967295", "there is no user", 0},
@@ -116,10 +116,7 @@ TEST(test_user)
     assert_true(user.change && user.uid != 0 && user.gid != 0);
 }
 
-/*
- * Tries all numbers of perf's ioctls, together with values that the kernel treats as the same request or as another
- * one.
- */
+/* Tries all ioctl numbers of perf, and values that the kernel treats as the same request or as another one. */
 static bool perf_requests_are_denied(int fd)
 {
     static const unsigned long left[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_SET_OUTPUT,

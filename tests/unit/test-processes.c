@@ -130,7 +130,9 @@ TEST_WITH(test_lives, process_rig_setup, process_rig_teardown)
     assert_string_equal(process_rig_comm(rig, 1001, 1001), "short");
 }
 
-/* Two captures send the same records, one after the other. The later records still resolve addresses correctly. */
+/*
+ * Two captures send the same records, one after the other. Addresses are still resolved correctly with the later ones.
+ */
 TEST_WITH(test_two_sources, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;
@@ -254,7 +256,7 @@ TEST_WITH(test_numbers, process_rig_setup, process_rig_teardown)
     assert_int_equal(number_at(rig, 1, 0x3000), number);
 }
 
-/* Thousands of processes with long file names of their own, including forks and exits, stay within the bounds. */
+/* Thousands of processes with different long file names, including forks and exits, stay within the bounds. */
 TEST_WITH(test_bounded, process_rig_setup, process_rig_teardown)
 {
     struct process_rig *rig = *state;

@@ -70,8 +70,8 @@ static void assert_shown(struct profile *profile, const char *expected)
 }
 
 /*
- * Each chain is added to a profile of its own. A caller is shown at its return address minus one byte, which is within
- * the call instruction.
+ * Each chain is added to its own profile. A caller is shown at its return address minus one byte, which is within the
+ * call instruction.
  */
 static const struct {
     const char *name;
@@ -80,7 +80,7 @@ static const struct {
     const char *out;
 } cases[] = {
     {"no chain: the address of the sample", 100, {0}, "100 1 7: leaf 10250,\n"},
-    {"a chain of only a context marker", 100, {USER}, "100 1 7: leaf 10250,\n"},
+    {"a chain that consists only of a context marker", 100, {USER}, "100 1 7: leaf 10250,\n"},
     {"user", 100, {USER, 0x10200, 0x10100}, "100 1 7: leaf 10200,main 100ff,\n"},
     {"kernel and user: the first address of each is exact",
      100,
@@ -94,7 +94,7 @@ static const struct {
      {KERNEL, 0xffffffff83000000},
      "100 1 7: [kernel.kallsyms]* ffffffff83000000,\n"},
     {"a mapping without a file", 200, {USER, 0x90010}, "200 1 7: [unknown] 90010,\n"},
-    {"an address in no mapping", 100, {USER, 0x1}, "100 1 7: [unknown] 1,\n"},
+    {"an address outside all mappings", 100, {USER, 0x1}, "100 1 7: [unknown] 1,\n"},
     {"no such process", 300, {USER, 0x10200}, "300 1 7: [unknown] 10200,\n"},
     {"outside this pid namespace", 0, {USER, 0x10200}, "0 1 7: [unknown] 10200,\n"},
     {"an unknown process", UINT32_MAX, {KERNEL, READ}, "-1 1 7: sys_read* ffffffff81000010,\n"},
@@ -188,7 +188,7 @@ TEST(test_late_symbols)
     assert_false(profile_settle(profile, SIZE_MAX));
     symbols.known = true;
     symbols.asked = 0;
-    assert_false(profile_settle(profile, 2)); /* a call makes at most as many lookups as its argument says */
+    assert_false(profile_settle(profile, 2)); /* the argument limits the number of lookups */
     assert_int_equal(symbols.asked, 2);
     assert_true(profile_settle(profile, 2));
     assert_shown(profile, "200 1 1: sys_read* ffffffff81000010,leaf 50200,main 50080,[unknown] 0,\n");
@@ -206,7 +206,7 @@ TEST(test_late_symbols)
     assert_shown(other, "200 1 1: sys_read* ffffffff81000010,leaf 50200,main 50080,[unknown] 0,\n");
 }
 
-/* Counts the stacks in which only a single function of the program is known. Functions of the kernel do not count. */
+/* Counts the stacks in which only one function of the program is known. Kernel functions do not count. */
 TEST(test_early_ends)
 {
     static const uint64_t single[] = {USER, 0x10200}, called[] = {USER, 0x10200, 0x10081},
@@ -286,7 +286,7 @@ TEST(test_threads)
 
 enum fullness { MANY_STACKS, MANY_FRAMES, MANY_LOCATIONS, MANY_COMMS };
 
-/* Makes the n-th sample of an endless series of this kind. Returns the length of the sample's callchain. */
+/* Makes the n-th sample of an endless sequence of this kind. Returns the length of the sample's callchain. */
 static size_t fill(enum fullness kind, size_t n, struct symbols *symbols, uint64_t *chain)
 {
     static char comm[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The query parameters of documents: order and limit of /api/v1/rates, and parameters that are refused. */
+/* Query parameters: the order and limit of /api/v1/rates, and parameters that are refused. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -13,7 +13,7 @@
 
 static const char *const names[] = {"cpu", "pmu", "cgroup", NULL};
 
-/* The counts that each of the test's cgroups has. Without instructions, as in software groups, there is no ipc. */
+/* Counts of the cgroups in these tests. Rows without instructions, such as those of software groups, have no ipc. */
 static const struct {
     const char *cgroup;
     double cycles, instructions, task_clock;
@@ -109,10 +109,7 @@ TEST(test_orders)
     }
 }
 
-/*
- * The counts of events without a fraction are integers in the document. A group that has never been counted has null as
- * its counts.
- */
+/* Whole-number counts are integers in the document. The counts of a group that has never been counted are null. */
 TEST(test_counts)
 {
     static const struct {
@@ -202,7 +199,7 @@ TEST(test_refused_event)
     assert_string_equal(error.message, "parameter \"sort\": no row has \"ipc\": it is refused");
 }
 
-/* A name is also known if the configuration or the machine has it, since rows of cgroups and CPUs come and go. */
+/* A name is also known if only the configuration or the machine has it, since rows of cgroups and CPUs come and go. */
 TEST(test_known_names)
 {
     static const struct {

@@ -153,7 +153,7 @@ TEST(test_rates)
     }
 }
 
-/* `pauses` is odd during a pause. A rate is unknown if the interval contains a part of a pause. */
+/* `pauses` is odd during a pause. A rate is unknown if the interval overlaps a pause. */
 TEST(test_pauses)
 {
     static const struct {
@@ -254,8 +254,8 @@ struct counted {
 #define F "faults"
 
 /*
- * `out` has for each total the CPUs, cgroup, number of rows, growth of both events, ipc, and share of the enabled time
- * that was counted. The text of a total ends with ">N" if the next total of the same block is total N.
+ * For each total, `out` has the CPUs, cgroup, number of rows, growth of both events, ipc, and share of the enabled time
+ * that was counted, and ">N" if the next total of the same block is total N.
  */
 static const struct {
     const char *name;
@@ -295,7 +295,7 @@ static const struct {
       {"a76", C, NULL, 2, 8, 2, 2, false},
       {"a76", C, "/x", -1, 1, 3, 2, false}},
      "0-1  2: 400 100 ipc 0.25 share 1;  /x 2: 2 4 ipc 2 share 1; 2  1: 8 2 ipc 0.25 share 1; "},
-    {"a starved CPU is excluded from the sum, which reports it",
+    {"a starved CPU is excluded from the sum, and the share shows that",
      TOTALS_BY_PMU,
      {{"a", C, NULL, 0, 100, 50, 2, false}, {"a", C, NULL, 1, 0, 0, 0, false}},
      "0-1  2: 100 50 ipc 0.5 share 0.5; "},
@@ -381,7 +381,7 @@ TEST(test_totals)
 }
 
 /*
- * The PMUs of a cgroup count different events of a group. Events that all PMUs of the cgroup count have a sum and a
+ * Not all PMUs of a cgroup count the same events of a group. Events that all PMUs of the cgroup count have a sum and a
  * ratio. An event of a single PMU has a sum of its own, but no ratio to the other events.
  */
 TEST(test_totals_mixed)

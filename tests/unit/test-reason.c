@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The message for each errno of perf_event_open(2) tells what failed and what to do. */
+/* The message for each errno of perf_event_open(2) says what failed and what to do. */
 #include <limits.h>
 
 #include "perf/reason.h"
@@ -62,7 +62,7 @@ static const struct {
      "the configuration did not have this event when perfcountd started (ENOPKG): ", "restart perfcountd"},
     {-ENOPKG, 2, "6.1.0", &present, "the opener does not know this PMU (ENOPKG): ", "restart perfcountd"},
     {-ENOKEY, 2, "6.1.0", &present, "the opener opens no breakpoints (ENOKEY): ", "opener.breakpoints: true"},
-    {-EBADRQC, 2, "6.1.0", &present, "the opener refuses this (EBADRQC): ", "only events that count"},
+    {-EBADRQC, 2, "6.1.0", &present, "the opener refuses this (EBADRQC): ", "only counting events"},
     {-EXDEV, 2, "6.1.0", &present, "the opener does not recognize this directory as a cgroup (EXDEV): ", "hierarchy"},
     {-EDOM, 2, "6.1.0", &present, "Numerical argument out of domain (EDOM)", ""},
 };
@@ -94,7 +94,7 @@ TEST(test_labels)
         assert_string_equal(reason_label(labels[i].in_pmu, labels[i].in_error), labels[i].out);
 }
 
-/* A text that does not fit is truncated, and the buffer never overruns. */
+/* A message that does not fit is truncated, and the buffer never overruns. */
 TEST(test_short_buffer)
 {
     struct machine machine = {.paranoid = 3};

@@ -72,7 +72,7 @@ TEST(test_bad_parameters)
         snprintf(expected, sizeof(expected), "parameter \"%s\": %s, found \"%s\"", cases[i].in_name, cases[i].out,
                  cases[i].in_value);
         if (!cases[i].out)
-            snprintf(expected, sizeof(expected), "parameter \"%s\": the text is empty", cases[i].in_name);
+            snprintf(expected, sizeof(expected), "parameter \"%s\": the value is empty", cases[i].in_name);
         assert_int_equal(record_request_set(&request, cases[i].in_name, cases[i].in_value, &error), -EINVAL);
         assert_string_equal(error.message, expected);
     }
@@ -80,7 +80,7 @@ TEST(test_bad_parameters)
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     assert_int_equal(record_request_set(&(struct record_request){0}, "event", text, &error), -EINVAL);
-    assert_string_equal(error.message, "parameter \"event\": the text is too long");
+    assert_string_equal(error.message, "parameter \"event\": the value is too long");
     assert_int_equal(record_request_set(&(struct record_request){0}, "reed", "1", &error), -EINVAL);
     assert_string_equal(error.message, "unknown parameter \"reed\"");
 }
@@ -276,7 +276,7 @@ TEST(test_without_cgroups)
     end(&f);
 }
 
-/* On CPUs where nothing is sampled, an event that never occurs provides the other records, in the same layout. */
+/* On CPUs that are not sampled, an event that never occurs provides the other records, in the same layout. */
 TEST(test_tracking)
 {
     struct fixture f = begin(fake_machine_big_little());
@@ -332,7 +332,7 @@ static struct fake_sys *rate_limit_50(void)
 #define TOO_OFTEN                                                                                                      \
     "a frequency of 100001 Hz is over the limit of 100000, kernel.perf_event_max_sample_rate; ask for less, or raise " \
     "it"
-#define NO_PATH(path) "\"" path "\" is not a path from the root of the cgroups"
+#define NO_PATH(path) "\"" path "\" is not a path from the root of the cgroup hierarchy"
 #define ALWAYS UINT_MAX
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of a ring buffer: samples, all other types, and bytes that are not a record. */
+/* Ring buffer records: samples, all other types, and bytes that are not a record. */
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "tests/unit/build-record.h"
@@ -10,7 +10,7 @@
 #define BUILD_ID "abcdefghijklmnopqrst"
 
 struct field {
-    unsigned width; /* size in bytes; 0: the field is a text */
+    unsigned width; /* size in bytes; 0: the field is a string */
     uint64_t value;
     const char *text;
 };
@@ -213,8 +213,8 @@ TEST(test_trailers)
 }
 
 /*
- * If several events receive the same record, the kernel sets the size of some types too large, by one trailer per
- * event. The first of these trailers is the real one.
+ * If several events receive the same record, the kernel sets the size of some record types too large, by one trailer
+ * per event. The first of these trailers is the real one.
  */
 TEST(test_claims_too_much)
 {
@@ -245,7 +245,7 @@ TEST(test_claims_too_much)
     }
 }
 
-/* A text must be terminated before the trailer. A zero byte in the trailer does not terminate it. */
+/* A string must be terminated before the trailer. A zero byte in the trailer does not terminate it. */
 TEST(test_unterminated)
 {
     const struct record_layout layout = {.sample_type = PERF_SAMPLE_TIME, .sample_id_all = true};

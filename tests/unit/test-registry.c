@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From configuration to snapshot, on simulated machines: how the registry treats its collectors. */
+/* How the registry runs its collectors on simulated machines, from the configuration to the snapshot. */
 #include "collectors/registry.h"
 #include "tests/unit/fake-event.h"
 #include "tests/unit/find-series.h"
@@ -10,7 +10,7 @@
 #define CORE CPU_GROUPS("[{name: core, events: cycles}]")
 #define CORE_AND_SOFT CPU_GROUPS("[{name: core, events: cycles}, {name: soft, events: cs}]")
 
-/* Reads all collectors and returns the cycles of a CPU in the group core. */
+/* Reads all collectors and returns a CPU's cycles in the group "core". */
 static uint64_t cycles_on(struct rig *rig, int cpu)
 {
     return series_value(rig_read(rig), CPU_SERIES, "cycles", cpu, "cpu", "core");
@@ -158,7 +158,7 @@ RIG_TEST(test_collector_fails, fake_machine_one_pmu, CORE)
     const struct failures *failures = registry_failures(rig->registry);
     assert_int_equal(failures->n, 1);
     assert_string_equal(failures->items[0].reason, FAILURE_OF_COLLECTOR);
-    assert_string_equal(failures->items[0].message, "no group of the collector cpu could be read");
+    assert_string_equal(failures->items[0].message, "no group of the cpu collector could be read");
     assert_int_equal(cycles_on(rig, 0), 100);
     assert_int_equal(series_value(rig_read(rig), "%s", success), 1);
     assert_int_equal(series_value(rig_read(rig), "%s", incomplete), NOT_SHOWN);
@@ -187,8 +187,8 @@ RIG_TEST(test_pause, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: '{c
 }
 
 /*
- * Groups that are opened during a pause, by a reload or for a new CPU, do not count before its end, not even strict
- * groups and groups that are reopened.
+ * Groups that are opened during a pause, because of a reload or a new CPU, do not count until the pause ends. This
+ * includes strict groups and groups that are reopened.
  */
 RIG_TEST(test_pause_holds_what_is_opened, fake_machine_one_pmu, CORE)
 {
@@ -208,7 +208,7 @@ RIG_TEST(test_pause_holds_what_is_opened, fake_machine_one_pmu, CORE)
     assert_int_equal(cycles_on(rig, 0), held + 10);
 }
 
-/* A group in the error state is enabled again from time to time, but not during a pause. */
+/* A group in the error state is re-enabled from time to time, but not during a pause. */
 RIG_TEST(test_pause_tries_nothing, fake_machine_one_pmu, CPU_GROUPS("[{name: core, events: 'cycles:D'}]"))
 {
     struct rig *rig = *state;
@@ -244,7 +244,7 @@ RIG_TEST(test_pause_that_does_not_end, fake_machine_one_pmu, CORE)
     assert_int_equal(groups_counting(rig), 4);
 }
 
-/* A group that cannot be disabled does not prevent others from being disabled. The caller still gets the error. */
+/* If a group cannot be disabled, the others still are, and the caller gets the error. */
 RIG_TEST(test_pause_fails, fake_machine_one_pmu, CORE)
 {
     struct rig *rig = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replies over real sockets: cached ones, ones for which there is no memory, and ones that a thread renders or
- * compresses.
+ * Replies over real sockets: cached replies, replies for which memory is missing, and replies rendered or compressed by
+ * a thread.
  */
 #include <semaphore.h>
 #include <stdio.h>
@@ -255,7 +255,7 @@ SERVED_TEST(test_flood)
         _cleanup_(freep) char *response = served_receive_text(f, fds[i], false);
         answered += served_status(response) == 200;
         if (served_status(response) != 200)
-            assert_has(response, "too many clients ask for the catalogue of events; try again");
+            assert_has(response, "too many clients are requesting the catalogue of events; try again");
         close(fds[i]);
     }
     assert_in_range(answered, EVENTS_DOCUMENTS_PER_SECOND - 1, EVENTS_DOCUMENTS_PER_SECOND);

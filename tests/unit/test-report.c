@@ -12,7 +12,7 @@
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
-/* The simulated libpfm4 has a single event, of Intel's servers. */
+/* The simulated libpfm4 has a single event, for Intel servers. */
 #define PFM_EVENT "icx::MEM_LOAD_RETIRED:L1_MISS"
 void __wrap_pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata);
 int __wrap_pfm_encode(const struct pmu *pmu, const char *name, struct pfm_words *ret);
@@ -79,7 +79,7 @@ static void set_rate(struct fake_sys *fake, enum perf_hw_id event, uint64_t per_
     fake_rate(fake, (struct fake_rate){PERF_TYPE_HARDWARE, event, per_us, 1000});
 }
 
-/* The report lists each formula of each kind of core, with counts and a value. */
+/* For each kind of core, the report lists each formula with counts and a value. */
 TEST(test_formulas)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = captured_rk3588_6_1();
@@ -102,7 +102,7 @@ TEST(test_formulas)
                       "    instructions: 3000000\n"
                       "    enabled 1.000 ms, running 1.000 ms\n"
                       "    value: 333.333 per 1000 instructions, plausible\n");
-    expect_in(big, "    not of this PMU, which does not list op_retired, op_spec, stall_slot, slots\n");
+    expect_in(big, "    not available on this PMU, which does not list op_retired, op_spec, stall_slot, slots\n");
     for (size_t i = 0; (metric = derived_at(i)); i++)
         for (const struct derived_formula *formula = metric->formulas; formula->text; formula++)
             if ((metric->targets & DERIVED_CPU) && !formula->pmu && !str_equal(metric->name, "running_ratio")) {
@@ -114,7 +114,7 @@ TEST(test_formulas)
     expect_in(text, "\n## end\n");
 }
 
-/* Groups on servers: a preset counted as one group, events given by code, and events with a unit. */
+/* Groups on servers: a preset that is counted as one group, events given by their code, and events with a unit. */
 TEST(test_servers)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *intel = captured_intel_server(), *amd = captured_amd_server();
@@ -211,7 +211,7 @@ TEST(test_hang)
     _cleanup_(freep) char *big = section_of(text, "self-test of armv8_cortex_a76");
     assert_string_equal(big, "on CPU 4\n"
                              "ipc = instructions / cycles\n"
-                             "this section stopped here: nothing more came for 1 seconds\n");
+                             "this section stopped here: it wrote nothing more for 1 seconds\n");
     expect_in(text, "\n## end\n");
 }
 
@@ -234,7 +234,7 @@ TEST(test_crash)
     expect_in(big, "signal 9");
 }
 
-/* Malformed files in sysfs, and files that contain the name of a person. */
+/* Malformed files in sysfs, and files that contain a person's name. */
 TEST(test_garbled)
 {
     _cleanup_(fake_sys_freep) struct fake_sys *fake = fake_machine_one_pmu();

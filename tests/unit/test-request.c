@@ -32,7 +32,7 @@ static bool etag_matches(const char *list)
 static const struct {
     bool (*is)(const char *text);
     bool out;
-    const char *in; /* texts, separated by | */
+    const char *in; /* strings, separated by | */
 } texts[] = {
     {request_uri_is_valid, true, "|/metrics?a=b|/%41%5b%5D|/%25zz|/%f0|%01"},
     {request_uri_is_valid, false, "/%|/%4|/%zz|/%4g|%00|/a%20b%0|%%41|%-1|% 1"},
@@ -284,7 +284,7 @@ static const struct {
 };
 
 /*
- * The lines are moved across the end of the buffer that libmicrohttpd reads first, and across the end of the memory
+ * The lines are moved across the end of the buffer that libmicrohttpd fills first, and across the end of the memory
  * that it then adds.
  */
 TEST_WITH(test_heads, setup, served_teardown)

@@ -244,7 +244,7 @@ TEST(test_corrupt)
         assert_null(next(ring));
         ring_release(ring);
         assert_int_equal(simulated.page->data_tail, simulated.page->data_head);
-        /* Later records can then be read; if the head is misaligned by 4 bytes, only after one more drop. */
+        /* Later records can then be read, but only after one more drop if the head is misaligned by 4 bytes. */
         simulated.page->data_head = (simulated.page->data_head + 7) & ~UINT64_C(7);
         if (ring_next(ring, &header) < 0)
             assert_int_equal(cases[i].in_there % 8, 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the running daemon does besides serving: pauses and retries, detecting a service manager, and its state in one
- * line.
+ * What the running daemon does besides serving requests: pauses and retries, detecting a service manager, and
+ * summarizing its state in one line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int __wrap_timer_arm_in(sd_event_source *timer, uint64_t usec)
 
 int __wrap_uevent_open(void);
 
-/* The kernel tells of devices that other tests make. */
+/* The kernel would also report devices that other tests create. */
 int __wrap_uevent_open(void)
 {
     return -EPERM;
@@ -225,7 +225,7 @@ static const struct {
      "the opener is gone, restart perfcountd; counting 4 groups on 4 CPUs"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "", .opener_lost = true, .ends = true},
-     "the opener is gone, perfcountd ends so that it is started again; counting 4 groups on 4 CPUs"},
+     "the opener is gone, perfcountd exits so that it is restarted; counting 4 groups on 4 CPUs"},
     {"[]", {.reload_error = ""}, "counting 0 groups"},
 };
 
@@ -245,7 +245,7 @@ TEST(test_states)
     }
 }
 
-/* The groups that are counted, on a machine with two kinds of core and a system-wide PMU. */
+/* How counted groups are listed on a machine with two kinds of core and a system-wide PMU. */
 static const struct {
     const char *in_collectors, *out;
 } descriptions[] = {

@@ -36,7 +36,7 @@ TEST_WITH(test_sharing, sampled_begin, sampled_end)
     reader_stop(&b);
 }
 
-/* Symbol tables may use the part of sampler.memory that the streams leave. */
+/* Symbol tables may use the part of sampler.memory that the streams leave free. */
 TEST_WITH(test_memory, sampled_begin, sampled_end)
 {
     struct sampled *f = *state;
@@ -64,7 +64,7 @@ TEST_WITH(test_refused, sampled_begin, sampled_end)
         {{.seconds = 1},
          false,
          -EBUSY,
-         "as many clients have samples already as sampler.max_clients allows, 1; try again later"},
+         "too many clients already receive samples (sampler.max_clients is 1); try again later"},
         {{.seconds = 1}, true, -EOPNOTSUPP, "sampler.enabled"},
         {{.seconds = 61}, false, -EINVAL, "61 seconds are over the limit of 60, sampler.max_seconds"},
     };
@@ -107,7 +107,7 @@ static int close_nothing(struct sys *sys, int fd)
     return 0;
 }
 
-/* The error and message for a request that names something unknown or that the kernel refuses. */
+/* The error and the message for a request that names something unknown or that the kernel refuses. */
 TEST(test_spec)
 {
     static const struct {
@@ -127,7 +127,7 @@ TEST(test_spec)
          -ENOENT,
          false,
          -EINVAL,
-         "cpu 0 cpu-clock: perf does not know this cgroup (ENOENT): enable a controller in ",
+         "cpu 0 cpu-clock: perf does not know this cgroup (ENOENT): enable a controller, such as ",
          false},
         {{.cgroup = (char *)"a.slice"}, 0, false, -EINVAL, "\"a.slice\" is not a path", false},
         {{.cgroup = (char *)"/a.slice/.."}, 0, false, -EINVAL, "\"/a.slice/..\" is not a path", false},
@@ -179,7 +179,7 @@ TEST(test_spec)
     fake_sys_free(fake);
 }
 
-/* The sampling rate is that of the event's terms, else of the request, else of the configuration. */
+/* The sampling rate comes from the event's terms, else from the request, else from the configuration. */
 TEST(test_rate_of_spec)
 {
     static const struct {
@@ -386,8 +386,8 @@ static int look_back(struct sampled *f, const struct record_request *request, st
 }
 
 /*
- * Uses CPU time, so that there are samples to look back at: 200 times a millisecond, since a virtual machine takes only
- * one sample while its host does not run it, but may count that time.
+ * Uses CPU time, so that there are samples to look back at. Spins 200 times for a millisecond each, since a virtual
+ * machine takes only one sample while its host does not run it, but may count that time.
  */
 static void burn(void)
 {
@@ -446,7 +446,7 @@ TEST_WITH(test_hindsight, sampled_begin, sampled_end)
 }
 
 static size_t locked_max;  /* largest ring buffer that the kernel permits, in bytes */
-static bool is_before_5_7; /* the kernel is older than 5.7, so samples cannot have cgroups */
+static bool is_before_5_7; /* the kernel is older than 5.7, so samples have no cgroups */
 
 static int lock_little(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
@@ -468,10 +468,10 @@ static void open_like_older(struct sys *sys, const struct sys_group *group, int 
 TEST_WITH(test_hindsight_of_less, sampled_begin, sampled_end)
 {
     static const struct {
-        size_t in_pages; /* pages of a ring buffer that the kernel permits */
+        size_t in_pages; /* number of ring buffer pages that the kernel permits */
         bool in_before_5_7;
         const char *out; /* part of the reason why hindsight is unavailable; NULL: it is available */
-    } cases[] = {{64, false, NULL}, {33, true, NULL}, {1, false, "limit of locked memory"}};
+    } cases[] = {{64, false, NULL}, {33, true, NULL}, {1, false, "limit for locked memory"}};
     struct sampled *f = *state;
     struct error error;
     struct reader a;

@@ -78,7 +78,7 @@ static void assert_symboliser(struct rig *rig, uint64_t cpu_ticks, uint64_t page
     assert_true((self_value(rig, OF_SYMBOLISER("start_time_seconds")) == NOT_SHOWN) == (threads == NOT_SHOWN));
 }
 
-/* Child processes: one that never exists, and one that starts, exits, starts again and hangs. */
+/* Child processes: one that never starts, and one that starts, exits, starts again and hangs. */
 TEST(test_self_children)
 {
     struct child symboliser = {.stat_fd = memfd_create("stat", MFD_CLOEXEC)};
@@ -123,7 +123,7 @@ RIG_TEST(test_self_cost, fake_machine_one_pmu, SELF_ALONE)
     assert_int_equal(self_value(rig, "perfcountd_self_user_reads"), 0);
     assert_int_equal(self_value(rig, "perfcountd_self_kernel_counted"), 1);
     assert_int_equal(registry_failures(rig->registry)->n, 0);
-    /* With another configuration, the totals continue. */
+    /* The totals continue after the configuration changes. */
     rig_configure(rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     fake_advance(rig->fake, 50 * NSEC_PER_SEC);
     assert_int_equal(self_value(rig, CYCLES), 150 * NSEC_PER_SEC);
@@ -139,7 +139,7 @@ RIG_TEST(test_self_cost, fake_machine_one_pmu, SELF_ALONE)
     assert_int_equal(rig->fake->n_open, 0);
 }
 
-/* A refused event does not affect the other one, and is retried. */
+/* A refused event is retried and does not affect the other one. */
 TEST(test_self_cost_in_part)
 {
     struct fake_sys *fake = fake_machine_one_pmu();

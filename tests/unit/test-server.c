@@ -113,7 +113,7 @@ static const struct served_case answers[] = {
     {"POST /-/reload", "Content-Length: 2000\r\n", 413, "needs no body"},
     {"GET /metrics", "Transfer-Encoding: chunked\r\n", 413, "needs no body"},
     {"GET /-/healthy", "Content-Length: 4\r\n\r\nbody", 200, "healthy"},
-    /* A filter that matches nothing is an error if nothing can ever match it, and otherwise gives an empty list. */
+    /* A filter that can never match anything is an error; one that currently matches nothing gives an empty list. */
     {"GET /api/v1/counters?event=cyclez", "", 400,
      "\"parameter \\\"event\\\": no counter here has the event \\\"cyclez\\\"; did you mean \\\"cycles\\\"? Known are "
      "cycles, instructions, task_clock, bus_cycles\""},
@@ -308,8 +308,8 @@ static int ask_for_rates(const struct served *f, unsigned source, const char *re
 }
 
 /*
- * An address that has used up its share of waiting requests leaves room for others, and regains a place with each
- * response.
+ * An address that has used up its share of waiting requests leaves room for others, and may send another request after
+ * each response.
  */
 SERVED_TEST(test_rates_of_one_address)
 {
@@ -342,7 +342,7 @@ static void set_limits(struct served *f, const struct server_limits *limits)
     assert_int_equal(server_configure(f->server, &settings, &error), 0);
 }
 
-/* Each timeout ends only its own kind of connection, including those that already wait when it is changed. */
+/* Each timeout closes only connections of its own kind, including those that are already waiting when it changes. */
 TEST(test_deadlines)
 {
     struct server_limits limits = served_few;
@@ -503,7 +503,7 @@ TEST(test_no_descriptors)
         struct rlimit before = take_descriptors_away();
         served_send(fd, HEALTHY, "");
         served_wait(&f, f.fake.complaint[0]);
-        assert_has(f.fake.complaint, "wait to be accepted: Too many open files (EMFILE)");
+        assert_has(f.fake.complaint, "waiting to be accepted: Too many open files (EMFILE)");
         served_wait(&f, sd_event_run(f.event, 10000) == 0);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         if (other >= 0)
@@ -529,7 +529,7 @@ SERVED_TEST(test_shut_down)
     served_expect_answer(f, 0, HEALTHY, "", OK);
     shutdown(fd, SHUT_RDWR);
     served_wait(f, f->fake.complaint[0]);
-    assert_has(f->fake.complaint, "wait to be accepted: Invalid argument (EINVAL)");
+    assert_has(f->fake.complaint, "waiting to be accepted: Invalid argument (EINVAL)");
     served_wait(f, sd_event_run(f->event, 10000) == 0);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The output of `perfcountd stat` without a terminal: the counts of the machine and the table of cgroups, both from
- * readings and from documents of a daemon.
+ * The output of `perfcountd stat` without a terminal: machine-wide counts and the cgroup table, both from readings and
+ * from a daemon's documents.
  */
 #include <math.h>
 
@@ -13,9 +13,7 @@
 #include "tests/unit/readings.h"
 #include "tests/unit/test.h"
 
-/*
- * Prints the table of cgroups in the order of `rows`. If `rows` is NULL, prints the counts with their failures instead.
- */
+/* Prints the cgroup table in the order of `rows`. If `rows` is NULL, prints the counts with their failures instead. */
 static void expect_totals(const struct totals *totals, const struct failures *failures, const struct order *rows,
                           const char *expected)
 {
@@ -106,7 +104,7 @@ TEST(test_board)
            "          25.50  joules  energy_pkg        # package_watts 12.8\n");
 }
 
-/* Each CPU has lines of its own. One CPU was not counted; the values of the other CPU are complete. */
+/* Each CPU has its own lines. One CPU was not counted; the values of the other one are complete. */
 TEST(test_per_cpu)
 {
     _cleanup_(readings_done) struct readings readings;
@@ -332,7 +330,7 @@ TEST(test_past)
                 "          -         -        /c.slice\n");
 }
 
-/* One row was starved in the second step, and one cgroup exists only in the last step. A gap does not count as time. */
+/* One row was starved in the second step, and one cgroup exists only in the last step. A gap is not counted as time. */
 TEST(test_past_steps)
 {
     _cleanup_(past_done) struct past past = {0};

@@ -335,11 +335,11 @@ static bool dispatch_after(uint64_t ns)
 TEST_WITH(test_found, setup, teardown)
 {
     sim.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
-    assert_non_null(strstr(name_of(SCOPE_A), "looked for"));
+    assert_non_null(strstr(name_of(SCOPE_A), "searched for"));
     assert_true(dispatch_after(0));
     assert_string_equal(name_of(SCOPE_A), "shop");
     /* Another container can create a cgroup with any name. */
-    assert_non_null(strstr(name_of(SCOPE_B "/docker-" ID_A ".scope"), "in another container"));
+    assert_non_null(strstr(name_of(SCOPE_B "/docker-" ID_A ".scope"), "inside another container"));
     assert_false(dispatch_after(0));
     assert_int_equal(sim.n_read, 1);
 }
@@ -349,14 +349,14 @@ TEST_WITH(test_written_later, setup, teardown)
 {
     name_of(SCOPE_A);
     assert_true(dispatch_after(0));
-    assert_non_null(strstr(name_of(SCOPE_A), "no state file"));
+    assert_non_null(strstr(name_of(SCOPE_A), "not found in any state file"));
     sim.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, "shop"}}};
     assert_false(dispatch_after(100 * NSEC_PER_MSEC));
     assert_true(dispatch_after(100 * NSEC_PER_MSEC));
     assert_string_equal(name_of(SCOPE_A), "shop");
 }
 
-/* A file that lists the container without a name is read again later, and the reason remains. */
+/* A file that lists the container without a name is read again later, and until then the reason is unchanged. */
 TEST_WITH(test_without_name, setup, teardown)
 {
     sim.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, NULL}}};
@@ -402,7 +402,7 @@ TEST_WITH(test_list, setup, teardown)
     assert_string_equal(name_of(SCOPE_B), "two");
     assert_int_equal(sim.n_read, 1);
     name_source_state.forget(sim.state, SCOPE_A);
-    assert_non_null(strstr(name_of(SCOPE_A), "looked for"));
+    assert_non_null(strstr(name_of(SCOPE_A), "searched for"));
     assert_true(dispatch_after(1));
     assert_string_equal(name_of(SCOPE_A), "one");
     sim.files[0].version++;
@@ -451,9 +451,9 @@ TEST(test_reasons)
         int refusal, error;
         const char *reason;
     } cases[] = {
-        {-ENOENT, 0, "no state file of a container runtime has it"},
-        {-EACCES, 0, "may not be read"},
-        {-EPERM, 0, "may not be read"},
+        {-ENOENT, 0, "not found in any state file of a container runtime"},
+        {-EACCES, 0, "is not permitted to read"},
+        {-EPERM, 0, "is not permitted to read"},
         {-EBADRQC, 0, "is refused"},
         {-ENOSYS, 0, "restart perfcountd"},
         {-EHOSTDOWN, 0, "does not answer"},
@@ -461,7 +461,7 @@ TEST(test_reasons)
         {-EPIPE, 0, "the opener is gone"},
         {-ENOENT, -EBADMSG, "has an unsupported format"},
         {-ENOENT, -EFBIG, "too large"},
-        {-EIO, 0, "no state file of a container runtime has it"},
+        {-EIO, 0, "not found in any state file of a container runtime"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -534,7 +534,7 @@ TEST_WITH(test_reader_ends, setup, teardown)
     assert_int_equal(poll(&descriptor, 1, 0), 0);
 }
 
-/* The location of a state file tells whose it is, except for the store that podman and CRI-O share. */
+/* The location of a state file tells to which runtime it belongs, except for the store that podman and CRI-O share. */
 TEST(test_source)
 {
     static const struct {

@@ -23,8 +23,8 @@ static uint32_t place_of(enum state_format format)
 }
 
 /*
- * Appends a line for each container: its id unless that is ID, "pause" for a pause container, then each kind of name
- * with its text.
+ * Appends a line for each container: its id unless that is ID, "pause" for a pause container, then its names, each
+ * after its kind.
  */
 static int on_found(void *userdata, const char *id, struct names *names)
 {
@@ -37,7 +37,7 @@ static int on_found(void *userdata, const char *id, struct names *names)
     for (size_t i = 0; i < N_NAME_KINDS; i++)
         if (names->texts[i])
             buffer_appendf(lines, "%s=%s ", name_kind_text((enum name_kind)i), names->texts[i]);
-    lines->data[lines->size - 1] = '\n'; /* replaces the blank after the last name; at least the runtime has one */
+    lines->data[lines->size - 1] = '\n'; /* replaces the last space; each container has a runtime */
     return 0;
 }
 

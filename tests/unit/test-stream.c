@@ -106,7 +106,10 @@ TEST_WITH(test_lost_and_malformed, sampled_begin, sampled_end)
     reader_stop(&a);
 }
 
-/* No sample was taken during a pause, however late it is delivered on a busy machine. Returns the number of pauses. */
+/*
+ * Asserts that no sample was taken during a pause, however late it is delivered on a busy machine. Returns the number
+ * of pauses.
+ */
 static unsigned check_pauses(const char *text)
 {
     uint64_t paused = 0, resumed = 0;
@@ -142,7 +145,7 @@ TEST_WITH(test_many_pauses, sampled_begin, sampled_end)
     assert_int_equal(seen.n_scans, 1);
     sampled_until(f, reader_has(&a, "rescanned", 1));
     assert_int_equal(seen.n_scans, 2);
-    /* The first samples after a pause are later than its end, however soon they arrive. */
+    /* The first samples after a pause have times after its end, however soon they arrive. */
     for (unsigned i = 0; i < 50; i++) {
         sampler_pause(f->sampler, true);
         sampler_pause(f->sampler, false);

@@ -444,7 +444,7 @@ TEST_WITH(test_deleted, begin, end)
     munmap(copy, size);
 }
 
-/* If the symboliser ends, only the file that it was reading has no symbols. */
+/* If the symboliser exits, only the file that it was reading is left without symbols. */
 TEST_WITH(test_symboliser_ends, begin, end)
 {
     struct fixture *fixture = *state;

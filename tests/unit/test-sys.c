@@ -19,7 +19,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* struct sys on the real machine: files and directories below a root, and errors of system calls as -errno. */
+/* struct sys on the real machine: files and directories below a root directory, and system call errors as -errno. */
 
 TEST_WITH(test_read_file, setup, teardown)
 {
@@ -116,7 +116,7 @@ TEST(test_time_namespace)
     fake_sys_free(fake);
 }
 
-/* Counting and sampling can each use their share of the descriptors, but no more. */
+/* How descriptors are divided between counting and sampling. */
 
 #define GROUP_MAX 6
 
@@ -180,14 +180,14 @@ static const struct {
     int out_last; /* error of the last event; 0: it was opened */
 } cases[] = {
     {"fits", {4, 0}, 0, 0, 4, false, true, -1, 4, 0},
-    {"there is no descriptor for the last event", {4, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
+    {"no descriptor is left for the last event", {4, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
     {"a group that must be opened whole has one event too many", {4, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
     {"no descriptors for counting", {0, 8}, 0, 0, 2, false, true, -1, 0, -EMFILE},
     {"an event that the machine lacks needs no descriptor", {2, 0}, 0, 0, 3, false, false, 0, 2, 0},
     {"no descriptors for sampling", {8, 0}, 0, 0, 1, true, true, -1, 0, -EMFILE},
-    {"sampling uses its own share", {4, 2}, 4, 0, 2, true, true, -1, 2, 0},
-    {"sampling uses what counting leaves", {4, 2}, 1, 2, 3, true, true, -1, 3, 0},
-    {"counting does not use the share of sampling", {4, 2}, 4, 0, 1, false, true, -1, 0, -EMFILE},
+    {"sampling uses the descriptors reserved for it", {4, 2}, 4, 0, 2, true, true, -1, 2, 0},
+    {"sampling uses descriptors that counting leaves free", {4, 2}, 1, 2, 3, true, true, -1, 3, 0},
+    {"counting does not use descriptors reserved for sampling", {4, 2}, 4, 0, 1, false, true, -1, 0, -EMFILE},
     {"counting cannot use descriptors that sampling has taken", {4, 2}, 1, 4, 2, false, false, -1, 1, -EMFILE},
     {"more descriptors are open than permitted", {0, 1}, 0, 1, 1, false, true, -1, 0, -EMFILE},
 };
@@ -239,8 +239,8 @@ TEST(test_keep)
 }
 
 /*
- * A kept file stays open if there is a descriptor for it. Each read returns its current text, and it is reopened after
- * a failure.
+ * A kept file stays open if there is a descriptor for it. Each read returns its current content, and the file is
+ * reopened after a failure.
  */
 TEST(test_kept_file)
 {

@@ -22,7 +22,7 @@ static void expect(const struct table *table, const char *expected)
 }
 
 /*
- * Column width is counted in characters, not bytes. Numbers are right-aligned, no line ends in a blank, and control
+ * Column width is counted in characters, not bytes. Numbers are right-aligned, no line has trailing spaces, and control
  * characters are replaced.
  */
 TEST(test_columns)
@@ -47,7 +47,7 @@ TEST(test_columns)
                   "              -  x\n");
 }
 
-/* Without titles there is no title line, an empty column takes no space, and a line may span all columns. */
+/* Without titles, there is no title line. An empty column takes no space, and a line may span all columns. */
 TEST(test_lines)
 {
     static const char *const titles[] = {"", ">", "", ""};

@@ -44,8 +44,8 @@ static void task_done(struct task_rig *rig)
 }
 
 /*
- * Runs the task on this CPU for `ns` nanoseconds. Events of other CPUs and of PMUs that do not cover this CPU do not
- * count.
+ * Runs the task on this CPU for `ns` nanoseconds. Events on other CPUs, and events of PMUs that do not cover this CPU,
+ * do not count.
  */
 static void run_on(struct task_rig *rig, unsigned cpu, uint64_t ns)
 {
@@ -248,7 +248,7 @@ TEST(test_user_only)
     expect(&rig, "software", "task_clock", 1000);
     expect(&rig, "software", "context_switches", UNKNOWN);
     expect_failure(&rig, "context-switches",
-                   "this happens in the kernel, and this user may count only programs: run perfcountd with sudo, or "
+                   "this happens in the kernel, but this user may count only user mode: run perfcountd with sudo, or "
                    "lower kernel.perf_event_paranoid to 1");
     task_done(&rig);
 }
@@ -259,9 +259,10 @@ TEST(test_refused)
     struct task_rig rig;
 
     task_init(&rig, fake_machine_one_pmu(), "[{name: a, events: \"power/energy-pkg/,cycles\"}]");
-    expect_failure(&rig, "power/energy-pkg/",
-                   "PMU \"power\" counts for several CPUs at once, whatever runs on them: it cannot count one command; "
-                   "use -a");
+    expect_failure(
+        &rig, "power/energy-pkg/",
+        "PMU \"power\" counts for several CPUs at once, whatever runs on them, so it cannot count one command; "
+        "use -a");
     fake_advance(rig.fake, 10);
     expect(&rig, "cpu", "cycles", 10);
     task_done(&rig);

@@ -47,7 +47,7 @@ TEST(test_cases)
 
 static const struct {
     const char *in;
-    const char *out[N_DIALECTS]; /* expected texts in the order of enum escape */
+    const char *out[N_DIALECTS]; /* expected strings in the order of enum escape */
 } escape_cases[] = {
     {"", {"", "", "", "", ""}},
     {"plain", {"plain", "plain", "plain", "plain", "plain"}},
@@ -63,7 +63,7 @@ static const struct {
     {"\xc2\xa0", {"\xc2\xa0", "\xc2\xa0", "\xc2\xa0", "\xc2\xa0", "\xc2\xa0"}},
 };
 
-/* Every byte value at every position of texts of up to 17 bytes, two words of memory and one byte. */
+/* Every byte value at every position of strings of up to 17 bytes, which is two memory words and one byte. */
 TEST(test_plain_prefix)
 {
     for (unsigned c = 1; c < 256; c++)
@@ -112,7 +112,7 @@ TEST(test_xml)
     assert_string_equal(text, "&#60;a href=&#34;x&#34;&#62;&#39;&#38;amp;\\]]&#62;\xc3\xa4" FFFD FFFD);
 }
 
-/* If space is limited, the text ends after a whole character, and before a replacement that does not fit. */
+/* If space is limited, the output ends after a whole character, and before a replacement that does not fit. */
 TEST(test_copy_printable)
 {
     static const struct {
@@ -232,7 +232,10 @@ TEST(test_sentences)
     }
 }
 
-/* With more names than fit into the message, and more than are compared, whole names are listed and dots follow. */
+/*
+ * If there are more names than are compared, and more than fit into the message, only whole names are listed, followed
+ * by "...".
+ */
 TEST(test_many)
 {
     _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = "name-9"};

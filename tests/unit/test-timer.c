@@ -118,7 +118,11 @@ static const struct {
      7},
     {"fractions of intervals add up", 10, 1, {{100, true, 0}, {105, false, 5}, {109, false, 1}, {110, true, 0}}, 4},
     {"without a burst nothing passes", 10, 0, {{100, false, NEVER}, {1000, false, NEVER}}, 2},
-    {"a clock that stops or goes back", 10, 1, {{100, true, 0}, {90, false, 10}, {100, false, 10}, {110, true, 0}}, 4},
+    {"a clock that stops or goes backwards",
+     10,
+     1,
+     {{100, true, 0}, {90, false, 10}, {100, false, 10}, {110, true, 0}},
+     4},
     {"the largest possible burst", NSEC_PER_SEC, UINT64_MAX, {{100, true, 0}, {NEVER, true, 0}}, 2},
     {"the longest possible interval", UINT64_MAX, 1, {{100, true, 0}, {200, false, UINT64_MAX - 100}}, 2},
 };

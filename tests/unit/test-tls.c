@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS: which versions, suites and curves GnuTLS enables for Go's names, handshakes in memory, errors of certificates
- * and keys, and clients that do not speak TLS.
+ * TLS: which versions, suites and curves GnuTLS enables for Go's names, handshakes in memory, certificate and key
+ * errors, and clients that do not speak TLS.
  */
 #include <gnutls/x509.h>
 #include <stdio.h>
@@ -100,9 +100,9 @@ static const struct {
      "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "", NULL, NULL, NULL,
      "it would add TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA;"},
     {"an unknown suite", V1_2, V1_3, "TLS_RSA_WITH_RC4_128_SHA", "", NULL, NULL, NULL,
-     "does not have TLS_RSA_WITH_RC4"},
-    {"only suites of TLS 1.3", V1_2, V1_3, "TLS_AES_128_GCM_SHA256", "", NULL, NULL, NULL, "only suites of TLS 1.3"},
-    {"an unknown curve", V1_2, V1_3, "", "X25519MLKEM768", NULL, NULL, NULL, "does not have X25519MLKEM768"},
+     "does not support TLS_RSA_WITH_RC4"},
+    {"only suites of TLS 1.3", V1_2, V1_3, "TLS_AES_128_GCM_SHA256", "", NULL, NULL, NULL, "only TLS 1.3 suites"},
+    {"an unknown curve", V1_2, V1_3, "", "X25519MLKEM768", NULL, NULL, NULL, "does not support X25519MLKEM768"},
     {"min_version above max_version", V1_3, V1_2, "", "", NULL, NULL, NULL, "above max_version"},
 };
 
@@ -238,7 +238,7 @@ static struct web_tls config_of(enum client_auth auth)
     };
 }
 
-/* Replaces GnuTLS's function: the system's only CA is that of the test. */
+/* Replaces GnuTLS's function, so that the test's CA is the system's only CA. */
 int gnutls_certificate_set_x509_system_trust(gnutls_certificate_credentials_t credentials)
 {
     return gnutls_certificate_set_x509_trust(credentials, &pki[CA].crt, 1);
@@ -411,12 +411,12 @@ TEST(test_bad)
         {NULL, pki[SERVER].key_pem, NULL, "there is no cert_file"},
         {pki[SERVER].crt_pem, pki[CLIENT].key_pem, NULL, "key is not the key of cert"},
         {"x", pki[SERVER].key_pem, NULL, "cert is not PEM"},
-        {pki[SERVER].key_pem, pki[SERVER].key_pem, NULL, "cert has no certificate in it"},
-        {pki[SERVER].crt_pem, pki[SERVER].crt_pem, NULL, "key has no private key"},
+        {pki[SERVER].key_pem, pki[SERVER].key_pem, NULL, "cert contains no certificate"},
+        {pki[SERVER].crt_pem, pki[SERVER].crt_pem, NULL, "key contains no private key"},
         {pki[SERVER].crt_pem, "-----BEGIN ENCRYPTED PRIVATE KEY-----\n", NULL, "key is encrypted"},
         {pki[SERVER].crt_pem, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", NULL, "damaged"},
         {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", pki[SERVER].key_pem, NULL, "damaged"},
-        {pki[SERVER].crt_pem, pki[SERVER].key_pem, pki[CA].key_pem, "client_ca has no certificate in it"},
+        {pki[SERVER].crt_pem, pki[SERVER].key_pem, pki[CA].key_pem, "client_ca contains no certificate"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -526,8 +526,8 @@ TEST(test_plain_http)
 }
 
 /*
- * The client first sends nothing, then some bytes. Only the first byte tells whether it speaks TLS; what follows may be
- * anything.
+ * The client first sends nothing, then some bytes. Whether it speaks TLS is decided by the first byte alone; anything
+ * may follow.
  */
 TEST(test_records)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text for a terminal: hostile bytes become "?", wide characters take two columns, and long texts are shortened.
- * Frames: the content of each line, and that nothing exceeds the terminal at any size.
+ * Frames: the content of each line, which must fit terminals of any size.
  */
 #include <locale.h>
 
@@ -197,7 +197,7 @@ TEST_WITH(test_rows, setup, teardown)
     struct top_page_extent size;
 
     draw(shown, 80, 24, &size);
-    check_line(shown, 1, "the first reading takes an interval  2 events not counted (n: why)");
+    check_line(shown, 1, "the first reading takes one interval  2 events not counted (n: why)");
     shown_make_tables(shown);
     draw(shown, 80, 24, &size);
     assert_int_equal(shown->n, 24);
@@ -315,7 +315,7 @@ TEST_WITH(test_wide, setup, teardown)
     assert_non_null(strstr(shown->lines[3], "PMU "));
 }
 
-/* If the terminal is narrow, columns of numbers are dropped from the right, except for the sort key. */
+/* If the terminal is narrow, numeric columns are dropped from the right, except for the sort key. */
 TEST_WITH(test_narrow, setup, teardown)
 {
     struct shown *shown = *state;
@@ -352,7 +352,7 @@ TEST_WITH(test_pages, setup, teardown)
     assert_int_equal(shown->view.first, size.lines - size.height);
 }
 
-/* Draws every page at every size of the terminal. */
+/* Draws every page at every terminal size. */
 TEST_WITH(test_sizes, setup, teardown)
 {
     struct shown *shown = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns are found by name, metric and event, and numbers fit into eight characters. Documents become rows: cgroups on
- * several PMUs, CPUs and PMUs; unknown values; sort orders; documents of unexpected shapes.
+ * Columns are found by name, metric and event, and numbers fit into eight characters. Documents are turned into rows:
+ * cgroups on several PMUs, CPUs and PMUs; unknown values; sort orders; documents of unexpected shapes.
  */
 #include <math.h>
 
@@ -203,7 +203,7 @@ TEST(test_cpus)
     assert_string_equal(top_table_at(table, 0)->label, "cpu 9");
     assert_string_equal(top_table_at(table, 1)->label, "cpu 10");
     assert_string_equal(top_table_at(table, 0)->pmu, "armv8_cortex_a76");
-    check_value(table, 0, "faults", 5); /* the rows of the groups are not added to the total */
+    check_value(table, 0, "faults", 5); /* rows of the groups are not added to the total */
     check_value(table, 1, "misses", 5e6);
     assert_int_equal(top_table_count(pmus), 1);
     assert_string_equal(top_table_at(pmus, 0)->target, "armv8_cortex_a76");
@@ -294,7 +294,9 @@ TEST(test_other_shapes)
     assert_string_equal(top_table_at(cpus, 0)->label, "cpu 65535");
 }
 
-/* Cgroups are shown by name. If the name is also the name or path of another cgroup, the path is shown, too. */
+/*
+ * Cgroups are shown by name. If another cgroup has the same name, or this name as its path, the path is shown as well.
+ */
 TEST(test_names)
 {
     static const char named[] =

@@ -119,7 +119,7 @@ TEST(test_pages)
     assert_true(view.quit);
 }
 
-/* Returns whether the filter shows this path. Only "/c" has the names of a container. */
+/* Returns whether the filter shows this path. Only "/c" has container names. */
 static bool shows(const struct top_view *view, const char *path)
 {
     struct top_row row = {.target = path, .name = path};
@@ -191,7 +191,7 @@ TEST(test_typing)
     press(&view, TOP_KEY_ENTER);
     assert_false(view.typing);
     press(&view, '\t');
-    assert_string_equal(top_view_filter(&view), ""); /* the view of CPUs has its own filter */
+    assert_string_equal(top_view_filter(&view), ""); /* the CPU view has its own filter */
     press(&view, '\t');
     press(&view, TOP_KEY_ESCAPE);
     assert_string_equal(top_view_filter(&view), "");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters read in user space: the page of an event, and the counter of a thread. */
+/* Counters read in user space: an event's page, and a thread's counter. */
 #include "perf/user-read.h"
 #include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
-/* --- reading a counter through its page: any page, any counter, and a page that changes meanwhile --- */
+/* --- reading a counter through its page: any page, any counter, and a page that changes during the read --- */
 
 /* A CPU with the counter and clock of the test case. The page changes during the first `torn` reads. */
 struct simulated {
@@ -101,7 +101,7 @@ TEST(test_clock)
         uint32_t in_mult;
         uint16_t in_shift;
         bool in_short;
-        uint64_t in_cycles, in_mask, out; /* `out` is the time that is added to both times */
+        uint64_t in_cycles, in_mask, out; /* `out` is added to the enabled and the running time */
     } cases[] = {
         /* 3 GHz: 1/3 ns per tick */
         {3000000000, (uint64_t)-999999000, 357913941, 30, false, 0, 0, 999},
@@ -131,7 +131,7 @@ TEST(test_clock)
 
 /*
  * A page that changes during a read is read again. An error during such a read is ignored, since the page may no longer
- * offer that counter. If the event is not on a counter, the page has its final count, and no instruction is used.
+ * refer to that counter. If the event is not on a counter, the page has its final count, and no instruction is used.
  */
 TEST(test_page)
 {

@@ -61,7 +61,7 @@ static json_t *name(const char *const names[], unsigned value, unsigned fallback
     return value == fallback ? NULL : json_string(names[value]);
 }
 
-/* Returns the settings that differ from the default. json_object_set_new() ignores values of NULL. */
+/* Returns the settings that differ from the default. json_object_set_new() ignores NULL values. */
 static json_t *as_json(const struct web_config *config)
 {
     static const char *const auths[] = {"none", "request", "require_any", "verify_if_given", "require_and_verify"};
@@ -224,11 +224,11 @@ TEST(test_long_name)
         char text[512];
         int size = snprintf(text, sizeof(text), "basic_auth_users: {%0*d: $2y$10$" DIGEST "}", cases[i].in_size, 0);
         assert_int_equal(web_config_parse(text, (size_t)size, ".", &config, &error), cases[i].out);
-        assert_string_equal(error.message, cases[i].out ? "basic_auth_users: a name has more than 255 bytes" : "");
+        assert_string_equal(error.message, cases[i].out ? "basic_auth_users: a name is longer than 255 bytes" : "");
     }
 }
 
-/* A certificate of nearly the maximum size of a file. */
+/* A certificate that is almost as large as a file may be. */
 TEST(test_large_text)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;

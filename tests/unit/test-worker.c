@@ -15,7 +15,7 @@
 struct task {
     struct job job;
     sem_t *start, *go; /* run() posts `start` and then waits for `go`, unless they are NULL */
-    sem_t *then;       /* if it is not NULL, done() posts it, so that another job continues */
+    sem_t *then;       /* done() posts it, so that another job continues; may be NULL */
     int nice;
     sigset_t blocked;
     pthread_t thread;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The YAML tree: the meaning of words, and the position in the file of each byte of a text. */
+/* The YAML tree: the meaning of words, and the file position of each byte of a value. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -141,9 +141,9 @@ TEST(test_secret)
     static const struct {
         const char *in, *out;
     } items[] = {
-        {"|\n  a\n  b\n", "expected less, found a text"}, {"hunter2", "expected less, found a text"},
-        {"true", "expected less, found a truth value"},   {"[hunter2]", "expected less, found a list"},
-        {"{hunter2: x}", "expected less, found a map"},   {"", "expected less, found nothing"},
+        {"|\n  a\n  b\n", "expected less, found a string"}, {"hunter2", "expected less, found a string"},
+        {"true", "expected less, found a boolean"},         {"[hunter2]", "expected less, found a list"},
+        {"{hunter2: x}", "expected less, found a map"},     {"", "expected less, found nothing"},
     };
     static const char *const refused[] = {"- \"a\\rb\"", "- \"a\\nb\\0\"", "- \"a\\n\\n\\t\""};
 
@@ -161,7 +161,7 @@ TEST(test_secret)
         struct document document = {0};
         struct error error = {0};
         assert_int_equal(document_parse_secret(refused[i], strlen(refused[i]), &document, &error), -EINVAL);
-        assert_true(str_starts(error.message, "this text has a control character, "));
+        assert_true(str_starts(error.message, "this string contains a control character, "));
     }
 }
 

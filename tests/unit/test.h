@@ -18,8 +18,8 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /*
- * Reports what this machine lacks for the test, as arguments of printf(3), in at most ten words; tests/run.py lists
- * these. skip_because() also ends the test, and may be called from a function of the test.
+ * Reports what this machine lacks for the test, in at most ten words given as printf(3) arguments; tests/run.py lists
+ * them. skip_because() also ends the test, and may be called from a function of the test.
  */
 #define leave_out(...)                                                                                                 \
     do {                                                                                                               \
@@ -35,8 +35,8 @@
 #undef skip /* cmocka's own skip() gives no reason */
 
 /*
- * Waits up to a minute until `condition` is true. The other arguments are a format, as for printf(3), that describes
- * what is awaited.
+ * Waits up to a minute until `condition` is true. The other arguments are a printf(3) format that describes what is
+ * awaited.
  */
 #define eventually(condition, ...)                                                                                     \
     do {                                                                                                               \

@@ -62,7 +62,7 @@ void testdata_expect(const char *path, const char *suffix, const char *text)
         fail_msg("%s gives\n%s\ninstead of\n%s", path, text, expected);
 }
 
-/* Replaces each <FF> by the byte with that value, in place. Returns the new size of the text. */
+/* Replaces each <FF> with the byte of that value, in place. Returns the new size of the text. */
 static size_t unescape(char *text)
 {
     char *out = text;
@@ -80,7 +80,7 @@ static size_t unescape(char *text)
     return (size_t)(out - text);
 }
 
-/* Returns the last line "---" of the text. The input may contain other lines "---", which start a YAML document. */
+/* Returns the last "---" line of the text. The input may contain other "---" lines, which start a YAML document. */
 static char *find_divider(char *text)
 {
     char *found = NULL;

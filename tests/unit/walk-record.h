@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads every byte that a decoded record points to, so that a sanitizer finds pointers outside of the record. */
+/* Reads every byte that a decoded record points to, so that a sanitizer detects pointers outside the record. */
 #ifndef TESTS_UNIT_WALK_RECORD_H
 #define TESTS_UNIT_WALK_RECORD_H
 

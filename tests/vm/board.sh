@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Runs an emulated arm64 board, one at a time in a script: board_start, vm_run, daemon_start, get, board_stop.
+# Runs emulated arm64 boards, one at a time in a script: board_start, vm_run, daemon_start, get, board_stop.
 #
-# QEMU counts instructions (-icount), so that PMU values are deterministic: one instruction of any CPU is 2 ns of time.
+# QEMU counts instructions (-icount), so PMU values are deterministic: an instruction on any CPU takes 2 ns.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 VM_BOOT_TIMEOUT=${VM_BOOT_TIMEOUT:-180} # in seconds; enough for a busy host
-VM_LIFE=${VM_LIFE:-10800}                # in seconds; then a forgotten board ends by itself
+VM_LIFE=${VM_LIFE:-10800}                # in seconds; a board that runs longer is stopped
 
 board_pid=
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-vm.XXXXXX")
 silence=$scratch/silence # a line for each request that the board or the daemon did not answer
 
-# Replaces pass of checks.sh: a check fails if something did not answer, even if the empty text would be the expected
-# result.
+# Replaces pass() of checks.sh: a check fails if the board or the daemon did not answer, even if the check expects empty
+# text.
 pass() {
     if [ -s "$silence" ]; then
         fail "$1" "$(<"$silence")"
@@ -33,7 +33,7 @@ board_cleanup() {
 trap board_cleanup EXIT
 trap 'exit 1' INT TERM
 
-# Prints two unused ports of loopback.
+# Prints two unused loopback ports.
 free_ports() {
     python3 -c '
 import socket
@@ -45,15 +45,15 @@ board_alive() {
     [ -n "$board_pid" ] && kill -0 "$board_pid" 2>/dev/null
 }
 
-# The console shows why the board failed, and how QEMU ended.
+# Shows the console, which says why the board failed or how QEMU ended.
 board_failed() {
-    echo "the end of the console, kept in $console:" >&2
+    echo "the last lines of the console log, $console:" >&2
     tail -n 40 "$console" >&2
     die "$*"
 }
 
-# machine CPUS [MODEL]: sets QEMU's arguments for the machine. All CPUs are of one model, which determines the events of
-# their PMUs: a Cortex-A76 has stall_frontend and stall_backend.
+# machine CPUS [MODEL]: sets QEMU's arguments for the machine. All CPUs are the same model, which determines the events
+# of their PMUs: a Cortex-A76 has stall_frontend and stall_backend.
 machine() {
     machine_arguments=(-M "virt,gic-version=3" -cpu "${2:-cortex-a72}" -smp "$1" -m 1024)
 }
@@ -62,10 +62,10 @@ machine() {
 write_device_tree() {
     machine "$1" "$3"
     machine_arguments[1]+=",dumpdtb=$4.virt"
-    quietly "QEMU does not write its device tree" qemu-system-aarch64 "${machine_arguments[@]}" -nic none -display none
+    quietly "QEMU did not write its device tree" qemu-system-aarch64 "${machine_arguments[@]}" -nic none -display none
     dtc -q -I dtb -O dts "$4.virt" | python3 "$vm_dir/device-tree.py" "$1" "$2" "$3" >"$4.dts" ||
         die "cannot write a device tree with two kinds of core"
-    quietly "dtc does not take the device tree" dtc -q -I dts -O dtb -o "$4" "$4.dts"
+    quietly "dtc rejected the device tree" dtc -q -I dts -O dtb -o "$4" "$4.dts"
 }
 
 board_is_up() {
@@ -74,8 +74,8 @@ board_is_up() {
 
 # board_start NAME KERNEL CPUS [LITTLE BIG]: starts a board. KERNEL is 6.1 or 5.10; LITTLE and BIG are two kinds of
 # core, such as cortex-a55. Without them all cores are alike. Sets url, the future address of the daemon. If `overlay`
-# is set, the files of this archive replace the board's. If `jumps` is set, the board's time jumps to the next timer
-# while all CPUs are idle, and programs may make semihosting calls (QEMU 7.2 or newer), which `spin CPU service` needs.
+# names an archive, its files replace the board's. If `jumps` is set, the board's time jumps to the next timer while all
+# CPUs are idle, and programs may make semihosting calls (QEMU 7.2 or newer), which `spin CPU service` needs.
 board_start() {
     local name=$1 kernel=$2 cpus=$3 vmlinuz ports arguments started=$SECONDS
     board_stop
@@ -104,8 +104,8 @@ board_start() {
     : >"$console"
     timeout --foreground -k 10 "$VM_LIFE" qemu-system-aarch64 "${arguments[@]}" >>"$console" 2>&1 </dev/null &
     board_pid=$!
-    eventually "$VM_BOOT_TIMEOUT" board_is_up || board_failed "$name did not come up in $VM_BOOT_TIMEOUT s"
-    board_alive || board_failed "$name ended while it booted"
+    eventually "$VM_BOOT_TIMEOUT" board_is_up || board_failed "$name did not boot within $VM_BOOT_TIMEOUT s"
+    board_alive || board_failed "$name stopped while booting"
     : >"$silence"
     say "$name: Linux $(vm_run uname -r), $cpus CPUs, up in $((SECONDS - started)) s"
 }
@@ -148,8 +148,8 @@ daemon_ready() {
     get /-/ready -f
 }
 
-# daemon_start [WRAPPER...]: starts the daemon with the configuration on standard input, on CPU 0 unless daemon_cpu
-# names another, so that the other CPUs are not disturbed.
+# daemon_start [WRAPPER...]: starts the daemon with the configuration from standard input. It runs only on CPU 0, or on
+# the CPU in daemon_cpu, so that it does not disturb the other CPUs.
 daemon_start() {
     daemon_stop
     vm_run "cat >/etc/perfcountd.yaml <<'END'
@@ -158,7 +158,7 @@ END
     $* taskset -c ${daemon_cpu-0} perfcountd run --config.file=/etc/perfcountd.yaml >/tmp/daemon.log 2>&1 &
     echo \$! >/tmp/daemon.pid" || board_failed "cannot start the daemon"
     eventually 60 daemon_ready || board_failed "the daemon is not ready after 60 s: $(vm_run cat /tmp/daemon.log)"
-    : >"$silence" # requests before the daemon was ready were not answered
+    : >"$silence" # ignores requests from before the daemon was ready
 }
 
 daemon_stop() {

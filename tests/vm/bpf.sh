@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The board's kernel accepts the BPF program that counts cgroups, with the fewest and the most events, and with the
-# default events; and counts what runs 20 levels below. Source it after board.sh and cgroup.sh.
+# Checks that the board's kernel accepts the BPF program that counts cgroups, with the fewest events, the most events
+# and the default events, and that a task 20 levels below a cgroup is counted. Source it after board.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
-# bpf_daemon TITLE GROUPS...: starts a daemon with the events of each group, or with the default events, and checks it.
+# bpf_daemon TITLE GROUPS...: starts a daemon with these groups, or with the default events, and checks it.
 bpf_daemon() {
     local i=0 events title=$1
     {
@@ -18,7 +18,7 @@ bpf_daemon() {
         "$(get /api/v1/status -f | jq -r '.collectors[] | select(.name == "cgroup") | "\(.success) \(.error)"') $(
             get /api/v1/status -f | jq -r .cgroups.engine)" "true  bpf"
     cgroup_spin 1 "$deep" 10
-    compares "with $title, what runs 20 levels below is counted" \
+    compares "with $title, a task 20 levels below the cgroup is counted" \
         "$(get '/api/v1/counters?collector=cgroup&cgroup=/a.slice' -f |
         jq '[.counters[].value] | add // 0') > 0"
 }

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Cross-builds perfcountd for arm64 below VM_BUILD, and packs it with the libraries it needs, busybox and the guest's
-# scripts into initramfs.gz there. At boot, linux-6.1.modules.gz or linux-5.10.modules.gz is appended, and for the
-# 32-bit daemon armhf.gz. Boards that are already running may still read these files, so they are only packed again if
-# necessary.
+# scripts into initramfs.gz there. At boot, linux-6.1.modules.gz or linux-5.10.modules.gz is appended, and armhf.gz for
+# the 32-bit daemon. Boards that are already running may still read these files, so they are repacked only if necessary.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -91,7 +90,7 @@ archive() {
     (cd "$1" && find . -mindepth 1 | sort | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$2.new" && mv "$2.new" "$2"
 }
 
-# Packs the modules of one kernel without their paths; the guest's init loads them.
+# Packs one kernel's modules without their paths; the guest's init loads them.
 pack_modules() {
     local link=$1 directory
     directory=$(mktemp -d "$VM_BUILD/modules.XXXXXX")
@@ -104,9 +103,9 @@ pack_modules() {
 
 mkdir -p "$VM_BUILD" || die "cannot write to $VM_BUILD"
 exec 9>"$VM_BUILD/lock"
-flock -w 900 9 || die "something else has been building in $VM_BUILD for 15 minutes"
+flock -w 900 9 || die "another process has been building in $VM_BUILD for 15 minutes"
 configure_daemon
-quietly "the build for arm64 failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd \
+quietly "the arm64 build failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd \
     tests/impostor/impostor
 if ! is_packed; then
     pack

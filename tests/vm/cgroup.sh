@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Cycles and instructions of cgroups that run known loops, with each engine: on both kinds of core, with two cgroups on
-# one CPU, three levels below, with more groups than counters, and while a CPU is hotplugged. Source it after board.sh,
-# discovery.sh, hotplug.sh and truth.sh.
+# Checks the cycles and instructions of cgroups that run known loops, with each engine: on both kinds of core, with two
+# cgroups on one CPU, in three nested cgroups, with more groups than counters, and while a CPU is hotplugged. Source it
+# after board.sh, discovery.sh, hotplug.sh and truth.sh.
 # shellcheck disable=SC2154 # set there
 
 little=armv8_cortex_a55
 big=armv8_cortex_a76
 
-# cgroup_make NAME...: removes all cgroups and makes these below the root, so that their totals start from 0.
+# cgroup_make NAME...: removes all cgroups and creates these below the root, so that their totals start from 0.
 cgroup_make() {
     cgroup_remove
     vm_run "cd /sys/fs/cgroup || exit
         [ -e cgroup.procs ] || mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup || exit
         echo +pids >cgroup.subtree_control || exit
-        mkdir $*" || die "the board makes no cgroups"
+        mkdir $*" || die "the board cannot create cgroups"
 }
 
 cgroup_remove() {
@@ -22,11 +22,11 @@ cgroup_remove() {
     vm_run 'cd /sys/fs/cgroup || exit
         for name in *.slice; do
             [ ! -d $name ] || find $name -depth -type d -exec rmdir {} + || exit
-        done' || die "the board does not remove its cgroups"
+        done' || die "the board cannot remove its cgroups"
 }
 
-# cgroup_command CPU CGROUP COMMAND...: prints a command for the board's shell. The task enters its cgroup on the CPU
-# where it stays.
+# cgroup_command CPU CGROUP COMMAND...: prints a command for the board's shell. The task enters its cgroup on the CPU on
+# which it stays.
 cgroup_command() {
     printf "taskset -c %s sh -c 'echo \$\$ >/sys/fs/cgroup/%s/cgroup.procs; exec %s'" "$1" "$2" "${*:3}"
 }
@@ -42,7 +42,7 @@ engine_start() {
     if [ "$engine" = offsets ]; then daemon_start by-offsets; else daemon_start; fi
 }
 
-# cgroup_daemon EVENTS...: starts a daemon with a group of each argument, named g1 and so on, counted by $engine.
+# cgroup_daemon EVENTS...: starts a daemon with one group for each argument (g1, g2, ...), counted by $engine.
 cgroup_daemon() {
     local i=0 events
     {
@@ -73,7 +73,7 @@ cgroup_loops() {
     cgroup_spin 1 a.slice 200
     cgroup_spin 3 a.slice 100
     cgroup_spin 3 b.slice 200
-    # With -icount shift=1 an instruction takes two nanoseconds, and a cycle one.
+    # With -icount shift=1, an instruction takes two nanoseconds and a cycle takes one.
     while read -r cgroup pmu millions; do
         within "$cgroup on $pmu: $millions million instructions, within 1 %" \
             "$(counted "$cgroup" "$pmu" instructions_user)" "${millions}000000" 100
@@ -82,11 +82,11 @@ cgroup_loops() {
     done <<<"a.slice $little 200
 a.slice $big 100
 b.slice $big 200"
-    equals "a cgroup that never ran on a CPU has counted nothing there" "$(counted b.slice $little cycles_user)" 0
+    equals "a cgroup that never ran on a CPU has no counts there" "$(counted b.slice $little cycles_user)" 0
 }
 
-# Two tasks in two cgroups switch all the time, also with events of a PMU. Their switches are compared with the
-# kernel's.
+# Two tasks in two cgroups switch all the time, while PMU events are counted, too. Their context switches are compared
+# with the kernel's.
 cgroup_switches() {
     # shellcheck disable=SC2016 # the board expands it
     local switches='awk "\$1 == \"ctxt\" { print \$2 }" /proc/stat' before after
@@ -95,13 +95,13 @@ cgroup_switches() {
     before=$(vm_run "$switches")
     vm_run "board-switches 500 3 /sys/fs/cgroup/a.slice /sys/fs/cgroup/b.slice" >/dev/null
     after=$(vm_run "$switches")
-    within "with $engine, the switches of both cgroups are the kernel's, within 3 %" \
+    within "with $engine, the context switches of both cgroups add up to the kernel's, within 3 %" \
         "$(($(counted a.slice software context_switches) + $(counted b.slice software context_switches)))" \
         "$((after - before))" 33
 }
 
-# share CGROUP MILLIONS: checks one of two cgroups that shared a CPU. Its instructions are known, and the kernel's
-# accounting tells its CPU time. Sets ipc, in thousandths.
+# share CGROUP MILLIONS: checks one of two cgroups that shared a CPU. Its instructions are known, and the kernel
+# accounts its CPU time. Sets ipc, in thousandths.
 share() {
     local cycles instructions us
     cycles=$(counted "$1.slice" $big cycles)
@@ -122,7 +122,7 @@ cgroup_share() {
     share plain 200
     within "on one CPU, plain: 0.5 instructions per cycle, within 2 %" "$ipc" 500 50
     share mixed 100
-    compares "on one CPU, mixed: fewer instructions per cycle (thousandths)" "$ipc > 200 && $ipc < 400"
+    compares "on one CPU, mixed: 200 to 400 instructions per 1000 cycles" "$ipc > 200 && $ipc < 400"
 }
 
 # Five groups need ten counters, and there are six: three groups run at a time.
@@ -139,7 +139,7 @@ cgroup_multiplexed() {
                 .running_ns < 0.9 * .enabled_ns)] | length' <<<"$rows")" 5
         equals "multiplexed on $pmu: each total is 500 million instructions, within 2 %" \
             "$(jq -c '[.[].value | select(. < 490e6 or . > 510e6)]' <<<"$rows")" "[]"
-        holds "multiplexed on $pmu: each raw count is only a part of that" \
+        holds "multiplexed on $pmu: each raw count is only part of that" \
             jq -e 'all(.[]; .raw > 150e6 and .raw < 450e6)' <<<"$rows"
     done
 }
@@ -165,8 +165,8 @@ ran() {
         (.cgroup // .cpu | tostring) == \"$1\") | .value] | add // 0" <<<"$reading"
 }
 
-# grows WHEN: checks that between two readings the loop's instructions are those of CPU 3, and that the daemon's cgroup,
-# which never runs on that CPU, has none.
+# grows WHEN: checks that between two readings the loop's cgroup gains the instructions of CPU 3, and that the daemon's
+# cgroup, which never runs on that CPU, has none.
 grows() {
     local reading cpu cgroup
     reading=$(get /api/v1/counters -f)
@@ -174,13 +174,13 @@ grows() {
     vm_run 'usleep 50000'
     reading=$(get /api/v1/counters -f)
     cpu=$(($(ran 3) - cpu)) cgroup=$(($(ran /load.slice) - cgroup))
-    compares "running, $1: the loop has the instructions of its CPU" \
+    compares "running, $1: the loop's cgroup has the instructions of its CPU" \
         "$cpu > 1e6 && $cgroup > 0.9 * $cpu && $cgroup < 1.1 * $cpu"
     equals "running, $1: the daemon's cgroup has none of them" "$(ran /daemon.slice)" 0
 }
 
-# A loop is the only task of CPU 3, and runs before the daemon opens its counters there: at the start, and when CPU 3 is
-# online again. The daemon's cgroup is opened before that of the loop.
+# A loop is the only task on CPU 3, and already runs when the daemon opens its counters there: at the start, and after
+# CPU 3 is online again. The daemon's cgroup is opened before that of the loop.
 cgroup_running() {
     cgroup_make daemon.slice load.slice
     vm_run "$(cgroup_command 3 load.slice spin 3 yield 36000) >/dev/null 2>&1 & echo \$! >/tmp/load.pid
@@ -203,7 +203,7 @@ cgroup_running() {
 }
 
 # The loops run on CPU 3, on CPU 2 while CPU 3 is offline, and on CPU 3 again. Nothing is read meanwhile, since QEMU's
-# counters include the instructions of all CPUs; hotplug.sh reads all the time.
+# counters include the instructions of all CPUs; hotplug.sh reads continuously.
 cgroup_hotplug() {
     local open
     cgroup_make a.slice
@@ -220,7 +220,7 @@ cgroup_hotplug() {
     holds "cgroups: the descriptors of CPU 3 are open again" eventually 60 shows "$open" descriptors
     cgroup_spin 3 a.slice 100
     within "cgroups: CPU 3 adds 100 million" "$(counted a.slice $big instructions_user)" 300000000 100
-    within "cgroups: the cycles are twice the instructions" "$(counted a.slice $big cycles_user)" 600000000 100
+    within "cgroups: twice as many cycles as instructions" "$(counted a.slice $big cycles_user)" 600000000 100
 }
 
 # Three levels with a loop in each; when one level is removed, its parents keep its counts.
@@ -234,14 +234,15 @@ cgroup_nested() {
         "$(counted a.slice/b/c $big instructions_user)" 200000000 100
     within "nested: its parent has 100 million more" "$(counted a.slice/b $big instructions_user)" 300000000 100
     vm_run 'rmdir /sys/fs/cgroup/a.slice/b/c'
-    within "nested: the outermost cgroup has all, even after one is removed" \
+    within "nested: the outermost cgroup has all instructions, even after one cgroup is removed" \
         "$(counted a.slice $big instructions_user)" \
         400000000 100
-    compares "nested: no cgroup has less than its child" \
+    compares "nested: the parent has at least as many cycles as its child" \
         "$(counted a.slice $big cycles_user) >= $(counted a.slice/b $big cycles_user)"
 }
 
-# The shell moves a loop that has CPU 3 for itself. The test proves little if CPU 3 switches before the next reading.
+# The shell moves a loop that has CPU 3 to itself. The test proves little if CPU 3 switches tasks before the next
+# reading.
 cgroup_moved() {
     local before
     cgroup_make a.slice b.slice
@@ -250,15 +251,15 @@ cgroup_moved() {
     holds "moved: the loop runs" eventually 60 has_counted a.slice 1
     holds "moved: the shell moves the loop" vm_run "cat /tmp/loop.pid >/sys/fs/cgroup/b.slice/cgroup.procs"
     before=$(counted a.slice $big instructions_user)
-    holds "moved: the loop counts for the new cgroup" eventually 60 has_counted b.slice 500
-    equals "moved: after the first reading nothing counts for the old cgroup" \
+    holds "moved: the loop is attributed to the new cgroup" eventually 60 has_counted b.slice 500
+    equals "moved: after the first reading, nothing is attributed to the old cgroup" \
         "$(counted a.slice $big instructions_user)" "$before"
     # shellcheck disable=SC2016 # the board expands it
     vm_run 'kill $(cat /tmp/loop.pid)'
     holds "moved: the loop ends" eventually 60 has_ended /tmp/loop.pid
 }
 
-# has_counted CGROUP MILLIONS: succeeds if the cgroup has that many million instructions.
+# has_counted CGROUP MILLIONS: succeeds if the cgroup has at least that many million instructions.
 has_counted() {
     [ "$(counted "$1" $big instructions_user)" -ge "${2}000000" ]
 }
@@ -270,7 +271,7 @@ test_cgroup() {
     [ "$1" != 6.1 ] || first=bpf second=perf
     for engine in $first $second; do
         [ "$engine" = $first ] || [ "${CGROUP_PARTS-}" = all ] || parts=(loops nested running moved)
-        [ "$engine" = bpf ] || parts+=(switches) # the engine bpf has no software events of a cgroup
+        [ "$engine" = bpf ] || parts+=(switches) # with bpf, cgroups have no software events of their own
         for part in "${parts[@]}"; do
             "cgroup_$part"
         done

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Groups with more events than the PMU has counters are refused or divided. Then another program takes all counters of
-# CPU 3 with pinned events: meanwhile pinned and other groups of the daemon, of the CPU and of a cgroup, are checked,
-# and then that all of them count again once the counters are free. Source it after board.sh, discovery.sh, truth.sh and
-# cgroup.sh.
+# Checks that groups with more events than the PMU has counters are refused or divided. Then another program takes all
+# counters of CPU 3 with pinned events: the daemon's pinned and other groups, of the CPU and of a cgroup, are checked
+# meanwhile, and all of them must count again once the counters are free. Source it after board.sh, discovery.sh,
+# truth.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
 contention_daemon() {
@@ -44,20 +44,21 @@ release_counters() {
     vm_run 'kill $(cat /tmp/hold.pid)' || die "the counters were not held to the end"
 }
 
-# states COLLECTOR: prints its groups of CPU 3, or of the cgroup on that PMU, as "GROUP:STATE ..." by name.
+# states COLLECTOR: prints its groups of CPU 3, or of the cgroup on the PMU of CPU 3, as "GROUP:STATE ...", sorted by
+# name.
 states() {
     get "/api/v1/counters?collector=$1" -f | jq -r "[.counters[] | select(.cpu == 3 or (.cgroup == \"/a.slice\" and
         .pmu != \"$little\")) | \"\(.group):\(.state)\"] | unique | join(\" \")"
 }
 
-# served: prints the groups of CPU 3, and of the cgroup on its PMU, that /metrics has counts of.
+# served: prints the groups of CPU 3, and of the cgroup on its PMU, for which /metrics has counts.
 served() {
     get /metrics -f | sed -n '/_group_/d; /cpu="3"/b found; /cgroup=.*"software"/b found; /cgroup=.*_a76/b found; d
         :found
         s/^perf_\([a-z]*\)_.*group="\(.*\)"}.*/\1:\2/p' | sort -u | paste -sd ' '
 }
 
-# cause COLLECTOR GROUP: prints why the group is starved, from the status.
+# cause COLLECTOR GROUP: prints why the group is starved, according to the status.
 cause() {
     get /api/v1/status -f | jq -r ".starved[] | select(.collector == \"$1\" and .group == \"$2\") | .cause"
 }
@@ -78,7 +79,8 @@ contention_held() {
         jq -c '[.counters[] | select(.state == "starved")]')" "[]"
 }
 
-# A pinned group is enabled again at a reading after 1 s, 2 s and so on; a cgroup's then also needs a task on the CPU.
+# A pinned group is enabled again at a reading after 1 s, 2 s and so on; that of a cgroup then also needs a task on the
+# CPU.
 contention_released() {
     local before after group
     release_counters
@@ -88,7 +90,7 @@ contention_released() {
     cgroup_spin 3 a.slice 100
     after=$(counters a.slice "$big" instructions_user)
     for group in 0 1; do
-        within "released: group $group of the cgroup gets 100 million instructions, within 1 %" \
+        within "released: group $group of the cgroup counts 100 million instructions, within 1 %" \
             "$(($(jq ".[$group].value" <<<"$after") - $(jq ".[$group].value" <<<"$before")))" 100000000 100
     done
 }
@@ -142,8 +144,8 @@ END
     done
 }
 
-# enabled_times COLLECTOR: prints the enabled times of the groups on the PMU of CPU 3, of the cgroup b.slice or of all
-# CPUs.
+# enabled_times COLLECTOR: prints the counts and enabled times of the collector's groups on CPU 3's PMU, for the
+# cgroup b.slice or, with the collector cpu, for the CPUs.
 enabled_times() {
     get "/api/v1/counters?collector=$1" -f | jq -c "[.counters[] | select(.pmu == \"$big\" and
         (.cgroup // \"/b.slice\") == \"/b.slice\") | [.value, .enabled_ns]] | unique"
@@ -153,8 +155,8 @@ is_open() {
     [ "$(get /api/v1/cgroups -f | jq -r ".cgroups[] | select(.cgroup == \"$1\") | .state")" = watched ]
 }
 
-# Disabled groups stay disabled when one of their tasks calls execve(2): groups that were enabled before, and groups
-# that never were, because the cgroup was made during a pause.
+# Disabled groups stay disabled when one of their tasks calls execve(2): both groups that were enabled before and groups
+# that never were, because the cgroup was created during a pause.
 contention_exec() {
     local before
     daemon_start <<'END'

@@ -4,21 +4,21 @@
 
 usage: device-tree.py CPUS LITTLE BIG <virt.dts >board.dts
 
-The first half of the CPUs become LITTLE (cortex-a55), the others BIG, as far as the PMU drivers are concerned. Each PMU's
-interrupt is the same private one, distinguished by a partition of the interrupt controller (arm,gic-v3 binding).
+The first half of the CPUs become LITTLE (cortex-a55), the others BIG, as far as the PMU drivers are concerned. Both
+PMUs use the same private interrupt, which partitions of the interrupt controller tell apart (arm,gic-v3 binding).
 """
 import re
 import sys
 
 
 def node(text, start):
-    """Returns the end of the node whose name is matched at `start`, after its "};"."""
+    """Returns the position after the "};" that ends the node whose name is at `start`."""
     depth = 0
     for match in re.compile(r"[{}]").finditer(text, start):
         depth += 1 if match.group() == "{" else -1
         if depth == 0:
             return text.index(";", match.end()) + 1
-    raise SystemExit("device-tree.py: a node does not end")
+    raise SystemExit("device-tree.py: a node has no end")
 
 
 def replace_node(text, pattern, replacement):
@@ -59,7 +59,7 @@ def main():
     partitions = partition(0, range(count // 2)) + partition(1, range(count // 2, count))
     gic = re.sub(r"(\n\s*)(its@)", lambda m: f"{m[1]}ppi-partitions {{ {partitions} }};{m[1]}{m[2]}", gic, count=1)
     if "ppi-partitions" not in gic or "<4>" not in gic:
-        raise SystemExit("device-tree.py: the interrupt controller is not as expected")
+        raise SystemExit("device-tree.py: unexpected node of the interrupt controller")
     sys.stdout.write(text[: controller.start()] + gic + text[end:])
 
 

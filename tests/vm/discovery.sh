@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The daemon on a board finds the PMUs with their CPUs and events, and reports missing events. Source it after board.sh.
+# Checks that the daemon on a board finds the PMUs with their CPUs and events, and reports missing events. Source it
+# after board.sh.
 # shellcheck disable=SC2154 # set there
 
 # core_pmus: prints the core PMUs with their CPUs as "NAME:CPUS ...".
@@ -32,11 +33,12 @@ openmetrics_ends() {
 test_exposition() {
     promtool=$(command -v promtool || command -v "$VM_CACHE/tools/usr/bin/promtool") ||
         die "there is no promtool: run fetch.sh first"
-    holds "promtool has no complaint" promtool_is_silent
+    holds "promtool reports no problem" promtool_is_silent
     holds "OpenMetrics is served" openmetrics_ends
 }
 
-# The excerpts of this board in README.md and doc/, with the default configuration, while a loop keeps CPU 3 busy.
+# Checks the excerpts from this board in README.md and doc/, with the default configuration, while a loop keeps CPU 3
+# busy.
 test_excerpts() {
     # shellcheck disable=SC2016 # the board expands it
     vm_run 'spin 3 100000 >/dev/null 2>&1 & echo $! >/tmp/excerpts.pid; sleep 1'
@@ -46,7 +48,7 @@ test_excerpts() {
     vm_run 'kill $(cat /tmp/excerpts.pid)'
 }
 
-# First the default configuration, then events that only one PMU has, and one that neither has.
+# Tests the default configuration, then events that only one PMU has, and one that neither has.
 test_two_kinds() {
     local little big pmu
     little=$(place_list armv8_cortex_a55 0 1)
@@ -62,7 +64,7 @@ test_two_kinds() {
     equals "overview has the events that sysfs lists, and none is reported as missing" \
         "$(get '/api/v1/rates?group=overview&seconds=0.2' | jq -c '[.rates[].events | keys_unsorted] | unique')" \
         '[["cycles","instructions","stall_frontend","stall_backend"]]'
-    equals "totals=pmu has each PMU with its CPUs and the ipc of the sums" \
+    equals "totals=pmu has each PMU, its CPUs, and the ipc computed from the sums" \
         "$(get '/api/v1/rates?group=overview&seconds=0.5&collector=cpu&totals=pmu' | jq -c '. as $all | [.totals[] |
             . as $total | [.pmu, .cpus, ([$all.rates[] | select(.pmu == $total.pmu) | .events] |
                 (map(.instructions) | add) / (map(.cycles) | add) / $total.ratios.ipc * 1000 | round)]]')" \
@@ -92,10 +94,13 @@ END
         contains "missing events are reported for $pmu" "$(get /metrics | grep events_unavailable)" \
             "group=\"cache\",event=\"cache_misses\",pmu=\"$pmu\",reason=\"ENOENT\"} 2"
     done
-    equals "an event of the big PMU is only on its CPUs" "$(places perf_cpu_inst_retired_total)" "$big"
-    equals "an event of the little PMU is only on its CPUs" "$(places perf_cpu_cpu_cycles_total)" "$little"
-    equals "an event with libpfm4's name is only on its CPUs" "$(places perf_cpu_inst_retired_user_total)" "$big"
-    equals "an event with explicit terms is only on the CPUs of its PMU" \
+    equals "an event of the big PMU is counted only on that PMU's CPUs" \
+        "$(places perf_cpu_inst_retired_total)" "$big"
+    equals "an event of the little PMU is counted only on that PMU's CPUs" \
+        "$(places perf_cpu_cpu_cycles_total)" "$little"
+    equals "an event with a libpfm4 name is counted only on its PMU's CPUs" \
+        "$(places perf_cpu_inst_retired_user_total)" "$big"
+    equals "an event with explicit terms is counted only on its PMU's CPUs" \
         "$(places perf_cpu_event_0x08_user_total)" "$big"
     equals "a 64-bit event is counted" "$(places perf_cpu_wide_total)" "$big"
     equals "a group may have software events and events of one PMU" "$(places perf_cpu_big_cycles_total)" "$big"
@@ -114,26 +119,27 @@ test_plan() {
     local plan overview='["cycles","instructions","stall_frontend","stall_backend"]'
     local left_out='["l2d_cache_refill","ll_cache_miss_rd","br_mis_pred_retired"]'
     plan=$(plan_json <<<"{}")
-    equals "plan: the groups on each PMU" "$(jq -c \
+    equals "plan lists the groups on each PMU" "$(jq -c \
         '[.groups[] | select(.group == "overview") | [.pmu, .cpus, .states]]' <<<"$plan")" \
         '[["armv8_cortex_a55","0-1",{"counting":2}],["armv8_cortex_a76","2-3",{"counting":2}]]'
-    equals "plan: the descriptors are the sum over the groups" \
+    equals "plan: the number of descriptors is the sum over the groups" \
         "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
-    equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
-    equals "plan: the events that the preset selects, and those left out" \
+    equals "plan shows kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
+    equals "plan lists the events that the preset selects, and those that it leaves out" \
         "$(jq -c '[.presets[] | [.preset, .pmu, .events, .left_out, .fits]]' \
         <<<"$plan")" "$(printf '["overview","%s",%s,%s,true]\n' \
         armv8_cortex_a55 "$overview" "$left_out" armv8_cortex_a76 "$overview" "$left_out" | jq -c -s .)"
     plan=$(plan_json <<<'collectors: {cpu: {groups: [{name: cache, events: cache-misses}, {preset: topdown}]}}')
-    contains "plan: missing events have the reason" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
+    contains "plan gives the reason for missing events" "$(jq -c .missing <<<"$plan")" \
+        'no such event on this PMU (ENOENT)'
     equals "plan: a preset without events on this machine is empty" \
         "$(jq -c '[.presets[] | [.preset, .events, .fits]] | unique' \
         <<<"$plan")" '[["topdown",[],false]]'
     plan=$(many_groups | plan_json)
-    equals "plan: the groups that will be multiplexed are marked" \
+    equals "plan marks the groups that will be multiplexed" \
         "$(jq -c '[.groups[] | [.group == "pinned", (.states | keys[])]] | unique' <<<"$plan")" \
         '[[false,"multiplexed"],[true,"counting"]]'
-    # With -icount shift=1 an instruction takes two nanoseconds, and a cycle one.
+    # With -icount shift=1, an instruction takes two nanoseconds and a cycle takes one.
     equals "report: the IPC of each PMU is plausible" \
         "$(vm_run perfcountd report | awk '/^## self-test of / { pmu = $4 }
         /^[a-z]/ { on = /^ipc = / }
@@ -141,7 +147,7 @@ test_plan() {
         "armv8_cortex_a55 0.50 plausible,armv8_cortex_a76 0.50 plausible,"
 }
 
-# An event that only one kind of core has: the kernel's event tables of A53 and A72 differ.
+# Tests events that only one kind of core has: the kernel's event tables for the A53 and the A72 differ.
 test_one_lacks_an_event() {
     local little=armv8_cortex_a53 big=armv8_cortex_a72
     daemon_start <<'END'

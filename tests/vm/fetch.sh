@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Fetches the parts of the emulated board: tools for this machine, and from Debian's arm64 packages two kernels, busybox
-# and libraries. The packages are only unpacked, below VM_CACHE, with a separate apt configuration for arm64.
+# Fetches what the emulated boards need: tools for this machine, and two kernels, busybox and libraries from Debian's
+# arm64 packages. These packages are only unpacked, below VM_CACHE, with a separate apt configuration for arm64.
 #
-# Afterwards VM_CACHE has `linux-6.1`, `linux-5.10` and `sysroot`, links to directories named after the versions.
+# Afterwards, VM_CACHE has the links `linux-6.1`, `linux-5.10` and `sysroot` to directories named after the versions.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -12,14 +12,14 @@ tools="qemu-system-aarch64:qemu-system-arm dtc:device-tree-compiler cpio:cpio
     aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-readelf:binutils-aarch64-linux-gnu
     autoreconf:autoconf automake:automake make:make
     pkg-config:pkg-config curl:curl jq:jq python3:python3 xz:xz-utils"
-# The -dev packages depend on the libraries and on what these need. libpfm4, libdw and libbpf are loaded at run time.
+# The -dev packages depend on the libraries and their dependencies. libpfm4, libdw and libbpf are loaded at run time.
 sysroot_packages="libc6-dev linux-libc-dev libmicrohttpd-dev libjansson-dev libyaml-dev libdeflate-dev libsystemd-dev
     libgnutls28-dev libcap-ng-dev libseccomp-dev libcrypt-dev
     libpfm4-dev libdw-dev libbpf1 libiberty-dev libncurses-dev busybox-static"
 old_kernel=linux-image-5.10.0-32-arm64 # the kernel series of an Orange Pi 5
 old_suite=bullseye
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-lists_days=7 # newer package lists are not fetched again
+lists_days=7 # maximum age of package lists
 
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
@@ -34,7 +34,7 @@ missing_tools() {
     for pair in $tools; do
         command -v "${pair%%:*}" >/dev/null || printf '%s ' "${pair##*:}"
     done
-    # The compiler alone cannot compile without the headers of the C library.
+    # The compiler also needs the C library's headers.
     [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || printf 'libc6-dev-arm64-cross '
 }
 
@@ -42,7 +42,7 @@ install_tools() {
     local missing
     missing=$(missing_tools)
     [ -n "$missing" ] || return 0
-    command -v apt-get >/dev/null || die "please install what Debian calls: $missing"
+    command -v apt-get >/dev/null || die "please install (names of Debian packages): $missing"
     say "Installing $missing"
     local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install)
     # shellcheck disable=SC2086 # words
@@ -76,7 +76,7 @@ unpack_promtool() {
     find "$1" -type f ! -name promtool -delete
 }
 
-# Prepares an apt for arm64 with an empty dpkg status, so that it downloads all dependencies.
+# Configures apt for arm64 with an empty dpkg status, so that it downloads all dependencies.
 prepare_apt() {
     local apt=$VM_CACHE/apt
     mkdir -p "$apt/state/lists/partial" "$apt/archives/partial"
@@ -84,7 +84,7 @@ prepare_apt() {
     [ -e $keyring ] || die "there is no $keyring: install debian-archive-keyring"
     # Origin and suite are in the package lists, which a new machine may not have yet.
     debian_sources >"$apt/sources.list" || quietly "apt-get update failed" as_root apt-get -q update
-    debian_sources >"$apt/sources.list" || die "apt on this machine knows no Debian mirror (apt-get indextargets)"
+    debian_sources >"$apt/sources.list" || die "apt on this machine has no Debian mirror (apt-get indextargets)"
     cat >"$apt/apt.conf" <<END
 #clear APT::Architectures;
 APT::Architecture "arm64";
@@ -109,8 +109,8 @@ END
     fi
 }
 
-# complete DIRECTORY COMMAND...: makes the directory with the command, which gets its name as argument; completely or
-# not at all.
+# complete DIRECTORY COMMAND...: creates the directory, completely or not at all: the command fills a temporary one,
+# whose name is its last argument.
 complete() {
     local directory=$1
     shift
@@ -128,7 +128,7 @@ unpack_kernel() {
     (cd "$debs" && quietly "could not download $package" apt-get -q download "$package") || exit
     quietly "could not unpack $package" dpkg-deb -x "$debs/$package"_*.deb "$directory"
     rm -f "$debs"/*.deb
-    # The board needs only the network modules of some hundred megabytes.
+    # The modules take hundreds of megabytes; the board needs only those for the network.
     find "$directory" -regextype egrep -type f ! -path '*/boot/vmlinuz-*' \
         ! -regex '.*/(virtio|virtio_ring|virtio_mmio|failover|net_failover|virtio_net)\.ko.*' -delete
     find "$directory" -type d -empty -delete
@@ -155,7 +155,7 @@ unpack_sysroot() {
         quietly "could not unpack $deb" dpkg-deb -x "$deb" "$directory"
     done
     rm -f "$debs"/*.deb
-    # An absolute link would point outside of the sysroot.
+    # An absolute link would point outside the sysroot.
     find "$directory" -type l -lname '/*' | while read -r link; do
         ln -sfnr "$directory$(readlink "$link")" "$link"
     done
@@ -171,7 +171,7 @@ sysroot() {
     ln -sfn "sysroot_$key" "$VM_CACHE/sysroot"
 }
 
-# Succeeds if everything that this script fetches is there, and the package lists are recent.
+# Succeeds if everything that this script fetches is present, and the package lists are recent.
 ready() {
     [ "$(cat "$VM_CACHE/ready" 2>/dev/null)" = "$(cksum <"${BASH_SOURCE[0]}")" ] &&
         [ -n "$(find "$VM_CACHE/ready" -mtime -$lists_days)" ] &&
@@ -180,7 +180,7 @@ ready() {
 
 mkdir -p "$VM_CACHE" "$VM_BUILD" || die "cannot write to $VM_CACHE"
 exec 9>"$VM_CACHE/lock"
-flock -w 900 9 || die "something else has been filling $VM_CACHE for 15 minutes"
+flock -w 900 9 || die "another process has been filling $VM_CACHE for 15 minutes"
 install_tools
 command -v promtool >/dev/null || complete "$VM_CACHE/tools" unpack_promtool
 ready && exit

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Takes CPUs offline and online: groups are opened again, totals continue, and nothing leaks. Source it after board.sh
-# and cgroup.sh.
+# Takes CPUs offline and online: groups are reopened, totals continue, and nothing leaks. Source it after board.sh and
+# cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
 HOTPLUG_TRANSITIONS=${HOTPLUG_TRANSITIONS:-60}
@@ -66,18 +66,18 @@ hotplug_once() {
     equals "the series of other CPUs stay" \
         "$(places perf_cpu_cycles_total | tr ' ' '\n' | cut -d: -f1 | paste -sd ' ')" "0 1 2"
     equals "the descriptors of CPU 3 are closed" "$(descriptors)" "$((open - closes))"
-    equals "JSON does not have CPU 3" "$(get '/api/v1/counters?cpu=3' | jq -c '.counters')" "[]"
+    equals "the JSON document does not contain CPU 3" "$(get '/api/v1/counters?cpu=3' | jq -c '.counters')" "[]"
     holds "CPU 3 is online again" switch_cpu 3 1
     holds "the series of CPU 3 return" eventually 60 is_served 3
     holds "the total of CPU 3 continues" test "$(total 3)" -ge "$before"
     equals "the series of CPU 3 have the right CPU and PMU" \
         "$(places perf_cpu_cycles_total | tr ' ' '\n' | tail -n 1)" "3:$big_pmu"
     equals "the descriptors of CPU 3 are open again" "$(descriptors)" "$open"
-    contains "the log has the remaining CPUs" "$(vm_run cat /tmp/daemon.log)" "CPUs online: 0-2"
+    contains "the log lists the remaining CPUs" "$(vm_run cat /tmp/daemon.log)" "CPUs online: 0-2"
 }
 
 # Scrapes while CPU 3 goes offline and online, and compares each total with the previous one. The first time, CPU 3
-# stays offline until it was missing in a scrape.
+# stays offline until it is missing from a scrape.
 hotplug_often() {
     local open
     open=$(descriptors)
@@ -92,9 +92,9 @@ hotplug_often() {
         done >/tmp/hotplug.log 2>&1 &
         echo \$! >/tmp/hotplug.pid"
     scrape_begin
-    holds "CPU 3 is missing in a scrape" eventually 60 not is_served 3
+    holds "CPU 3 is missing from a scrape" eventually 60 not is_served 3
     vm_run "touch /tmp/hotplug.go"
-    holds "all $HOTPLUG_TRANSITIONS transitions are made" eventually $((60 + 2 * HOTPLUG_TRANSITIONS)) \
+    holds "all $HOTPLUG_TRANSITIONS transitions are complete" eventually $((60 + 2 * HOTPLUG_TRANSITIONS)) \
         has_ended /tmp/hotplug.pid
     scrape_end "$HOTPLUG_TRANSITIONS transitions"
     equals "each transition succeeded" "$(vm_run cat /tmp/hotplug.log)" ""
@@ -104,7 +104,7 @@ hotplug_often() {
 
 # A CPU is offline when the daemon starts, and comes online later.
 hotplug_late() {
-    holds "CPU 2 is taken offline before the start" switch_cpu 2 0
+    holds "CPU 2 is taken offline before the daemon starts" switch_cpu 2 0
     hotplug_daemon
     equals "CPU 2 is not served, and not reported as a failure" \
         "$(total 2)$(get /api/v1/status | jq -r '.failures[] | select(.cpus == "2") | .message')" ""

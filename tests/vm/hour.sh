@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Simulates an hour of the board's time within minutes: one of two services slows down in the middle of it. There is one
-# finding, with that service and that minute; the history agrees with the counters; and contrib/fleet/backfill makes
-# samples from half an hour of the history. Prints what the hour costs the daemon. Source it after board.sh, cgroup.sh
-# and truth.sh.
+# Simulates an hour of the board's time within minutes; in the middle of the hour, one of two services slows down.
+# Checks that there is one finding, with that service and that minute, that the history agrees with the counters, and
+# that contrib/fleet/backfill makes samples from half an hour of the history. Prints what the hour costs the daemon.
+# Source it after board.sh, cgroup.sh and truth.sh.
 # shellcheck disable=SC2154 # set there
 
 hour_seconds=3600
 hour_slow=/system.slice/slow.service
 
 # The board itself makes all requests, since its time would jump between two requests from outside. ring() prints the
-# begin and the end of all bytes ever recorded, from struct head in collectors/history.c. The first quarter of the file
-# is for readings that clients cause.
+# members `begin` and `end` of struct head in collectors/history.c; both only grow. The first quarter of the file is for
+# readings that clients cause.
 # shellcheck disable=SC2016 # the board expands it
 hour_functions='
     daemon=$(cat /tmp/daemon.pid)
@@ -45,7 +45,7 @@ hour_service() { # CPU NAME PHASE BEFORE AFTER
 hour_pass() {
     local file
     cgroup_make -p system.slice/slow.service system.slice/steady.service
-    # The daemon is started as by a service manager, so that the history is in a file.
+    # The daemon is started as a service manager would start it, so that the history is in a file.
     # shellcheck disable=SC2016 # the board expands it
     daemon_start 'NOTIFY_SOCKET=/tmp/nobody' sh -c \''SYSTEMD_EXEC_PID=$$ exec "$@"'\' sh <<'YAML'
 web: {min_interval: 20s}
@@ -71,7 +71,7 @@ YAML
     done
 }
 
-# hour_of_findings FILTER [FILE]: prints the findings about services through this jq filter.
+# hour_of_findings FILTER [FILE]: applies this jq filter to the findings about services.
 hour_of_findings() {
     jq -r ".findings | map(select(.rule == \"service_changed\")) | $1" "$scratch/${2-findings}"
 }
@@ -88,15 +88,15 @@ hour_findings() {
         "$(hour_of_findings '.[0] | "\(.metric) \(.until)"')" "ipc null"
     compares "the finding says that ipc fell from 0.4 to 0.2, within 5 %" "$(hour_of_findings \
         '.[0] | [.before / 0.4, .after / 0.2] | map(if . > 0.95 and . < 1.05 then 1 else 0 end) | add') == 2"
-    compares "the finding begins within a minute of when the service slowed down" \
+    compares "the finding begins within a minute of the slowdown" \
         "${slowed:-0} > 0 && ${since:-0} - ${slowed:-0} <= 60 && ${slowed:-0} - ${since:-0} <= 60"
     contains "stat --last prints the finding" "$(<"$scratch/stat")" "$(hour_of_findings '.[0].title')"
-    equals "the evidence of the finding has both values of ipc" "$(get "$(hour_of_findings '.[0].evidence')" -f |
+    equals "the finding's evidence has both values of ipc" "$(get "$(hour_of_findings '.[0].evidence')" -f |
         jq -c '[20, 40] - [.rows[].derived.ipc | arrays[] | values * 100 | round]')" "[]"
 }
 
 # Computes the growth of each event and of each CPU's busy seconds between two readings, from the history's steps and
-# from the counters. Floating-point numbers are rounded differently.
+# from the counters. The two differ in floating-point rounding.
 # shellcheck disable=SC2016 # jq expands it
 hour_growths='
     def key: [.collector, .cpu, .cgroup, .pmu, .group] | @json;
@@ -148,7 +148,7 @@ hour_backfill() {
             "file://$scratch/simulated"
     }
     hour_fill -0.01 0.01 >"$scratch/filled"
-    equals "an hour later, backfill has the value of each counter in the first scrape" \
+    equals "an hour later, backfill has the value that each counter had in the first scrape" \
         "$(jq -c -n --rawfile before "$scratch/before.txt" \
         --slurpfile filled "$scratch/filled" '
         ($filled | map({("\(.metric.__name__){" + (.metric | del(.__name__) | to_entries |
@@ -156,15 +156,15 @@ hour_backfill() {
         | [$before | split("\n")[] | capture("^(?<series>perf_[a-z_0-9]+_total\\{[^}]*\\}) (?<value>.+)$") |
             select($filled[.series] != [.value | tonumber]) | .filled = $filled[.series]]')" "[]"
     hour_fill 900 2700 >"$scratch/filled"
-    compares "backfill of half an hour has all series" \
+    compares "a backfill of half an hour has all series" \
         "$(grep -c . "$scratch/filled") >= $(grep -c '^perf_.*_total{' "$scratch/before.txt")"
-    equals "in backfill of half an hour no counter falls, and none lacks a reading" \
+    equals "in a backfill of half an hour, no counter falls, and none lacks a reading" \
         "$(jq -c 'select((.values | length) < 170 or .values != (.values | sort) or
         ([.timestamps, .timestamps[1:]] | transpose[:-1] | any(.[1] - .[0] > 12000))) | .metric' "$scratch/filled")" ""
 }
 
-# hour_cpu FILE: prints the CPU seconds of the daemon and of its opener, a line each; the file of switches has the same
-# order.
+# hour_cpu FILE: prints the CPU seconds of the daemon and of its opener, one per line, in the same order as the file of
+# switches.
 hour_cpu() {
     sed -n 's/^\(perfcountd_\)\?process_cpu_seconds_total\({process="opener"}\)\? //p' "$scratch/$1"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# An attacker who took over the daemon's process, on the board's kernel: see tests/impostor/. The boards have PMUs,
-# kprobes, and the oldest supported kernels, which a virtual machine may lack. Source it after board.sh.
+# Simulates an attacker who took over the daemon's process, on the board's kernel: see tests/impostor/. The boards have
+# PMUs, kprobes, and the oldest supported kernels, which a virtual machine may lack. Source it after board.sh.
 
 # impostor TITLE: runs the impostor with the configuration on standard input. Sets attempts, its output.
 impostor() {
@@ -16,7 +16,7 @@ END
         fail "$1" "exit status $status" "$(grep -E '^(FAIL |skipped)' <<<"$attempts" || tail -n 20 <<<"$attempts")"
     fi
 }
-# attempted TITLE REGEX: checks that the last impostor made an attempt whose line matches this, and did not skip it.
+# attempted TITLE REGEX: checks that the last impostor reported an attempt that matches REGEX, and did not skip it.
 attempted() {
     holds "$1" grep -qE "^ok   .*$2" <<<"$attempts"
 }
@@ -43,13 +43,13 @@ END
     attempted "requests for other kprobes are refused" "a kprobe: got ENOPKG"
     attempted "a cgroup counter cannot be changed to another type" \
         "of a cgroup \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
-    attempted "counts of cgroups cannot be written through a mapping" \
+    attempted "cgroup counts cannot be written through a mapping" \
         "counts of cgroups \(bpf\): mmap of the page: got EPERM"
     attempted "records of BPF programs show no kernel address" \
-        "records of the engine bpf: an address of the kernel's: got done"
-    attempted "an unlimited number of events is refused" "events of a CPU without end: got EDQUOT"
-    attempted "an unlimited number of samples is refused" "samples of another thread without end: got EDQUOT"
-    attempted "the number of BPF maps for counts is limited" "tallies whose descriptors are kept: got EBUSY"
+        "BPF engine's records: a kernel address: got done"
+    attempted "an unlimited number of events is refused" "unlimited CPU events: got EDQUOT"
+    attempted "an unlimited number of samples is refused" "unlimited samples of another thread: got EDQUOT"
+    attempted "the number of BPF maps for counts is limited" "BPF programs whose descriptors are kept open: got EBUSY"
     attempted "a cycle counter cannot be changed to another type" \
         "cycles \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
     attempted "a filter cannot read memory" "sys_enter_openat: reading memory through a filter: got EEXIST"
@@ -60,10 +60,10 @@ END
     attempted "samples of cycles are opened" "samples of cycles \(sampler\): ENABLE: got done"
     attempted "a uprobe in the middle of an instruction is refused" "in the middle of an instruction: got ENOPKG"
     attempted "a breakpoint at another address is refused" "a breakpoint in user space: got ENOPKG"
-    attempted "a breakpoint in the kernel is refused" "address of the kernel: got EPERM"
+    attempted "a breakpoint in the kernel is refused" "MODIFY_ATTRIBUTES, a kernel address: got EPERM"
 }
 
-# entry_offset PROGRAM: prints the offset of its first instruction in the file.
+# entry_offset PROGRAM: prints the file offset of its first instruction.
 entry_offset() {
     local entry start
     entry=$(readelf -hW "$1" | awk '/Entry point/ { print $4 }')
@@ -71,7 +71,8 @@ entry_offset() {
     printf '0x%x' $((entry - start))
 }
 
-# The opener is stopped once between any two of its system calls, while an account replaces what the request names.
+# The opener is stopped once between any two of its system calls, and meanwhile an account replaces the object that the
+# request names.
 test_stepped_opener() {
     local attempts status=0 offset deed
     daemon_stop
@@ -90,7 +91,7 @@ END
     equals "no attempt failed or was skipped" "$(grep -E '^(FAIL|skip)' <<<"$attempts")" ""
     attempted "the test would notice an opener that trusts a path" "an opener that trusts a path is caught: .*got EPERM"
     attempted "the test would notice a finder that trusts a process id" \
-        "a finder that trusts a number is caught: .*got EPERM"
+        "a finder that trusts a PID is caught: .*got EPERM"
     for deed in "a symbolic link" "a hard link" "a mount" "another directory"; do
         attempted "a file is not opened after $deed replaced it" "stepped: a file, $deed: .*got done"
         attempted "a state file is not opened after $deed replaced it" "stepped: a state file, $deed: .*got done"

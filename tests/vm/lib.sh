@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Directories for the scripts of the emulated board.
+# Sets directories for the scripts of the emulated boards.
 #
-# VM_CACHE is the directory of what was fetched (kernels, libraries), by version; VM_BUILD is the directory of the cross
-# build; ARMHF_SYSTEM is the directory of the 32-bit daemon with its libraries, which tests/distro/armhf.sh makes.
+# VM_CACHE has what was fetched (kernels, libraries), by version; VM_BUILD has the cross build; ARMHF_SYSTEM has the
+# 32-bit daemon and its libraries, which tests/distro/armhf.sh puts there.
 
 set -u
 export LC_ALL=C

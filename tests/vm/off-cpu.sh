@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Samples off-CPU time on the board: the recording has the same shares as the program's own measurement of how long it
-# waits, and where. The kernel code in which tasks resume is not part of the stacks.
+# Samples off-CPU time on the board: the recording has the same shares as the program's own measurement of where it
+# waits and for how long. The kernel code in which tasks resume is not part of the stacks.
 #
 # Source it after board.sh.
 # shellcheck disable=SC2154 # set there
@@ -23,7 +23,7 @@ test_off_cpu() {
     matches "off-CPU: the kernel functions that wait are in the stacks" \
         "$(grep ';sleep_part;' "$scratch/waits.folded")" \
         ';schedule_\[k\];__schedule_\[k\] '
-    lacks "off-CPU: no function of the interrupt is in the stacks" \
+    lacks "off-CPU: no function of an interrupt is in the stacks" \
         'gic_|ipi_|irq_work|finish_task_switch' "$scratch/waits.folded"
     vm_run 'rm -f /tmp/waits.*'
 }
@@ -33,7 +33,7 @@ off_cpu_waits_on_3() {
     vm_run 'taskset -c 3 waits 2 | sed -n "s/^pid //p"'
 }
 
-# A stream of a daemon continues when a CPU goes offline and comes back.
+# A daemon's stream continues when a CPU goes offline and comes back.
 test_off_cpu_hotplug() {
     local fetch before after pid
     daemon_start <<'END'
@@ -54,7 +54,7 @@ END
             "$(jq -c "select(.type == \"sample\" and .pid == $pid and .cpu == 3) | 1" \
             "$scratch/off-cpu" | wc -l) > 50"
     done
-    equals "off-CPU: the stream continues to the daemon's end, and nothing was lost" \
+    equals "off-CPU: the stream continues until the daemon exits, and nothing was lost" \
         "$(tail -n 1 "$scratch/off-cpu" | jq -r '"\(.type) \(.reason) \(.lost) \(.dropped) \(.malformed)"')" \
         "end shutdown 0 0 0"
 }

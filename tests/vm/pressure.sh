@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# A daemon is scraped while the clock is set, the machine sleeps, and CPUs go offline during a reading, a capture and a
-# reload. Only what is reported as lost is lost, and everything recovers. Source it after board.sh, cgroup.sh and
+# Scrapes a daemon while the clock is set, the machine sleeps, and CPUs go offline during a reading, a capture and a
+# reload. The daemon reports whatever is lost, and recovers completely. Source it after board.sh, cgroup.sh and
 # hotplug.sh.
 # shellcheck disable=SC2154 # set there
 
@@ -30,7 +30,7 @@ set_clock() {
     vm_run 'date -s @$(($(date +%s) + '"$1"')) >/dev/null'
 }
 
-# created CGROUP: prints its _created from OpenMetrics.
+# created CGROUP: prints its _created timestamp from OpenMetrics.
 created() {
     get /metrics -H 'Accept: application/openmetrics-text' |
         sed -n "s|^perf_cgroup_cycles_user_created{cgroup=\"/$1\",pmu=\"$big\".*} ||p"
@@ -73,11 +73,11 @@ pressure_clock() {
     scrape_end "clock: back and forth by a year"
     equals "clock: the creation time of an older cgroup is unchanged" "$(created a.slice)" "$before"
     equals "clock: the start time of the daemon is unchanged" "$(process_start)" "$start"
-    compares "clock: rates are over four seconds, not a year" "$(jq .seconds "$scratch/rates") >= 4 && \
+    compares "clock: rates are computed over four seconds, not over a year" "$(jq .seconds "$scratch/rates") >= 4 && \
         $(jq .seconds "$scratch/rates") < $year / 2"
     compares "clock: rates are plausible" \
         "$(jq '[.rates[].events.cycles // empty] | max' "$scratch/rates") < 1.05e9"
-    equals "clock: a stream ends after its seconds, and loses nothing" \
+    equals "clock: a stream ends after the requested time, and loses nothing" \
         "$(tail -n 1 "$scratch/stream" | jq -r '"\(.reason) \(.lost) \(.dropped)"')" "seconds 0 0"
     equals "clock: timestamps of a stream do not jump" \
         "$(jq -c 'select(.type == "sample") | .time' "$scratch/stream" | sort -n |
@@ -101,7 +101,7 @@ has_slept() {
     [ "$(VM_RUN_TIMEOUT=5 vm_run 'cat /tmp/slept 2>/dev/null')" = 0 ]
 }
 
-# has_woken: succeeds once the machine has slept, during which it does not answer.
+# has_woken: succeeds once the machine has slept. While it sleeps, it does not answer.
 has_woken() {
     eventually 300 has_slept || return
     : >"$silence"
@@ -142,7 +142,7 @@ goes_on() {
 }
 
 # Simulates a deep sleep: the other CPUs are removed without notification, and all clocks stop except the one that a
-# pause uses. The kernel waits five seconds by instructions, which takes the emulator a minute.
+# pause uses. The kernel waits in a busy loop for five seconds, which takes the emulator a minute.
 pressure_deep() {
     local before cpu
     pressure_daemon
@@ -162,7 +162,7 @@ pressure_deep() {
         "$(get /api/v1/status | jq -c '.starved, .failures' | xargs)" "[] []"
 }
 
-# CPU 3 goes offline and online all the time, while captures begin and end, and reloads add and remove a group.
+# CPU 3 goes offline and online repeatedly while captures begin and end, and reloads add and remove a group.
 pressure_churn() {
     local open reloads
     cgroup_make a.slice
@@ -198,8 +198,8 @@ pressure_churn() {
     scrape_end "churn: CPU 3 goes offline $PRESSURE_ROUNDS times during readings, captures and reloads"
     equals "churn: each transition succeeded" "$(vm_run cat /tmp/churn.log)" ""
     reloads=$(vm_run 'grep -c "configuration reloaded" /tmp/daemon.log')
-    compares "churn: there were reloads" "$reloads >= $PRESSURE_ROUNDS / 2"
-    equals "churn: each capture ends after its seconds, and has lost nothing" \
+    compares "churn: the configuration was reloaded" "$reloads >= $PRESSURE_ROUNDS / 2"
+    equals "churn: each capture ends after the requested time, and loses nothing" \
         "$(jq -r 'select(.type == "end") | "\(.reason) \(.lost) \(.dropped) \(.malformed)"' "$scratch/captures" |
             sort -u)" "seconds 0 0 0"
     holds "churn: no descriptor leaked" eventually 60 shows "$open" events_open

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The events that a daemon of user nobody may count, depending on kernel.perf_event_paranoid and capabilities; its
-# message if it may not; and the privileges that the listening process of root's daemon keeps. Source it after board.sh.
+# Checks which events a daemon of user nobody may count, depending on kernel.perf_event_paranoid and capabilities; its
+# message if it may not; and which privileges the listening process of root's daemon keeps. Source it after board.sh.
 
 by_group="let a group run it with CAP_PERFMON and so sample everybody (sudo sh -ec 'chgrp perfcountd \$0; chmod 0750 \$0; \
 setcap cap_perfmon=ep \$0' /bin/perfcountd)"
@@ -9,7 +9,7 @@ at_3="kernel.perf_event_paranoid is 3, where CAP_PERFMON does not suffice; run p
 (sudo sysctl kernel.perf_event_paranoid=2) and $by_group"
 below_3="run perfcountd with sudo, $by_group, or let every user count (sudo sysctl kernel.perf_event_paranoid=0)"
 
-# Columns: PARANOID CAPABILITY COUNTED SENTENCE. The kernels 5.10 and 6.1 do not differ here.
+# Columns: PARANOID CAPABILITY COUNTED SENTENCE. Linux 5.10 and 6.1 do not differ here.
 privileges="\
 3|none|nothing|$at_3
 3|perfmon|nothing|$at_3
@@ -21,7 +21,7 @@ privileges="\
 1|perfmon|everything|
 0|none|everything|"
 
-# plan_as CAPABILITY: prints the plan of nobody with this capability, as JSON.
+# plan_as CAPABILITY: prints the plan, as JSON, that nobody gets with this capability.
 plan_as() {
     vm_run "cat >/tmp/privilege.yaml <<'END'
 collectors:
@@ -35,8 +35,8 @@ END
     drop $1 perfcountd plan --json --config.file=/tmp/privilege.yaml"
 }
 
-# obey_sysctl LEVEL CAPABILITY SENTENCE: checks that the suggested sysctl has its effect. The row of that level has what
-# can be counted then. tests/e2e/cli.sh tests the other suggested command.
+# obey_sysctl LEVEL CAPABILITY SENTENCE: checks that the suggested sysctl takes effect. The row for that level says what
+# can then be counted. tests/e2e/cli.sh tests the other suggested command.
 obey_sysctl() {
     local command
     command=$(grep -o 'sysctl kernel.perf_event_paranoid=[0-9]' <<<"$3")
@@ -56,14 +56,14 @@ test_privilege() {
         said=$(jq -r '[.missing[] | .message] | unique | join(" | ")' <<<"$plan")
         printf '    %-19s %-12s %s\n' "$level" "$capability" "$counted"
         equals "paranoid $level, capability $capability: $wanted is counted" "$counted" "$wanted"
-        equals "paranoid $level, capability $capability: the message" "$said" \
+        equals "paranoid $level, capability $capability: the message is as expected" "$said" \
             "${sentence:+permission denied (EACCES): $sentence}"
         [ -z "$sentence" ] || obey_sysctl "$level" "$capability" "$said"
     done <<<"$privileges"
     vm_run "echo 3 >/proc/sys/kernel/perf_event_paranoid"
 }
 
-# Like a new installation of Debian: the kernel's level is 3, and no sysctl was changed.
+# Tests the defaults of a new Debian installation: kernel.perf_event_paranoid is 3, and no sysctl was changed.
 test_opener() {
     local opener
     equals "kernel.perf_event_paranoid is 3" "$(vm_run cat /proc/sys/kernel/perf_event_paranoid)" 3
@@ -72,7 +72,7 @@ collectors: {cpu: {groups: [{name: core, events: "{cycles,instructions}"}]}, cgr
 END
     equals "the first scrape has counts of all CPUs" "$(get /metrics | grep -c '^perf_cpu_cycles_total{.*} [1-9]')" 4
     # shellcheck disable=SC2016 # the board expands it
-    equals "the process that listens has no capability" \
+    equals "the listening process has no capability" \
         "$(vm_run 'awk "/^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs):/ { print \$2 }" /proc/$(cat /tmp/daemon.pid)/status' |
             sort | uniq -c | awk '{ print $1, $2 }' | paste -sd,)" "5 0000000000000000,1 1"
     opener=$(get /api/v1/status | jq .opener.pid)
@@ -80,8 +80,8 @@ END
     daemon_stop
     equals "the opener ends with the daemon" "$(vm_run "ls -d /proc/$opener 2>/dev/null")" ""
 
-    # A process of a program that its user may not read is not dumpable. Before Linux 5.14, its fdinfo then belongs to
-    # root; the opener reads it to find out how many events are open.
+    # A process is not dumpable if its user may not read its program. Before Linux 5.14, its fdinfo then belongs to
+    # root; the opener reads fdinfo to find out how many events are open.
     vm_run "echo 2 >/proc/sys/kernel/perf_event_paranoid; chmod 711 /bin/perfcountd"
     daemon_start drop perfmon <<'END'
 collectors: {cpu: {groups: [{name: core, events: "{cycles,instructions}"}]}, cgroup: {enabled: false}}

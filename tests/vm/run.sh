@@ -18,7 +18,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 parts=0
-# part TEST [ARGUMENTS...]: runs the test, if it is one of those that were asked for, and prints how many seconds it took.
+# part TEST [ARGUMENTS...]: runs the test if it was requested, and prints how many seconds it took.
 part() {
     local started=$SECONDS
     [ ${#chosen[@]} -eq 0 ] || [[ " ${chosen[*]} " == *" ${1#test_} "* ]] || return
@@ -37,7 +37,7 @@ test_silence() {
     contains "a check fails if the daemon does not answer" "$outcome" "NOT OK"
 }
 
-# two_kinds KERNEL: runs the tests of a board with two kinds of cores.
+# two_kinds KERNEL: runs the tests of a board with two kinds of core.
 two_kinds() {
     part test_two_kinds
     part test_plan
@@ -46,7 +46,7 @@ two_kinds() {
     part test_opener
     part test_truth
     part test_command
-    # Minutes for each engine: when it is named, and in a full run.
+    # The scenarios take minutes for each engine, so they run only if requested or in a full run.
     if [ ${#chosen[@]} -gt 0 ] || [ -n "${TRUTH_ENGINES-}" ]; then part test_scenarios; fi
     part test_tracepoint
     part test_cgroup "$1"
@@ -121,7 +121,7 @@ lane() {
         child=$!
         wait "$child"
         status=$?
-        # A call of a check that does not exist must not count as passed.
+        # A call to a check that does not exist must not count as passed.
         ! grep -q ': command not found$' "$VM_BUILD/test-$name.log" || status=127
         echo "$status" >"$VM_BUILD/test-$name.status"
     done

@@ -6,8 +6,8 @@
 # Source it after board.sh and hotplug.sh.
 # shellcheck disable=SC2154 # set there
 
-# sampler_share: reads lines "WEIGHT SYMBOL" and prints which percentage of the weight of both functions is in the first
-# one, and the weight of both.
+# sampler_share: reads lines "WEIGHT SYMBOL" and prints the first function's percentage of the weight of both functions,
+# and the weight of both.
 sampler_share() {
     awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
         END { printf "%.2f %d\n", (a + b > 0 ? 100 * a / (a + b) : 0), a + b }'
@@ -20,12 +20,12 @@ check_share() {
     compares "$1: 70 % in one function, of $n samples" "$n > 1000 && ($share - 70) ^ 2 < (5 * 45.8) ^ 2 / $n"
 }
 
-# samples_of FILE CPU EXPRESSION: prints the jq expression of each of the program's samples on the CPU.
+# samples_of FILE CPU EXPRESSION: prints the jq expression for each of the program's samples on the CPU.
 samples_of() {
     jq -r "select(.type == \"sample\" and .comm == \"hot\" and .cpu == $2) | $3" "$1"
 }
 
-# sampler_limit PERCENT: limits the CPU time that sampling may take in the kernel; 0 is no limit. In the emulator
+# sampler_limit PERCENT: limits the CPU time that sampling may take in the kernel; 0 means no limit. In the emulator
 # interrupts take so long that the kernel would lower the sample rate and throttle.
 sampler_limit() {
     vm_run "cd /proc/sys/kernel && echo 25 >perf_cpu_time_max_percent && echo 100000 >perf_event_max_sample_rate &&
@@ -63,7 +63,7 @@ END
         kind=${kinds[cpu]}
         samples_of "$scratch/frequency" $cpu '"1 \(.symbol)"' >"$scratch/weights"
         check_share "$kind core" "$scratch/weights"
-        # A cycle of the emulated cores takes a nanosecond, so the period of 999 Hz is about a million cycles. The
+        # A cycle of the emulated cores takes a nanosecond, so 999 Hz is a period of about a million cycles. The
         # emulator overshoots while it runs the other CPUs, which the kernel compensates for.
         period=$(samples_of "$scratch/frequency" $cpu .period | sort -n | awk '{ v[NR] = $1 }
             END { print v[int((NR + 1) / 2)] + 0 }')
@@ -133,8 +133,8 @@ work_seconds() {
         awk '{ last = now; now = $1 } END { printf "%.2f\n", now - last }'
 }
 
-# hindsight_start SETTINGS: starts a daemon with these settings of sampler.hindsight, and waits for the minute after
-# which it releases the memory that its start needed.
+# hindsight_start SETTINGS: starts a daemon with these settings of sampler.hindsight, and waits until it has released
+# the memory that its start needed, which it does after a minute.
 hindsight_start() {
     daemon_start <<END
 collectors: {cgroup: {enabled: false}}
@@ -154,7 +154,7 @@ test_hindsight() {
     hindsight_start 'enabled: true'
     sampled=$(idle_interrupts)
     at_default=$(work_seconds)
-    compares "hindsight: an idle CPU has less than 40 more timer interrupts in a second" \
+    compares "hindsight: an idle CPU has fewer than 40 additional timer interrupts per second" \
         "$sampled < $idle + 40 && $sampled > $idle"
     equals "hindsight: while no program starts, the daemon does not run" "$(runs_at_rest)" 0
     hindsight_start 'enabled: true, frequency: 99, seconds: 600, memory: 32MiB'
@@ -170,7 +170,7 @@ test_hindsight() {
     daemon_stop
 }
 
-# stretches FILE: prints how many samples of CPU 3 there are between pauses of half a second or more, as "N N".
+# stretches FILE: prints how many samples CPU 3 has in each stretch without a pause of half a second, as "N N".
 stretches() {
     samples_of "$1" 3 .time | sort -n | awk 'NR > 1 && $1 - last > 0.5 { printf "%d ", n; n = 0 }
         { n++; last = $1 }
@@ -203,7 +203,7 @@ END
     open=$(events_open)
     vm_run 'sleep 1'
     holds "sampling: CPU 3 goes offline" switch_cpu 3 0
-    # The three descriptors are two counters and the sampler's event.
+    # The three descriptors are those of two counters and the sampler's event.
     holds "sampling: the descriptors of CPU 3 are closed" eventually 60 shows $((open - 3)) events_open
     vm_run 'sleep 1'
     holds "sampling: CPU 3 is online again" switch_cpu 3 1
@@ -217,7 +217,7 @@ END
         "$(stretches "$scratch/hotplug")" \
         '^[1-9][0-9]+ [1-9][0-9]+$'
     end=$(tail -n 1 "$scratch/hotplug")
-    equals "sampling: the stream continues to the daemon's end, and nothing was lost" \
+    equals "sampling: the stream continues until the daemon exits, and nothing was lost" \
         "$(jq -r '"\(.type) \(.reason) \(.lost) \(.dropped) \(.malformed)"' <<<"$end")" "end shutdown 0 0 0"
     equals "sampling: the stream has as many records as its end record says" "$(jq .records <<<"$end")" \
         "$(jq -c 'select(.time and .type != "header" and .type != "end") | 1' "$scratch/hotplug" | wc -l)"

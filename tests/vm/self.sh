@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Measures the daemon's own cost on the board: counters of its own task that are read in user space agree with read(2),
-# on both kinds of core and across them. If reads in user space are not permitted, read(2) is used. Source it after
-# board.sh.
+# Tests how the daemon measures its own cost on the board: user-space readings of its own task's counters agree with
+# read(2), on both kinds of core and across them. If reads in user space are not permitted, read(2) is used. Source it
+# after board.sh.
 # shellcheck disable=SC2154 # set there
 
 # selfcount is built here and sent to the board, since only this test needs it.
@@ -17,7 +17,7 @@ self_hand_over() {
         echo END
     } >"$scratch/script" # too large for an argument of vm_run
     curl -sS --max-time 120 --data-binary "@$scratch/script" "$control" | grep -qx 'status 0' ||
-        die "the board does not take the program"
+        die "the board does not accept the program"
 }
 
 # self_allow FILE VALUE: sets a sysctl in /proc/sys/kernel.
@@ -39,8 +39,8 @@ self_exceeds() {
     [ "$(own "$1")" -gt "$2" ]
 }
 
-# self_refuted LINES USER: prints lines of selfcount with a wrong reading, or with a number of user-space readings that
-# does not match the regular expression USER.
+# self_refuted LINES USER: prints those lines of selfcount that have a wrong reading, or a number of user-space
+# readings that does not match the regular expression USER.
 self_refuted() {
     grep -vE "^(cycles|instructions) cpu=[0-9]+ user=$2 wrong=0 " <<<"$1"
 }
@@ -67,8 +67,8 @@ self_many_groups() {
 
 self_allowed() {
     self_allow perf_user_access 1
-    self_readings "own cost, permitted: a user-space reading is between two read(2)" '(100|9[0-9])' 0 1 2 3 0 3
-    matches "own cost, forbidden meanwhile: the instruction traps, and read(2) is used" \
+    self_readings "own cost, permitted: a user-space reading is between two read(2) calls" '(100|9[0-9])' 0 1 2 3 0 3
+    matches "own cost, then forbidden: the instruction traps, and read(2) is used" \
         "$(vm_run 'selfcount 0 forbid' | grep before)" \
         "cycles before=1 after=0,0 grew=1"$'\n'"instructions before=1 after=0,0 grew=1"
     daemon_start </dev/null
@@ -79,14 +79,14 @@ self_allowed() {
     equals "own cost, permitted: no group of the collector cpu is multiplexed" \
         "$(get /metrics | sed -n 's/^perfcountd_groups{collector="cpu",state="multiplexed"} //p')" 0
     self_allow perf_user_access 0
-    holds "own cost, forbidden meanwhile: the daemon's cycles still increase" self_grows cycles_total
-    equals "own cost, forbidden meanwhile: read(2) is used" "$(own user_reads)" 0
+    holds "own cost, then forbidden: the daemon's cycles still increase" self_grows cycles_total
+    equals "own cost, then forbidden: the daemon uses read(2)" "$(own user_reads)" 0
 }
 
 self_multiplexed() {
     self_allow perf_user_access 1
     self_many_groups | daemon_start
-    self_readings "own cost: user-space readings are right while other groups take the counters" '[0-9]+' \
+    self_readings "own cost: user-space readings are correct while other groups use the counters" '[0-9]+' \
         0 2 1 3 0 3
 }
 
@@ -105,14 +105,14 @@ self_unprivileged() {
     local why='collector="self",group="self",event="cycles",pmu="armv8_cortex_a55",reason="EACCES"'
     self_allow perf_event_paranoid 2
     daemon_start drop none </dev/null
-    equals "own cost, unprivileged at 2: only user mode is counted" "$(own kernel_counted)" 0
-    holds "own cost, unprivileged at 2: instructions increase" self_grows instructions_total
+    equals "own cost, unprivileged at level 2: only user mode is counted" "$(own kernel_counted)" 0
+    holds "own cost, unprivileged at level 2: instructions increase" self_grows instructions_total
     self_allow perf_event_paranoid 3
     daemon_start drop none </dev/null
-    equals "own cost, unprivileged at 3: there is no series" "$(own cycles_total)$(own user_reads)" ""
-    matches "own cost, unprivileged at 3: the reason is reported" "$(get /metrics)" \
+    equals "own cost, unprivileged at level 3: there are no series" "$(own cycles_total)$(own user_reads)" ""
+    matches "own cost, unprivileged at level 3: the reason is reported" "$(get /metrics)" \
         "perfcountd_events_unavailable\{$why\} 1"
-    matches "own cost, unprivileged at 3: the log says once that the events are the daemon's own" \
+    matches "own cost, unprivileged at level 3: the log says once that the events are the daemon's own" \
         "$(vm_run 'grep -c "own cost" /tmp/daemon.log; cat /tmp/daemon.log')" \
         "^1"$'\n'".* perfcountd's own thread \(own cost\): \
 cycles, instructions: permission denied \(EACCES\): kernel.perf_event_paranoid is 3"

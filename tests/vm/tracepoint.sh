@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# If nobody has mounted tracefs, the daemon mounts it, and counts a known number of system calls; if it may not, it says
-# what to do. Source it after board.sh, hotplug.sh and cgroup.sh.
+# If tracefs is not mounted, the daemon mounts it, and counts a known number of system calls; if it may not mount it, it
+# says what to do. Source it after board.sh, hotplug.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
 tracefs_mounts() {

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the totals of multiplexed groups with a pinned group that counts the same events all the time.
+"""Compares the totals of multiplexed groups with those of a pinned group that always counts the same events.
 
 usage: truth.py URL CONTROL CPU LOAD SECONDS READINGS TOLERANCE
        truth.py URL CONTROL scenario NAME PERCENT BESIDE STEP...
 
 The first form starts the load (steady or changing) on the board's CPU and reads /api/v1/counters READINGS times at
-random intervals, and then about once in a second of the board's time until the group called `pinned` has been enabled
-for SECONDS of it. No total may fall; each group's growth must be within TOLERANCE percent of the pinned group's. Naive
-scaling, raw * enabled / running, is applied to the same readings for comparison.
+random intervals, and then about once per second of the board's time until the group `pinned` has been enabled for
+SECONDS. No total may fall; each group's growth must be within TOLERANCE percent of the pinned group's. Naive scaling,
+raw * enabled / running, is applied to the same readings for comparison.
 
-For each reading the daemon runs on this CPU for some milliseconds, and the groups that are running then extrapolate its
-events. Therefore the number of readings per second of the board's time must not depend on the speed of the host. One
-CPU is always busy: while all are idle, QEMU's clock follows the host's, and on a busy host it can jump by more than one
-rotation of the groups. While the load rests, the kernel works, so that the rate of instructions in user space changes,
-but the rate of all instructions does not.
+For each reading the daemon runs on this CPU for some milliseconds, and the totals of the groups that run at that time
+extrapolate the daemon's events. Therefore the number of readings per second of the board's time must not depend on the
+speed of the host. One CPU is always busy: while all are idle, QEMU's clock follows the host's, and on a busy host it
+can jump by more than one rotation of the groups. While the load rests, the kernel works, so that the rate of
+instructions in user space changes, but the rate of all instructions does not.
 
 The groups of one reading are read one after the other. Therefore the first and the last reading are taken while the
 load rests; events that continue meanwhile are compared in proportion to the time that each group was enabled.
@@ -22,9 +22,9 @@ load rests; events that continue meanwhile are compared in proportion to the tim
 The second form lets a task execute steps (guest/spin.c) on CPU 3 while the board runs the shell script BESIDE, and
 compares the counts of each cgroup, including its descendants, with what the task counted there itself: they must be
 within PERCENT, and page faults must be equal, or within FAULTS if PERCENT:FAULTS is given. Meanwhile the totals are
-read: no total falls, no cgroup has less than its children together, and "/" has what the CPUs have. A CPU is read after
-the cgroups, so in each reading it has at least as much as "/", and in the next reading "/" has at least as much as it
-had.
+read: no total falls, no cgroup has less than its children together, and "/" has what the CPUs have. The CPUs are read
+after the cgroups, so in each reading they have at least as much as "/", and in the next reading "/" has at least as
+much as they had.
 """
 import http.client
 import json
@@ -130,12 +130,12 @@ def observe(board, control, seconds, readings):
 
 EVENTS = {"instructions_user": 0, "r08_user": 0, "cycles_user": 1, "r11_user": 1, "page_faults": 2, "task_clock": 3}
 NAMES = ("instructions", "cycles", "faults", "time")
-# Upper bounds of what guest/spin.c does, in the step `follow`, between two checks of its cgroup, including the check.
+# Upper bounds of what guest/spin.c does in the step `follow` between two lookups of its cgroup, including a lookup.
 LOOK = (20000, 40000, 0, 500000)
 
 
 class Watch(threading.Thread):
-    """Reads the totals all the time until it is told to end."""
+    """Reads the totals continuously until `ends` is set."""
 
     def __init__(self, url):
         super().__init__(daemon=True)
@@ -179,7 +179,7 @@ class Watch(threading.Thread):
         for key, value in inside.items():
             if key not in totals or (self.multiplexed and EVENTS.get(key[3], 2) < 2):
                 continue
-            # With perf each event reads the clock separately when a task is switched: doc/cgroups.md.
+            # With perf, each event reads the clock separately on a context switch: see doc/cgroups.md.
             slack = 20000 + 5e-3 * totals[key] if key[3] == "task_clock" else 0
             if value > totals[key] + slack:
                 self.complain("a cgroup has less than its children",
@@ -210,7 +210,7 @@ class Watch(threading.Thread):
             around, own, within = cpus[-1] - cpus[0], root[-1] - root[1], cpus[-2] - cpus[1]
             worst[event] = max(percent(own, around), 0) if own > around else min(percent(own, within), 0)
             between = [c - r for r, c in zip(root, cpus)]
-            print(f"in a reading the CPUs have up to {max(between) - min(between)} {event} more than /, "
+            print(f"within a reading, the CPUs have up to {max(between) - min(between)} {event} more than /, "
                   f"{percent(around + max(between) - min(between), around):.2f} % of all")
         return worst
 
@@ -233,7 +233,7 @@ def scenario(url, control, name, bound, beside, steps):
     after = watch.read()
     run(control, "kill $(cat /tmp/task.pid)")
     if "\nend" not in text:
-        raise SystemExit(f"NOT OK: the task did not end its steps: {text}")
+        raise SystemExit(f"NOT OK: the task did not finish its steps: {text}")
     own = {line.split()[0]: [int(word) for word in line.split()[1:]] for line in text.split("\nend")[0].splitlines()}
     moves = own.pop("-", [0, 0, 0, 0])
     own.pop(".", None)
@@ -245,9 +245,9 @@ def scenario(url, control, name, bound, beside, steps):
         kind = EVENTS[event]
         truth = sum(counted[kind] for path, counted in own.items() if f"/{path}/".startswith(cgroup + "/"))
         off = value - before.get(key, 0) - truth
-        # What the task's own moves cost may be counted in either cgroup.
+        # The cost of the task's own moves may be counted in either cgroup.
         off -= min(max(off, 0), moves[kind])
-        # A task that others move notices it only at its next check.
+        # A task that others move notices this only at its next lookup.
         slack = LOOK[kind] * int(looks)
         off -= min(max(off, -slack), slack)
         shown = off if kind == 2 else percent(off + truth, truth)
@@ -260,10 +260,10 @@ def scenario(url, control, name, bound, beside, steps):
     for event, error in watch.compare_root().items():
         worst["/ " + event] = error
         if abs(error) > float(percents):
-            problems.append(f"/ is {error:+.2f} % off what the CPUs have of {event}")
+            problems.append(f"/ is {error:+.2f} % off the CPUs' {event}")
     if not worst:
         problems.append("nothing was compared")
-    print(f"{name}: {watch.readings} readings; the furthest off: " + ", ".join(
+    print(f"{name}: {watch.readings} readings; largest errors: " + ", ".join(
         f"{NAMES[kind] if kind in (0, 1, 2, 3) else kind} " + (f"{error:+.0f}" if kind == 2 else f"{error:+.2f} %")
         for kind, error in worst.items()))
     for problem in problems[:12]:

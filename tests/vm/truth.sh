@@ -3,8 +3,8 @@
 # Tests the accuracy of counts: a loop of known length is counted, and many groups on few counters are compared with a
 # group that always counts.
 #
-# TRUTH_SECONDS, TRUTH_READINGS and TRUTH_SCRAPES make the test longer; TRUTH_SCENARIOS, a regular expression for their
-# names, and TRUTH_ENGINES select scenarios. Source it after board.sh and hotplug.sh.
+# TRUTH_SECONDS, TRUTH_READINGS and TRUTH_SCRAPES make the test longer; TRUTH_SCENARIOS (a regular expression for names)
+# and TRUTH_ENGINES select scenarios. Source it after board.sh and hotplug.sh.
 # shellcheck disable=SC2154 # set there
 
 TRUTH_SECONDS=${TRUTH_SECONDS:-8}
@@ -16,16 +16,16 @@ total_of() {
     get "/api/v1/counters?cpu=$1&event=$2" -f | jq -e '.counters[0].value'
 }
 
-# known_loop CPU: runs a loop of 500 million instructions on an otherwise idle CPU; each takes two cycles (-icount
-# shift=1). QEMU's counter includes some instructions of other CPUs, such as those for the daemon's two responses.
+# known_loop CPU: runs a loop of 500 million instructions, of two cycles each (-icount shift=1), on an otherwise idle
+# CPU. QEMU's counter includes some instructions of other CPUs, such as those for the daemon's two responses.
 known_loop() {
     local before after counted cycles
     before=$(total_of "$1" instructions_user) cycles=$(total_of "$1" cycles_user) && vm_run "spin $1 500" &&
         after=$(total_of "$1" instructions_user)
     counted=$((${after:-0} - ${before:-0}))
-    within "instructions:u of 500000000 on CPU $1 are $counted, within 0.2 %" "$counted" 500000000 500
+    within "CPU $1 counts $counted instructions:u of 500000000, within 0.2 %" "$counted" 500000000 500
     counted=$(($(total_of "$1" cycles_user) - ${cycles:-0}))
-    within "cycles:u are $counted, twice as many, within 0.2 %" "$counted" 1000000000 500
+    within "CPU $1 counts $counted cycles:u, twice as many, within 0.2 %" "$counted" 1000000000 500
 }
 
 # within TITLE NUMBER EXPECTED PARTS: checks that NUMBER differs from EXPECTED by at most EXPECTED / PARTS.
@@ -38,8 +38,8 @@ within() {
     fi
 }
 
-# stat_of MILLIONS: lets `perfcountd stat` run and count a loop, which starts on one kind of CPU and moves to the other.
-# Prints the user-space instructions on each PMU, one a line.
+# stat_of MILLIONS: runs and counts a loop with `perfcountd stat`; the loop starts on one kind of CPU and moves to the
+# other. Prints the user-space instructions on each PMU, one per line.
 stat_of() {
     vm_run "taskset -c 0 perfcountd stat -e instructions:u,cycles:u -- spin 3 $1 2>&1" >"$scratch/stat" ||
         fail "perfcountd stat runs the loop" "$(cat "$scratch/stat")"
@@ -50,20 +50,20 @@ sum() {
     awk '{ sum += $1 } END { printf "%d\n", sum }' <<<"$1"
 }
 
-# big ROWS: prints the last row, which is of the kind of core on which the loop runs.
+# big ROWS: prints the last row, which is for the kind of core on which the loop runs.
 big() {
     tail -n 1 <<<"$1"
 }
 
-# least_of MILLIONS: prints the smallest count of ten loops by `perfcountd stat`, on the PMU where they run.
+# least_of MILLIONS: prints the smallest of ten counts of a loop by `perfcountd stat`, on the PMU where it runs.
 least_of() {
     vm_run "for i in 1 2 3 4 5 6 7 8 9 10; do taskset -c 0 perfcountd stat -e instructions:u -- spin 3 $1 2>&1; done" |
         awk '$2 == "instructions_user" && ++n % 2 == 0 { gsub(",", "", $1); print $1 }' | sort -n | head -n 1
 }
 
-# `perfcountd stat` runs and counts a loop of 300 million instructions. The PMU also counts how the program moves to its
-# CPU and exits, and QEMU adds some instructions of other CPUs, but never removes any. Most of ten loops that take less
-# than a tenth of a second have no such addition, so the smallest count is exact.
+# `perfcountd stat` runs and counts a loop of 300 million instructions. The PMU also counts the program's move to its
+# CPU and its exit, and QEMU adds some instructions of other CPUs, but never removes any. Most of ten loops that take
+# less than a tenth of a second have no such addition, so the smallest count is exact.
 stat_of_loop() {
     local longer more less
     daemon_stop
@@ -71,8 +71,8 @@ stat_of_loop() {
     more=$(least_of 30)
     less=$(least_of 10)
     equals "stat -- spin: each kind of core has a row" "$(grep -c . <<<"$longer")" 2
-    within "instructions:u of 300000000 are $(sum "$longer"), within 0.5 %" "$(sum "$longer")" 300000000 200
-    within "on the PMU of the loop they are $(big "$longer"), within 0.5 %" "$(big "$longer")" 300000000 200
+    within "stat counts $(sum "$longer") instructions:u of 300000000, within 0.5 %" "$(sum "$longer")" 300000000 200
+    within "stat counts $(big "$longer") of them on the loop's PMU, within 0.5 %" "$(big "$longer")" 300000000 200
     equals "20000000 more instructions are counted exactly" $((${more:-0} - ${less:-0})) 20000000
     contains "stat prints the IPC" "$(cat "$scratch/stat")" "# ipc_user "
     equals "no count is an estimate" "$(grep -c '%)' "$scratch/stat")" 0
@@ -126,8 +126,7 @@ has_scraped() {
     [ "$(wc -l <"$scratch/scrapes")" -ge "$1" ]
 }
 
-# The multiplexed groups, of the CPU and of a cgroup that BPF counts, are read again and again under an intermittent
-# load.
+# Reads the multiplexed groups, of the CPU and of a cgroup that BPF counts, repeatedly under an intermittent load.
 never_falls() {
     cgroup_make load.slice
     {
@@ -141,7 +140,7 @@ never_falls() {
         echo $! >/sys/fs/cgroup/load.slice/cgroup.procs
         taskset -p 8 $!' >/dev/null
     scrape_begin
-    holds "$TRUTH_SCRAPES scrapes are made" eventually $((60 + TRUTH_SCRAPES)) has_scraped "$TRUTH_SCRAPES"
+    holds "the client scrapes $TRUTH_SCRAPES times" eventually $((60 + TRUTH_SCRAPES)) has_scraped "$TRUTH_SCRAPES"
     scrape_end "multiplexed groups"
     # The check covers the whole time, since the groups may be starved between the last two readings.
     equals "the groups of the cgroup were multiplexed" "$(get "/api/v1/counters?collector=cgroup" |
@@ -157,7 +156,8 @@ never_falls() {
 
 # scenario NAME PERCENT[:FAULTS[:LOOKS]] INCLUDE GROUPS CGROUPS BESIDE STEP...: a task runs the steps (guest/spin.c) in
 # cgroups that $engine counts, while BESIDE runs on the board: see truth.py. GROUPS are separated by blanks. If INCLUDE
-# has "/", the CPUs are counted, too. A bound above 3 % applies to the children of /t.slice, which itself has 0.5 %.
+# has "/", the CPUs are counted, too. A PERCENT above 3 applies only to the children of /t.slice; for /t.slice itself it
+# is 0.5.
 scenario() {
     local name=$1 bound=$2 include=$3 groups=$4 cgroups=$5 beside=$6 output i=0 events list cpus='{enabled: false}'
     shift 6
@@ -194,17 +194,18 @@ scenarios() {
     scenario "three levels" 0.5 "$all" "instructions:u $soft" "t.slice t.slice/a t.slice/a/b" "" \
         into=t.slice/a/b loop=20 faults=500 into=t.slice/a loop=20 faults=300 into=t.slice/a/b loop=20 into=t.slice \
         loop=20
-    # With bpf a running task counts for its old cgroup until the next reading, and this test does not bound that time.
-    scenario "another one moves it while it runs" "$([ "$engine" = perf ] && echo 1:0:20 || echo 1000:100:20)" "$all" \
+    # With bpf, a running task is attributed to its old cgroup until the next reading; this test does not bound that
+    # time.
+    scenario "another task moves it while it runs" "$([ "$engine" = perf ] && echo 1:0:20 || echo 1000:100:20)" "$all" \
         "$hard $soft" "t.slice t.slice/a t.slice/b" \
         "$mine; "'while busy; do echo $pid >b/cgroup.procs; usleep 50000; echo $pid >a/cgroup.procs; usleep 50000; done' \
         into=t.slice/a follow=200 faults=100
     scenario "from one kind of core to the other" 0.5 '"/t.slice"' "$hard $soft" t.slice \
         "$mine; "'while busy; do for cpu in 2 8 1 4; do taskset -p $cpu $pid; usleep 30000; done; done' \
         into=t.slice loop=20 cpu=1 loop=20 faults=100 cpu=3 loop=200 faults=100
-    # Nothing is counted on a CPU that comes online until the daemon has opened its counters there. On Linux 5.10, tasks
-    # continue to run on a CPU that goes offline after its counters are closed.
-    scenario "its CPU goes and returns" 0.5 '"/t.slice"' "$hard $soft" t.slice \
+    # Nothing is counted on a CPU that comes online until the daemon has opened its counters there. On Linux 5.10, while
+    # a CPU goes offline, tasks continue to run there after its counters are closed.
+    scenario "its CPU goes offline and returns" 0.5 '"/t.slice"' "$hard $soft" t.slice \
         "$mine; "'count() { ls -l /proc/$(cat /tmp/daemon.pid)/fd | grep -c perf_event; }; events=$(count)
             for i in 1 2 3; do case $(uname -r) in 5.10*) taskset -p 7 $pid ;; esac
             echo 0 >/sys/devices/system/cpu/cpu3/online; usleep 50000
@@ -218,10 +219,11 @@ scenarios() {
         into=t.slice loop=1200 faults=100
     scenario "20 levels" 0.5 "$all" "$([ "$engine" = perf ] || echo "$hard") $soft" "-p t.slice$deep" "" \
         into="t.slice$deep" loop=20 faults=500 into=t.slice loop=20
-    scenario "20 levels below the counted one" 0.5 '"/t.slice"' "$hard $soft" "-p t.slice$deep" "" \
+    scenario "20 levels below the counted cgroup" 0.5 '"/t.slice"' "$hard $soft" "-p t.slice$deep" "" \
         into="t.slice$deep" loop=20 faults=500 into=t.slice loop=20
-    # With perf up to 4 faults more than the task's own were seen, with bpf none.
-    scenario "200 cgroups of 1 ms" "$([ "$engine" = perf ] && echo 3:10 || echo 3)" "$all" "$hard $soft" "t.slice $(echo t.slice/c{1..200})" "" "${jobs[@]}"
+    # With perf, up to 4 faults more than the task's own were seen; with bpf, none.
+    scenario "200 cgroups for 1 ms each" "$([ "$engine" = perf ] && echo 3:10 || echo 3)" "$all" "$hard $soft" \
+        "t.slice $(echo t.slice/c{1..200})" "" "${jobs[@]}"
     scenario "a task executes programs" 0.5 "$all" "$hard $soft" "t.slice t.slice/a t.slice/b" "" \
         into=t.slice/a faults=100 exec loop=20 into=t.slice/b exec faults=100 loop=20 exec into=t.slice/a loop=20
     scenario "a pause" 0.5 '"/t.slice"' "$hard $soft" t.slice \
@@ -260,7 +262,7 @@ stat_of_nobody() {
         drop none perfcountd stat -e instructions,context-switches -- spin 3 300 2>&1
         echo $before >/proc/sys/kernel/perf_event_paranoid' >"$scratch/stat"
     counted=$(awk '$2 == "instructions_user" { gsub(",", "", $1); sum += $1 } END { print sum }' "$scratch/stat")
-    within "stat -- spin of a user: instructions of 300000000 are $counted in user space, within 0.5 %" \
+    within "stat of a user counts $counted user-space instructions of 300000000, within 0.5 %" \
         "${counted:-0}" 300000000 200
     contains "a user is told that the kernel is not counted" \
         "$(cat "$scratch/stat")" "not counted: what the command does in the kernel"

@@ -44,7 +44,7 @@ export class Colours {
         return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16) || 0);
     }
 
-    // Reads the style sheet again, since the theme may have changed.
+    // Reads the style sheet again, because the theme may have changed.
     load() {
         const style = getComputedStyle(document.documentElement);
         const of = (name) => this.property(style, name);
@@ -94,7 +94,7 @@ export class Colours {
         return slots.neutral;
     }
 
-    // Returns the colour of a difference between two shares. Differences of `limit` or more have the strongest colour.
+    // Returns the colour of a difference between two shares. Differences of `limit` or more get the strongest colour.
     change(difference, limit) {
         return slots.same + Math.round(Math.max(-1, Math.min(1, difference / limit)) * steps);
     }

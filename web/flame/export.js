@@ -8,7 +8,7 @@ const narrowest = 0.3, longestName = 400;
 const colours = { all: ["#d8d8d8", "#4b545c"], process: ["#c5cad3", "#46505f"], state: ["#c5cad3", "#46505f"],
                   user: ["#f3b562", "#8a5a1a"], kernel: ["#8fb8de", "#2f5f8a"], other: ["#d8d8d8", "#4b545c"] };
 const ink = ["#1a1a1a", "#f2f2f2"], paper = ["#fff", "#16191c"];
-// Programs that ignore style sheets use the light colours, which are attributes of the elements.
+// Programs that ignore style sheets show the light colours, which are set as attributes of the elements.
 const dark = "<style>svg { color-scheme: light dark } @media (prefers-color-scheme: dark) { " +
     `svg { fill: ${ink[1]} } .paper { fill: ${paper[1]} } ` +
     `${Object.entries(colours).map(([kind, [, fill]]) => `.${kind} rect { fill: ${fill} }`).join(" ")} }</style>\n`;
@@ -50,7 +50,7 @@ function frameText(node, x, y, pixels, { total, isTime }) {
         (text ? `<text x="${(x + 3).toFixed(1)}" y="${y + 13}">${escape(text)}</text>` : "") + "</g>\n";
 }
 
-// Returns the frames that are wide enough to be visible, [{node, x, pixels}], and the greatest depth among them.
+// Returns the frames that are wide enough to be visible, [{node, x, pixels}], and their greatest depth.
 function layout(tree) {
     const waiting = [{ node: tree.root, x: margin, pixels: width - 2 * margin }], frames = [];
     let depth = 0;
@@ -118,7 +118,7 @@ function write(lines, lumped, isTime) {
 }
 
 // Samples in "(other)" go to the line "[truncated]", which the daemon uses for stacks beyond its limits. Stacks that
-// would make the text too long for a string go to this line, too.
+// would make the text too long for a string also go to this line.
 export function folded(tree) {
     const lines = new Map(), waiting = [[tree.root, ""]];
     let lumped = 0, size = 0;

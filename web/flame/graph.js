@@ -16,7 +16,7 @@ let graphs = 0;
 
 export class FlameGraph {
     // onZoom(names) is called when the user zooms to a path of names, onHover(node or null) when the pointer moves to
-    // another frame. describe(node) returns the weight of a node in words.
+    // another frame. describe(node) returns a node's weight in words.
     constructor(container, { onZoom = () => {}, onHover = () => {}, describe = weight } = {}) {
         const id = `flame-help-${++graphs}`;
 
@@ -59,8 +59,7 @@ export class FlameGraph {
         this.container.replaceChildren();
     }
 
-    // Shows a tree. Zoom, focus and scroll position are kept, since the tree may be an updated version of the previous
-    // one.
+    // Shows a tree. Zoom, focus and scroll position are kept, because the tree may be an update of the previous one.
     setTree(tree) {
         if (tree.root !== this.tree?.root)
             this.rows = 0;
@@ -89,7 +88,7 @@ export class FlameGraph {
         this.request();
     }
 
-    // Turns the colours of differences on or off. For these colours, the tree must be a result of difference().
+    // Turns the colours of differences on or off. The tree must then be a result of difference().
     setDifference(on) {
         this.difference = on;
         this.limit = 0;
@@ -190,7 +189,7 @@ export class FlameGraph {
         return this.limit;
     }
 
-    // The graph never shrinks while it is shown, so that the content below it does not jump.
+    // While the graph is shown, it never shrinks, so that the content below it does not jump.
     grow() {
         if (this.layout.rows > this.rows) {
             this.rows = this.layout.rows;

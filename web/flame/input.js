@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mouse, touch and keyboard input of a flame graph. The mouse wheel is left to the browser, for scrolling.
+// Mouse, touch and keyboard input of a flame graph. The mouse wheel is left to the browser for scrolling.
 
 function siblings(graph, node) {
     return node.parent ? graph.layout.ordered(node.parent).filter((one) => graph.isSeen(one)) : [node];

@@ -33,14 +33,14 @@ export class Layout {
         this.nodes.length = 0;
     }
 
-    // Called when the tree has grown or was replaced.
+    // Called when the tree has grown or has been replaced.
     change() {
         this.weights = new WeakMap();
     }
 
-    // Returns the children sorted by name, so that frames stay in place while the tree grows. Very many children are
-    // left in insertion order: sorting 200,000 names would take longer than everything else. New children are at the
-    // end of the map, and it is cheap to sort an array that is already sorted except for its end.
+    // Returns the children sorted by name, so that frames stay in place while the tree grows. If there are very many
+    // children, they stay in insertion order: sorting 200,000 names would take longer than everything else. New
+    // children are at the end of the map, and it is cheap to sort an array that is already sorted except for its end.
     ordered(node) {
         const size = node.children?.size ?? 0;
 
@@ -67,7 +67,7 @@ export class Layout {
         return known;
     }
 
-    // Returns where a node begins and ends, as fractions of the root's width.
+    // Returns the start and the end of a node, as fractions of the root's width.
     span(node) {
         let start = 0, one = node;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws a layout on a canvas. All pixel lines of a row of frames are equal, so only one line is computed for each row,
-// and then copied. For 20,000 frames, this takes a fifth of the time of filling rectangles. Text is drawn on top.
+// Draws a layout on a canvas. All pixel lines in a row of frames are equal, so only one line is computed for each row
+// and then copied. For 20,000 frames, this takes a fifth of the time that filling rectangles takes. Text is drawn on
+// top.
 import { plain } from "../element.js";
 import { percent } from "../numbers.js";
 import { Colours, dim, grey } from "./colours.js";
@@ -36,7 +37,7 @@ export class Painter {
         this.lines = new Uint32Array(0);
     }
 
-    // Returns the position of the top of a row, in device pixels.
+    // Returns the vertical position of a row's top edge, in device pixels.
     top(row, { flame, rows, scroll }) {
         return (flame ? rows - 1 - row : row) * this.high - Math.round(scroll * this.scale);
     }
@@ -104,8 +105,8 @@ export class Painter {
         }
     }
 
-    // begin() returns the first device pixel of a frame; end() returns the first one after it, where the gap between
-    // frames begins.
+    // begin() returns the first device pixel of a frame; end() returns the first pixel after the frame, where the gap
+    // between frames begins.
     begin(layout, i) {
         return Math.max(0, Math.round(layout.left[i] * this.scale));
     }
@@ -169,7 +170,7 @@ export class Painter {
     }
 }
 
-// Returns the difference between the shares of a frame in two recordings.
+// Returns the difference between a frame's shares in two recordings.
 export function change(node) {
     return (node.after ?? 0) - (node.before ?? 0);
 }
@@ -180,7 +181,7 @@ export function points(difference) {
 }
 
 // --- Fits names into frames. Measuring text is the slowest operation, so each character is measured only once, and the
-// width of a text is the sum of the widths of its characters.
+// width of a text is the sum of its characters' widths.
 
 const mostCharacters = 400, mostNames = 20000;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regular expressions with bounded run time. Names are untrusted, and a link may contain a pattern: a backtracking
-// engine such as the browser's can run for ever on "aaaa...", and a page cannot stop it. The engine in this file
-// follows all alternatives at once, one character at a time (Thompson, 1968), and only determines whether there is a
-// match. Single characters and classes, "[a-z]" or "\w", are matched by the browser's engine.
+// engine such as the browser's can run forever on "aaaa...", and a page cannot stop it. The engine in this file follows
+// all alternatives at once, one character at a time (Thompson, 1968), and only determines whether there is a match.
+// Single characters and classes, "[a-z]" or "\w", are matched by the browser's engine.
 
 const longestPattern = 500, mostStates = 1000, mostKept = 50000;
 const escapes = String.raw`\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)`;
@@ -111,7 +111,7 @@ export class Pattern {
         new RegExp(text, unicode); // throws if the pattern is invalid
         this.found = { number: 0, mark: 0 };
         this.start = new Parser(text, unicode).alternatives()(this.found);
-        this.step = 0; // number of the current step; it marks the states that were reached in this step
+        this.step = 0; // number of the current step, which marks the states reached in it
         this.places = new Map();
         this.kept = 0; // number of cached transitions
     }
@@ -128,9 +128,8 @@ export class Pattern {
         return (place.next.get(undefined) ?? this.follow(place, undefined)) === this.found;
     }
 
-    // A place is a set of states that were reached after a character; of the character, it only matters whether it was
-    // a word character. Places are cached. A place also caches which place follows after each character, since most
-    // names are alike.
+    // A place is a set of states reached after a character, and whether that character was a word character. Places are
+    // cached. A place also caches which place follows after each character, since most names are alike.
     place(states, before) {
         const key = `${before} ${states.map((state) => state.number).sort().join(" ")}`;
         const found = this.places.get(key);
@@ -142,7 +141,7 @@ export class Pattern {
         return made;
     }
 
-    // Returns the place after one more character. A character of undefined stands for the end of the name.
+    // Returns the place after one more character. If the character is undefined, the name has ended.
     follow(place, character) {
         const taking = this.spread([...place.states, this.start], place.before, character);
         const isFound = this.found.mark === this.step;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads /api/v1/samples, a stream of JSON records, one per line. Lines that cannot be parsed are counted and skipped,
-// since names are untrusted and the stream may break off anywhere.
+// since names are untrusted and the stream may end anywhere.
 
 // Maximum length of a line, in characters: 1,024 frames with names of 1 KB.
 const longestLine = 1 << 20;
@@ -10,11 +10,11 @@ class Lines {
     constructor(take) {
         this.take = take;
         this.begun = ""; // the part of the current line that has arrived
-        this.skips = false; // whether the current line is too long and is skipped
+        this.skips = false; // the current line is too long and is skipped
         this.long = 0;
     }
 
-    // Adds text to the current line, which does not end with this text.
+    // Adds text to the current line, which is not complete yet.
     keep(text) {
         if (!this.skips && this.begun.length + text.length <= longestLine) {
             this.begun += text;
@@ -56,7 +56,7 @@ function recordOf(line) {
 // Throws only exceptions of `take`.
 export async function readRecords(response, take, signal) {
     const counts = { records: 0, broken: 0, long: 0, ended: "whole" };
-    const decoder = new TextDecoder(); // replaces bytes that are not UTF-8 by U+FFFD
+    const decoder = new TextDecoder(); // replaces bytes that are not UTF-8 with U+FFFD
     const reader = response.body.getReader();
     const stop = () => reader.cancel().catch(() => {});
     const lines = new Lines((line) => {
@@ -124,9 +124,9 @@ function framesOf(sample) {
     return [frameOf(sample.ip === "0x0" ? null : sample)];
 }
 
-// Returns the frames of a sample, the outermost first: {name, module, kind}. The first frame is the process. The name
-// of this frame is the name of the thread, which may change, or ":PID" if that is unknown. The `kind` of the other
-// frames is "user" or "kernel".
+// Returns the frames of a sample, the outermost first: {name, module, kind}. The first frame is the process. This frame
+// is named after the thread, whose name may change, or ":PID" if the name is unknown. The `kind` of the other frames is
+// "user" or "kernel".
 export function stackOf(sample) {
     const name = textOf(sample.comm, `:${Number(sample.pid ?? -1)}`);
 

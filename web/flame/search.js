@@ -2,11 +2,10 @@
 // Finds the frames whose names contain a text, and the share of samples with such a frame.
 import { Pattern } from "./pattern.js";
 
-const longestName = 8192; // maximum characters of a name that are matched; names from the daemon are not longer
+const longestName = 8192; // at most this many characters of a name are matched; names from the daemon are not longer
 const patienceMs = 1000;
 
-// Plain text matches whether it is in upper or lower case. "/text/" is a regular expression; the flags i, m, s and u
-// may follow.
+// Plain text is matched regardless of case. "/text/" is a regular expression; the flags i, m, s and u may follow.
 function tester(text) {
     const [, pattern, flags] = /^\/(.+)\/([imsu]*)$/s.exec(text) ?? [];
     const wanted = text.toLowerCase();

@@ -75,7 +75,7 @@ function entry(kind, text) {
     return element("span", {}, element("i", { class: `flame-${kind}` }), text);
 }
 
-// `change` is the largest difference, or 0 if the colours show the kinds of frames. `searches` says whether a search
+// `change` is the largest difference, or 0 if the colours show the kinds of frames. `searches` is true if a search
 // highlights frames.
 export function legend(box, change, searches) {
     const entries = change

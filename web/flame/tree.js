@@ -8,8 +8,8 @@ const heaviest = 2 ** 53; // maximum weight of one sample
 const other = { name: "(other)", module: "", kind: "other" };
 const leftOut = { name: "(left out)", module: "", kind: "other" };
 
-// Returns the key of a frame. Equal frames have the same key in all trees. The key contains the length of the name, so
-// that, for example, "ab" of "c" and "a" of "bc" have different keys.
+// Returns the key of a frame. Equal frames have the same key in all trees. The key contains the length of the name so
+// that, for example, "ab" in "c" and "a" in "bc" have different keys.
 export function keyOf(frame) {
     return `${frame.kind} ${frame.name.length} ${frame.name}${frame.module}`;
 }
@@ -55,7 +55,7 @@ function addWeights(to, node) {
 
 export class StackTree {
     // `limit`: maximum number of nodes, plus one eighth for nodes "(other)"; `depth`: maximum number of frames in a
-    // stack; `text`: maximum number of characters of all names. `isTime`: whether weights are nanoseconds.
+    // stack; `text`: maximum number of characters in all names together. `isTime`: whether weights are nanoseconds.
     constructor({ limit = 200000, depth = 512, text = 1 << 24, isTime = false } = {}) {
         this.limits = { limit, depth, text, isTime };
         this.isTime = isTime;
@@ -108,7 +108,7 @@ export class StackTree {
         return node;
     }
 
-    // Returns the child of a node for a frame, which is created if necessary, or null if the tree has no room for a new
+    // Returns a node's child for a frame, and creates it if necessary. Returns null if the tree has no room for a new
     // child.
     child(parent, frame) {
         const known = this.known(frame); // not set for frames that were only copied from another tree
@@ -178,8 +178,8 @@ export class StackTree {
         return this.without(({ kind }) => kind === "process");
     }
 
-    // Returns a copy without the frames for which isLeftOut() is true. The samples of these frames count for the
-    // nearest ancestor that remains.
+    // Returns a copy without the frames for which isLeftOut() is true. The samples of these frames are attributed to
+    // the nearest remaining ancestor.
     without(isLeftOut) {
         const tree = new StackTree(this.limits), pairs = [[tree.root, this.root]];
 
@@ -214,10 +214,11 @@ export class StackTree {
     }
 }
 
-// --- The difference of two trees. The trees may have different numbers of samples, so shares are compared.
+// --- The difference between two trees. The trees may have different numbers of samples, so shares are compared.
 
-// Returns the standard deviation of the difference of two shares, from the variances of their weights. Samples follow a
-// Poisson distribution: the variance is their number or, for weighted samples, the sum of the squared weights.
+// Returns the standard deviation of the difference between two shares, computed from the variances of their weights.
+// Samples follow a Poisson distribution: the variance is their number or, for weighted samples, the sum of the squared
+// weights.
 export function deviation(before, beforeTotal, after, afterTotal) {
     const ofShare = (variance, total) => total > 0 ? variance / (total * total) : 0;
 
@@ -248,11 +249,11 @@ export function difference(before, after) {
     return tree;
 }
 
-// --- The table of functions. The self weight of a function is the weight of the samples taken in it, its total weight
-// is the weight of all samples that have it on the stack.
+// --- The table of functions. The self weight of a function is the weight of the samples taken in it; its total weight
+// is the weight of all samples with the function on the stack.
 
 // Calls `enter` for each node, with the name of its process or "". If the result of `enter` is not null, it is passed
-// to `leave` once all descendants of the node were visited.
+// to `leave` once all descendants of the node have been visited.
 function walk(tree, enter, leave) {
     const waiting = [[tree.root, "", null]];
 
@@ -283,7 +284,7 @@ function ofPrograms(tree) {
     });
 }
 
-// Returns the variance of a node's own samples.
+// Returns the variance of a node's self weight.
 function selfVariance({ variance, children }) {
     for (const child of children?.values() ?? [])
         variance -= child.variance;

@@ -52,10 +52,11 @@ export class Zoom {
         this.node = null;
         this.from = 0;
         this.to = 1;
-        this.way = null; // the running animation: {begin, from, to}, the window at its start
+        this.way = null; // the running animation: {begin: its start time; from, to: the window at that time}
     }
 
-    // Finds the zoomed frame in a new or updated tree. A frame of width 0 cannot be zoomed to, so its ancestor is used.
+    // Finds the zoomed frame in a new or updated tree. Zooming to a frame of width 0 is impossible, so its ancestor is
+    // used.
     settle(root) {
         this.node = follow(root, this.path);
         while (this.node.parent && !(this.node.total > 0))

@@ -8,7 +8,7 @@ import { Poll } from "../poll.js";
 import { absences, cpuShares } from "./findings.js";
 import { yamlOf } from "./yaml.js";
 
-const leastReadingS = 1e-5; // in seconds; a shorter duration is shown as less than this
+const leastReadingS = 1e-5; // seconds; a shorter duration is shown as less than this
 const when = (seconds) => new Date(seconds * 1000).toLocaleString();
 
 function opener({ state, capabilities, filtered }) {
@@ -100,7 +100,7 @@ export class Cost {
                 element("tr", {}, element("th", { scope: "col" }, "Process"),
                     element("th", { scope: "col", class: "number", title: "100 % is one CPU" }, "CPU"),
                     element("th", { scope: "col", class: "number" }, "Memory"))), this.body)),
-            element("p", { class: "quiet line-title" }, "CPU of all processes, the last 5 minutes"),
+            element("p", { class: "quiet line-title" }, "CPU of all processes, last 5 minutes"),
             this.line.element);
     }
 
@@ -140,7 +140,7 @@ export class Cost {
     }
 }
 
-// --- Documents that are requested only while they are unfolded: the metrics without a value, and the configuration.
+// --- Documents that are requested only while they are expanded: the metrics without a value, and the configuration.
 
 const oftenMs = 60000;
 
@@ -163,7 +163,7 @@ const disclosures = {
     config: { title: "The active configuration", path: "api/v1/config", show: showConfig },
 };
 
-// The URL lists the documents that are unfolded: "#health?open=metrics,config".
+// The URL lists the expanded documents: "#health?open=metrics,config".
 class Disclosure {
     constructor(page, { title, path, show }, changed) {
         this.page = page;
@@ -205,7 +205,7 @@ export class Documents {
         this.follow();
     }
 
-    // Unfolds the documents that the URL lists and folds the others.
+    // Expands the documents that the URL lists and collapses the others.
     follow() {
         const open = (this.page.address.parameters.get("open") ?? "").split(",");
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the faults in /api/v1/status to sentences, each with a list of what the fault affects. Pure functions.
+// Converts the faults in /api/v1/status to sentences, each with a list of what it affects. Pure functions.
 import { plain } from "../element.js";
 
-const starvedHelp = "Configure fewer groups on this PMU (collectors.*.groups), or end other programs that count, " +
+const starvedHelp = "Configure fewer groups on this PMU (collectors.*.groups), or stop other programs that count, " +
     "such as perf; on x86 also set kernel.nmi_watchdog=0.";
 
 // "no such event (ENOENT); see x" → "No such event (ENOENT); see x."
@@ -74,7 +74,7 @@ function failures(status) {
     }));
 }
 
-// A missing PMU is not a fault: all failures that it causes become one note.
+// A missing PMU is not a fault: all failures due to it become one note.
 function noPmu(status) {
     const items = status.failures.filter((one) => one.reason === "no_pmu");
     const events = unique(items.map((one) => one.event)).map(plain).join(", ");
@@ -99,7 +99,7 @@ function starved(status) {
 
 function collectors(status) {
     return status.collectors.filter((one) => one.enabled && !one.success).map((one) => ({
-        level: "bad", title: `The collector ${plain(one.name)} fails`, sentence: sentence(one.error), places: [],
+        level: "bad", title: `The ${plain(one.name)} collector fails`, sentence: sentence(one.error), places: [],
     }));
 }
 
@@ -126,10 +126,10 @@ function daemon(status) {
     if (descriptors.needed > descriptors.counters)
         found.push({ level: "warn", title: "Too few descriptors", places: [],
             sentence: `Counters need ${descriptors.needed} open files, but the limit of ${descriptors.limit} leaves ` +
-                `${descriptors.counters}: raise LimitNOFILE= of the service, or count less.` });
+                `${descriptors.counters}: raise LimitNOFILE= of the service, or count fewer events.` });
     if (status.reader?.state === "lost")
         found.push({ level: "warn", title: "Reader of names", places: [],
-            sentence: "The process that reads the names of containers has ended. Known containers keep their " +
+            sentence: "The process that reads container names has ended. Known containers keep their " +
                 "names, and new ones are named by their cgroup paths: restart perfcountd." });
     return found;
 }
@@ -153,8 +153,8 @@ export function absences(metrics) {
     }));
 }
 
-// Returns {pid: share}, the share of a CPU that each process used between two answers. If the wall clock of the daemon
-// has jumped, `seconds` is used instead, the time between the answers by the browser's monotonic clock.
+// Returns {pid: share}, the share of a CPU that each process used between two answers. If the daemon's wall clock has
+// jumped, `seconds` is used instead: the time between the answers on the browser's monotonic clock.
 export function cpuShares(before, after, seconds) {
     const byDaemon = after.timestamp - before.timestamp;
     const elapsed = Math.abs(byDaemon - seconds) < 1 + seconds / 2 ? byDaemon : seconds;

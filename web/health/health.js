@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view Health: what is not counted and how to fix it, the cost of the daemon, its configuration; pause and reload.
+// The Health view: what is not counted and how to fix it, the cost of the daemon, its configuration; pause and reload.
 import { Age } from "../age.js";
 import { element, replace, write } from "../element.js";
 import { Poll } from "../poll.js";
@@ -16,7 +16,7 @@ function verdict(found, status) {
         return "Counting is paused.";
     if (n === 0)
         return found.length === 0 ? "All is well: everything that the configuration asks for is counted."
-            : "All is well: everything that this machine has is counted.";
+            : "All is well: everything that this machine can count is counted.";
     return n === 1 ? "One thing needs attention." : `${n} things need attention.`;
 }
 

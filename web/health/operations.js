@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator's controls: pause and resume counting, reload the configuration. Other clients may pause, resume or
-// reload at any time, too. A client that is not an operator reads why it may not use these controls, and how to get
+// reload at any time, too. A client that is not an operator is told why it may not use these controls, and how to get
 // permission.
 import { element, write } from "../element.js";
 import { Fault } from "../client.js";
@@ -54,7 +54,7 @@ export class Operations {
             "The configuration was reloaded."));
     }
 
-    // A pause affects all clients, so it needs a confirmation.
+    // A pause affects all clients, so it must be confirmed.
     confirm(event) {
         event.preventDefault();
         if (!this.form.reportValidity())

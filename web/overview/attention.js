@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The card "Needs attention": the findings of the daemon, each with links to its evidence. If the daemon does not
-// provide /api/v1/findings, the card shows what could not be counted.
+// The card "Needs attention": the findings of the daemon, each with links to its evidence. If the daemon does not serve
+// /api/v1/findings, the card shows what could not be counted.
 import { element, plain, replace, write } from "../element.js";
 import { findings } from "../health/findings.js";
 import { clockOf, cpusOf } from "../numbers.js";
 
-const aroundS = 300; // the link of a finding shows this many seconds before and after it, too
+const aroundS = 300; // the link of a finding also shows this many seconds before and after it
 const hourS = 3600, leastS = 60; // compared intervals lie in the last hour and last at least a minute
 const mostShown = 6;
 const missingPmu = (failure) => failure.reason === "no_pmu" || /offers no hardware PMU/.test(failure.message);
@@ -20,8 +20,8 @@ export function itemsOf({ findings = [] }) {
         title: String(one.title), text: String(one.text ?? "") }));
 }
 
-// Converts the faults in /api/v1/status to the same form as findings. A missing PMU is left out, since the header
-// already shows it.
+// Converts the faults in /api/v1/status to the same form as findings. A missing PMU is left out, since the header shows
+// it already.
 export function faultsOf(status) {
     const failures = status.failures.filter((one) => !missingPmu(one));
 
@@ -39,11 +39,11 @@ export function evidenceOf(path) {
         ? path.slice(1) : null;
 }
 
-// Rules whose findings are about a change, so that the time before can be compared.
+// Rules whose findings are about a change, which can be compared with the time before.
 const changing = new Set(["service_changed", "clock_limited", "starved"]);
 
-// Returns the interval of a finding and an equally long one before it, which is shortened if it would begin more than
-// an hour ago. Returns null if either interval is too short.
+// Returns the interval of a finding and an equally long interval before it, shortened so that it begins at most an hour
+// ago. Returns null if either interval is too short.
 export function comparisonOf({ rule, since, until }, now) {
     const end = until ?? now, first = Math.max(since - (end - since), now - hourS);
 
@@ -73,7 +73,7 @@ export class Attention {
         if (key === this.key)
             return;
         this.key = key;
-        write(this.note, items.length === 0 ? "Nothing: all that is configured is counted, and nothing stands out." :
+        write(this.note, items.length === 0 ? "Nothing: everything configured is counted, and nothing stands out." :
             items.length > mostShown ? `${items.length} findings; the first ${mostShown}:` : "");
         this.note.hidden = this.note.textContent === "";
         this.note.className = items.length === 0 ? "good" : "quiet";

@@ -12,13 +12,13 @@ const help = "Arrow keys move from moment to moment, Page Up and Page Down by te
 
 export class StackChart {
     // onPoint(time or null) and onInterval(interval or null) are called when the user points or selects. describe(time)
-    // returns the values at a time in words.
+    // returns the values at a time, in words.
     constructor({ onPoint, onInterval, describe }) {
         Object.assign(this, { onPoint, onInterval, describe, shown: null, chosen: null, base: null, dragged: null,
                               marked: null, area: { left: 0, right: 1, top, bottom: 1 } });
         this.bubble = element("div", { class: "bubble", hidden: true });
         this.element = element("div", { class: "stack", tabindex: 0, role: "slider", "aria-label":
-            "A moment of the CPU time by service", "aria-describedby": "stack-help", "aria-valuemin": 0,
+            "Moment in the chart of CPU time by service", "aria-describedby": "stack-help", "aria-valuemin": 0,
             "aria-valuemax": 0, "aria-valuenow": 0,
             onkeydown: (event) => this.key(event), onblur: () => this.point(null),
             onpointermove: (event) => this.move(event), onpointerleave: () => this.dragged || this.point(null),
@@ -178,7 +178,7 @@ export class StackChart {
 
     // --- input
 
-    // Marks a point in time that the user points at, in this chart or in another one.
+    // Marks the time that the user points at, in this chart or in another one.
     markAt(time) {
         this.marked = time;
         if (this.shown)

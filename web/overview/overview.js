@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overview, which is the first view: what the machine does now and did in the last hour, which services use the
+// The overview, which is the first view: what the machine is doing and did in the last hour, which services use the
 // CPUs, and links to their flame graphs.
 import { Age } from "../age.js";
 import { Fault } from "../client.js";
@@ -26,15 +26,15 @@ const isHour = (seconds) => Math.round(seconds / 60) >= 60;
 const wordsOf = (seconds) => isHour(seconds) ? "hour" : seconds < 90 ? "minute" : `${Math.round(seconds / 60)} minutes`;
 const nowS = { hour: 30, "5min": 6 };   // current values are means over this many seconds, by range
 const busyS = { hour: 60, "5min": 10 }; // current values of services are means over this many seconds, by range
-const oldestS = 30;                     // the record of this tab is continued if it ended at most this many seconds ago
+const oldestS = 30;                     // a record of this tab is continued if it ended at most this many seconds ago
 const leastS = 60;                      // a chart of a new record shows at least this many seconds
-const comparedS = 300;                  // seconds in each interval that the button Compare with an hour ago compares
+const comparedS = 300;                  // seconds in each interval of a comparison with an hour ago
 const almostAll = 0.9;                  // a value belongs to a step if it ends in the last 90 % of this step
 const rows = 5, settleMs = 200;
 
-// Returns the share of the time that each CPU was busy between two statuses, by CPU number. The time between the two
-// statuses comes from the daemon's clock, which is more exact; if that clock has jumped, it comes from `at`, the
-// browser's clock in ms.
+// Returns the share of the time that each CPU was busy between two statuses, by CPU number. The time between the
+// statuses is taken from the daemon's clock, which is more exact, or from `at`, the browser's clock in ms, if the
+// daemon's clock has jumped.
 export function usageBetween(before, now) {
     const shares = new Map(), byBrowser = (now.at - before.at) / 1000;
     const byDaemon = now.status.timestamp - before.status.timestamp;
@@ -50,13 +50,13 @@ export function usageBetween(before, now) {
 // Summarises a finding of the rule clock_limited: "of 2.4 GHz: too hot". The patterns match sentences that the daemon
 // writes.
 export function limitWords({ text, before }) {
-    const causes = [[/A cooling device slows/, "too hot"], [/voltage of the supply is too low/, "voltage too low"]]
+    const causes = [[/A cooling device slows/, "too hot"], [/supply voltage is too low/, "voltage too low"]]
         .filter(([sentence]) => sentence.test(text)).map(([, words]) => words);
 
     return `${before > 0 ? `of ${amount(before, "Hz")}: ` : ""}${causes.join(", ") || "limited"}`;
 }
 
-// Returns a string. When this string changes, the view requests its documents again.
+// Returns a string. The view requests its documents again when this string changes.
 function editionOf(status) {
     return JSON.stringify([status.start_time, status.config_last_reload_success_time, status.machine.cpus_online,
                            status.failures.length, status.starved.length]);
@@ -100,11 +100,11 @@ class Overview {
             interval: (chosen, base = null) => this.page.address.of("overview", {
                 from: Math.floor(chosen.since), to: Math.ceil(chosen.until),
                 with: base && `${Math.floor(base.since)}-${Math.floor(base.until)}` }) });
-        this.note = element("p", { class: "note quiet", role: "status" }, "Reading what was counted…");
+        this.note = element("p", { class: "note quiet", role: "status" }, "Loading the last hour…");
         this.paused = element("p", { class: "note warn", role: "status", hidden: true });
         this.what = element("small");
         this.hourAgo = element("button", { type: "button", class: "plain", hidden: true, title:
-            "Compare the last five minutes with the first five that are shown", onclick: () =>
+            "Compare the last five minutes with the first five shown", onclick: () =>
             this.compareHour() }, "Compare with an hour ago");
         this.save = element("a", { download: "perfcountd-history.json", hidden: true, title:
             "Save the last hour: the JSON of /api/v1/history" }, "Save");
@@ -209,8 +209,8 @@ class Overview {
                       `${base ? `, compared with ${this.wordsOf(base)}` : ""}.`);
     }
 
-    // Compares the selected interval with an equally long one before it, which is shortened if the record begins later.
-    // A second press of the button ends the comparison.
+    // Compares the selected interval with an equally long one before it, or a shorter one if the record begins later.
+    // Pressing the button again ends the comparison.
     compare() {
         const { chosen } = this, length = chosen.until - chosen.since, first = Math.floor(this.limits().since);
 
@@ -230,7 +230,7 @@ class Overview {
         return `${timeOf(since)} to ${timeOf(until)}, ${duration(until - since)}`;
     }
 
-    // Requests are delayed until the selection stops changing, since each key press changes it.
+    // Each key press changes the selection, so requests are delayed until it stops changing.
     settle() {
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.page.visibility.visible && this.summarise(), settleMs);
@@ -254,8 +254,8 @@ class Overview {
         this.showPast();
     }
 
-    // Shows a link to past samples if the selected interval begins within the daemon's hindsight, the time for which
-    // the daemon keeps samples.
+    // Shows a link to past samples if the selected interval begins within the daemon's hindsight, i.e. the time for
+    // which the daemon keeps samples.
     showPast() {
         const { before, chosen } = this;
         const now = before ? before.status.timestamp + (performance.now() - before.at) / 1000 : Infinity;
@@ -315,8 +315,8 @@ class Overview {
             await new Promise((done) => setTimeout(done, firstStatusMs - (performance.now() - this.before.at)));
     }
 
-    // Handles the error of a request for the history. The status 404 means that the history is disabled; the text of
-    // the error then says how to enable it.
+    // Handles the error of a request for the history. Status 404 means that the history is disabled; the error text
+    // then says how to enable it.
     withoutHistory(error) {
         if (!(error instanceof Fault) || error.status !== 404)
             throw error;
@@ -431,7 +431,7 @@ class Overview {
             collector: [...this.facts.collectors, this.facts.hasCgroups ? "cgroup" : null] } });
     }
 
-    // Fills the live record with the last minutes of the daemon's history.
+    // Fills the live record with the last minutes from the daemon's history.
     async seed(signal) {
         const { since, until } = this.span();
         const record = await this.daemon.ask({ since, until }, { totals: "cgroup", limit: 1,
@@ -559,7 +559,7 @@ class Overview {
 
     showChart({ since, until }) {
         const all = this.lines.ends.length > 0 ? this.lines : this.machine, totals = this.total(all);
-        // Drops the newest step while the machine's total is still unknown for it: the sum of the services would be too
+        // Drops the newest step while the machine's total for it is still unknown: the sum of the services would be too
         // low.
         const n = all.ends.length - (totals && Number.isNaN(totals.at(-1)) ? 1 : 0), total = totals?.slice(0, n);
         const record = n < all.ends.length ? all.between({ until: all.ends[n - 1] }) : all;
@@ -592,8 +592,9 @@ class Overview {
             : seen.mean(values, { since: end - machine.seconds[i], until: end }));
     }
 
-    // With a selected interval, a tile shows the mean over it, and over the time before it or the interval that it is
-    // compared with. Without a selected interval, a tile shows the current value and the mean over the whole range.
+    // If an interval is selected, a tile shows the mean over this interval, and the mean over the time before it or
+    // over the interval that it is compared with. Otherwise, a tile shows the current value and the mean over the whole
+    // range.
     showTiles(limits) {
         const { machine, chosen, base } = this, n = this.facts?.n || 1;
         const cores = this.file ? coresIn(machine) : this.facts.cores;
@@ -626,7 +627,7 @@ class Overview {
             (one.until ?? Infinity) > since);
     }
 
-    // Returns the record whose steps are used in the charts of tiles and of services.
+    // Returns the record whose steps the charts of the tiles and services use.
     steps() {
         return this.machine.ends.length > 0 ? this.machine : this.lines;
     }
@@ -670,9 +671,9 @@ class Overview {
             return "Cgroups are not counted: collectors.cgroup.enabled is false in the configuration.";
         if (this.facts && !this.facts.hasUsage && this.cgroups.document.cgroups.length > 0)
             return "The CPU time of cgroups is not known: no group of collectors.cgroup.groups has task-clock. The " +
-                "view Services shows what is counted.";
+                "Services view shows what is counted.";
         return this.cgroups.document.cgroups.length > 0 ? "No service used a CPU in that time."
-            : "No cgroup matches the configuration (collectors.cgroup.include).";
+            : "No cgroup matches collectors.cgroup.include.";
     }
 
     showCpus(limits) {

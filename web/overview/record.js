@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A record contains what was counted in each step of a time range, from documents of /api/v1/history and /api/v1/rates.
-// A record has a line for each configured group of each PMU and of each cgroup, and the share of time that each CPU was
-// busy. Times are from the daemon's clock, in seconds since 1970. A value that is unknown in a step is NaN.
+// It has a line for each configured group of each PMU and of each cgroup, and the share of time that each CPU was busy.
+// Times are from the daemon's clock, in seconds since 1970. A value that is unknown in a step is NaN.
 
 import { cpusOf } from "../numbers.js";
 
@@ -49,9 +49,9 @@ function addUp(rows) {
 
 const number = (value) => typeof value === "number" ? value : NaN;
 
-// Patterns of derived metrics, with the event in the denominator of their formula. If this event is counted in the same
-// group, its counts are the weights for the mean of the metric over several steps, which then equals the metric of the
-// summed counts.
+// Patterns for derived metrics, with the event in the denominator of their formula. If this event is counted in the
+// same group, its counts are the weights for the mean of the metric over several steps, so that the mean equals the
+// metric of the summed counts.
 const denominators = [[/^(ipc|.*_stall_ratio|topdown_.*)$/, ["cycles"]], [/pki$/, ["instructions"]],
     [/^cpu_frequency_hertz$/, ["busy"]], [/^frequency_hertz$/, ["task_clock"]],
     [/^cache_miss_ratio$/, ["cache_references", "l1d_cache"]], [/^branch_miss_ratio$/, ["branches", "br_retired"]],
@@ -173,7 +173,7 @@ export class Record {
         });
     }
 
-    // A CPU has the same busy time in the rows of all its groups, so one row is enough.
+    // The rows of all groups have the same busy time for a CPU, so one row is enough.
     takeBusy(cpu, at, share) {
         if (!this.cpus.has(cpu))
             this.cpus.set(cpu, []);
@@ -232,8 +232,8 @@ export class Record {
         return at < this.ends.length && time > this.ends[at] - Math.max(this.seconds[at], this.gapBefore(at)) ? at : -1;
     }
 
-    // Returns the seconds between the end of a step and the end of the previous one, or the length of the step if there
-    // is a gap between the two. A step may be slightly shorter than the time since the previous one.
+    // Returns the seconds from the end of the previous step to the end of a step, or the length of the step if there is
+    // a gap between the two. A step may be slightly shorter than the time since the previous one.
     gapBefore(at) {
         return at > 0 && this.ends[at] - this.ends[at - 1] < 1.5 * this.seconds[at] ? this.ends[at] - this.ends[at - 1]
             : this.seconds[at];
@@ -277,8 +277,7 @@ export class Record {
         return Number.isNaN(weighted) ? this.mean(line.values.get(name), range) : weighted;
     }
 
-    // Returns the lines that contain `name`, sorted by the share of time that they were counted, the largest share
-    // first.
+    // Returns the lines that contain `name`, sorted by the share of time that they were counted, largest first.
     having(name, isWanted = () => true) {
         const found = [...this.lines.values()].filter((line) => line.values.has(name) && isWanted(line));
         const share = new Map(found.length > 1 ? found.map((line) => [line, this.mean(line.values.get("counted")) || 0])

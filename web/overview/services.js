@@ -65,8 +65,8 @@ export class Legend {
         replace(this.list, [...this.rows, ...this.sums].map((one) => one.root));
     }
 
-    // `values` are the values of the services, and last the value of all others; `sums` are the texts of the rows below
-    // the services.
+    // `values` are the values of the services, followed by the value of all others; `sums` are the texts of the rows
+    // below the services.
     show(when, what, values, sums) {
         const text = (value) => Number.isFinite(value) ? value.toFixed(2) : absent;
 
@@ -102,7 +102,7 @@ class Cell {
         write(this.value, Number.isFinite(value) ? text(value) : starved !== null ? "starved" : absent);
         write(this.was, Number.isFinite(before) ? `was ${text(before)}` : "");
         this.root.className = `number${isEstimate ? " estimate" : ""}${worse ? " warn" : ""}`;
-        this.root.title = starved !== null ? `Starved: ${starved}. This is not zero.`
+        this.root.title = starved !== null ? `Starved: ${starved}. The value is unknown, not zero.`
             : !Number.isFinite(value) ? "Unknown: it is not counted, or its group was starved, paused or failed then."
             : isEstimate ? `An estimate: counted for ${percent(share)} of the time.` : "";
     }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources of the records of the overview: the daemon's history (Daemon), or a record in memory, from a saved file or
-// from this tab (Local). Both classes have the same methods, each for a time range {since, until}.
+// Sources of the overview's records: the daemon's history (Daemon), or a record in memory, from a saved file or from
+// this tab (Local). Both classes have the same methods, each for a time range {since, until}.
 import { Fault } from "../client.js";
 import { Record } from "./record.js";
 
-const mostSteps = 400; // maximum number of steps in a chart; a screen has no room for more
+const mostSteps = 400; // maximum number of steps in a chart; more would not fit on a screen
 
 // Escapes a path so that it matches only itself as a pattern.
 const patternOf = (path) => path.replace(/[\\*?[]/g, "\\$&");
 
-// The daemon answers 400 if nothing on this machine counts what was requested. For the user, this status is not an
-// error.
+// The daemon answers 400 if nothing on this machine counts what was requested, which is not an error for the user.
 const refused = (error) => error instanceof Fault && error.status === 400;
 
 export class Daemon {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Determines the busiest services, and computes the bands of the stacked chart. Pure functions.
 
-const share = 0.5; // a cgroup is replaced by its children if they use at least this share of its CPU time
+const share = 0.5; // a cgroup is replaced with its children if they use at least this share of its CPU time
 
 // Returns the nearest ancestor of a path among `paths`, or null.
 function above(path, paths) {
@@ -22,9 +22,9 @@ export function outermost(paths) {
     return [...all].filter((path) => above(path, all) === null);
 }
 
-// Returns the `n` busiest services, [{path, cpus}]. No service contains another one, so that their values can be added
-// up. `usage` maps each cgroup to the CPUs that it used, including its descendants. A slice is listed only if its
-// counted children use less than half of its CPU time; the root cgroup is never listed.
+// Returns the `n` busiest services, [{path, cpus}]. No service contains another one, so their values can be added up.
+// `usage` maps each cgroup to the CPUs that it used, including its descendants. A slice is listed only if its counted
+// children use less than half of its CPU time; the root cgroup is never listed.
 export function busiest(usage, n) {
     const inside = new Map([...usage.keys()].map((path) => [path, []])), found = [];
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles: the most informative numbers of this machine, each with a sparkline; and the selection of these numbers.
+// The tiles, which show the most informative numbers of this machine, each with a sparkline; and the selection of these
+// numbers.
 import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
 import { absent, amount, cpusOf, digits, metric, percent, titleOf, unitLabel, whole } from "../numbers.js";
 
-const shown = 8; // number of tiles that are shown at first; a button shows the others
+const shown = 8; // number of tiles shown at first; a button shows the others
 const changed = 0.25; // minimum relative change for which a value is marked as worse
 
 // Derives the name of a kind of core from its PMU: "armv8_cortex_a76" → "Cortex-A76".
@@ -51,7 +52,7 @@ const events = ["context_switches", "cpu_migrations", "minor_faults", "major_fau
 function metricTile(entry, lines, options) {
     const { title = titleOf(entry.name), better = 0, event = null, core = null, cpus = null } = options;
     const isShare = entry.unit === "ratio" && !entry.name.startsWith("ipc");
-    // Whether the values of several PMUs are added up, for example of memory controllers.
+    // Returns whether the values of several PMUs, for example memory controllers, are added up.
     const adds = entry.collector === "pmu";
     const sum = (values) => adds ? values.reduce((a, b) => a + b, 0) : values[0];
 
@@ -80,13 +81,13 @@ function eventTile(name, better = 0) {
              share: (record, range) => record.mean(lines(record)[0]?.values.get("counted"), range) };
 }
 
-// `busy` is the number of CPUs in use at each step, out of `n`. `now` contains the current share of time that the CPUs
-// were busy, or is null.
+// `busy` is the number of CPUs in use at each step, out of `n`. `now` is the current share of time that the CPUs were
+// busy, or null.
 export function usageTile(busy, n, now) {
     const values = busy.map((value) => value / n);
 
     return { key: "used", title: "Utilisation", better: 0, max: 1, event: "cpu-clock", text: percent,
-             help: "Share of the time in which the CPUs had something to run; waiting for I/O is not counted.",
+             help: "Share of time in which the CPUs had something to run; waiting for I/O is not counted.",
              values: () => values, share: () => 1,
              value: (record, range) => now?.range === range ? now.share : record.mean(values, range) };
 }
@@ -214,8 +215,8 @@ export class Tiles {
         write(this.summary, `${rest.length} more numbers`);
     }
 
-    // `range` is the range of the values, `compared` the range that they are compared with. words(tile, value, before)
-    // returns the text below the value. noteOf(tile) returns an explanation of the value, or null.
+    // `range` is the time range of the values, `compared` the range that they are compared with. words(tile, value,
+    // before) returns the text below the value. noteOf(tile) returns an explanation of the value, or null.
     show(record, range, compared, words, noteOf) {
         for (const one of this.all) {
             const { tile } = one, value = tile.value(record, range), before = tile.value(record, compared);

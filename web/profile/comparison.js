@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the current recording or, once the user has kept a recording as A, both recordings or their difference. The two
-// recordings of off-CPU and on-CPU time, which are made at the same time, are shown one above the other.
+// Shows the current recording or, once the user has kept a recording as A, both recordings or their difference. An
+// off-CPU and an on-CPU recording that were made at the same time are shown one above the other.
 import { element, replace, write } from "../element.js";
 import { difference } from "../flame/tree.js";
 import { summary } from "./notes.js";
 import { Panel } from "./panel.js";
 
-// Returns a warning if the parameters of two recordings differ, since their difference then means less; otherwise "".
+// Returns a warning if the parameters of two recordings differ, which makes their difference less meaningful; otherwise
+// "".
 function differs(before, after) {
     const names = ["event", "cpu", "cgroup", "pid", "frequency", "period", "threshold", "state"];
     const other = names.filter((name) => (before.request[name] ?? "") !== (after.request[name] ?? ""));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Downloads of a recording. The browser itself saves the graph as it is shown. For the formats of the daemon, the
-// daemon records again or, for a past interval, sends the samples again.
+// Downloads of a recording. The browser itself saves the graph as shown. For the formats that the daemon writes, it
+// records again or, for a past interval, sends the samples again.
 import { element, write } from "../element.js";
 import { folded, svg } from "../flame/export.js";
 import { duration, timeOf } from "../numbers.js";
 import { summary } from "./notes.js";
 
 const keptMs = 60000; // an object URL is kept this long, since the browser may first ask where to save the file
-const graceMs = 30000; // time for the answer to arrive after the recording has ended
+const graceMs = 30000; // how long the answer may take to arrive after the recording has ended
 
 function save(name, blob) {
     const url = URL.createObjectURL(blob);
@@ -47,7 +47,7 @@ export class Downloads {
             this.link();
     }
 
-    // Sets the parameters of the links. `hindsight` is the number of seconds for which the daemon keeps samples.
+    // Sets the parameters of the links. `hindsight` is how long the daemon keeps samples, in seconds.
     ask(request, hindsight) {
         Object.assign(this, { request, hindsight });
         this.link();
@@ -62,15 +62,15 @@ export class Downloads {
 
         this.pprof.href = this.client.url("debug/pprof/profile", asked);
         this.perf.href = this.client.url("api/v1/perf.data", asked);
-        const graph = shown?.recording.beside?.header ? "off CPU" : "above";
-        write(this.again, `Folded stacks and SVG contain the graph ${graph}. The links to pprof and perf.data `
+        const graph = shown?.recording.beside?.header ? "the off-CPU graph" : "the graph above";
+        write(this.again, `Folded stacks and SVG contain ${graph}. The links to pprof and perf.data `
             + `${again ? `have all samples since ${timeOf(shown.recording.span.since)}, while the daemon keeps them; then `
                 + `they ${anew}` : request.last ? `have the samples of the last ${duration(Number(request.last))}` : anew}.`);
         return asked;
     }
 
     // Over plain HTTP, except from localhost, browsers send no Sec-Fetch headers, so the daemon cannot tell that a link
-    // is on its own page. In this case, a script fetches the file, with the header that the client sets.
+    // is on its own page. A script then fetches the file, with the header that the client sets.
     async follow(event, name, path) {
         const request = this.link(), seconds = Number(request.seconds) || 0;
 

@@ -15,7 +15,7 @@ const longestSeconds = 3600; // limit until the daemon has sent its configured l
 const minuteS = 60;
 const states = ["blocked", "sleeping", "uninterruptible", "stopped", "runnable"];
 
-// The controls, and patterns of the errors that belong to them: an error of the daemon belongs to the first control
+// The controls, and patterns for the errors that belong to them: an error from the daemon belongs to the first control
 // whose pattern matches. The control "rate" sets the parameter frequency or the parameter period.
 const culprits = [
     ["event", /^event:|^cpu \d+ |there is no (event|PMU)/],
@@ -138,7 +138,7 @@ export class Form {
         return this.fields[name];
     }
 
-    // The value of the card of the default event is empty, so that the URL omits it.
+    // The card of the default event has an empty value, so that the URL omits it.
     setKinds(offers) {
         this.kinds.set(choices(offers).filter((one) => one.title).map(({ name, title, note }, i) =>
             ({ value: i === 0 || name === this.picker.input.placeholder ? "" : name, title, note })));
@@ -167,7 +167,7 @@ export class Form {
         return isChosen || !event || event === offCpu ? null : proposedPeriod(event, this.rates.get(event) ?? null);
     }
 
-    // Updates the parts of the form that depend on the values of other controls.
+    // Updates the parts of the form that depend on other controls.
     show() {
         const { cpu, cgroup, pid, seconds, rate, threshold } = this.inputs, period = this.proposed();
         const waits = this.event === offCpu && !this.isPast;
@@ -202,7 +202,7 @@ export class Form {
             this.on.record();
     }
 
-    // Returns the values for the URL, which omits empty ones. The rate is included only for the selected event.
+    // Returns the values for the URL, which omits empty values. The rate is included only for the selected event.
     values(event = this.inputs.event.value.trim()) {
         const { rate, threshold, state, seconds, cpu, cgroup, pid } = this.inputs;
         const isChosen = event === this.inputs.event.value.trim();
@@ -234,7 +234,7 @@ export class Form {
         return period === null ? values : { ...values, frequency: "", period: String(period) };
     }
 
-    // Returns the parameters of two recordings of the same target, off and on CPU.
+    // Returns the parameters for an off-CPU and an on-CPU recording of the same target.
     requests() {
         return [isClock(this.event) ? this.inputs.event.value.trim() : "", offCpu].map((event) => this.request(event));
     }
@@ -252,7 +252,7 @@ export class Form {
             this.recordButton.focus();
     }
 
-    // Offers the events and cgroups of this machine. `rates` maps events to their number per second on a CPU.
+    // Offers the events and cgroups of this machine. `rates` maps each event to its rate per second on a CPU.
     offer(offers, cgroups, sampler, rates) {
         const cycles = offers.some(({ name }) => name === "cycles");
         const configured = sampler?.event && sampler.event !== "auto" ? sampler.event : null;

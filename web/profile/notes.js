@@ -7,7 +7,7 @@ const causes = {
     stopped: (seconds) => `You stopped it after ${seconds}.`,
     hidden: (seconds) => `It ended after ${seconds}, when this tab was hidden. Record again to see more.`,
     left: (seconds) => `It ended after ${seconds}, when you went to another view.`,
-    late: (seconds) => `The daemon did not end the recording; the page did after ${seconds}.`,
+    late: (seconds) => `The daemon did not end the recording; the page ended it after ${seconds}.`,
 };
 
 function of(n, one, many) {
@@ -57,14 +57,14 @@ function rateOf({ threshold_ns: threshold, period, frequency }) {
 export function summary(recording) {
     const { header, tree, request } = recording;
     const parts = [`${recording.event || "samples"} ${rateOf(header ?? {})}`.trim(), duration(recording.elapsed),
-                   counted(recording), tree.isTime && `${waited(tree.total)} together`, request.state,
+                   counted(recording), tree.isTime && `${waited(tree.total)} in total`, request.state,
                    request.cpu && `CPUs ${request.cpu}`, request.cgroup, request.pid && `process ${request.pid}`];
 
     return parts.filter(Boolean).join(", ");
 }
 
 const wordsOf = ({ since, until }) => `${timeOf(since)} to ${timeOf(until)}, ${duration(until - since)}`;
-const wholeS = 1; // a shorter missing time is not mentioned
+const wholeS = 1; // shorter missing times are not mentioned
 
 // Describes the time range of past samples, and the part of it for which the daemon had samples.
 export function covered({ isPast, interval, kept, span, request }) {
@@ -86,20 +86,20 @@ function losses({ lost, dropped, throttled, broken, isPast, tree }) {
             + (isPast ? "" : ` ${less} or raise sampler.ring_pages.`),
         dropped && `${of(dropped, "record", "records")} did not reach this browser, which was too slow. `
             + `${less}, or sample less of the machine.`,
-        throttled && `The kernel throttled sampling ${of(throttled, "time", "times")}, as it took too much of a CPU. `
-            + "Lower the frequency.",
+        throttled && `The kernel throttled sampling ${of(throttled, "time", "times")}, because it used too much CPU `
+            + "time. Lower the frequency.",
         broken && `${of(broken, "line", "lines")} of the answer could not be read and ${broken === 1 ? "is" : "are"} `
             + "left out.",
     ];
 }
 
-// Returns notes about waits that are in no sample, which the daemon only counts.
+// Returns notes about waits without a sample, which the daemon only counts.
 function leftOut({ header, end, request: { cpu, cgroup, pid } }) {
     const of = (n) => `${n.toLocaleString()}${cpu || cgroup || pid ? " on the whole machine" : " of them"}`;
 
     return [end?.brief && `Waits shorter than ${waited(header?.threshold_ns)} are left out: ${of(end.brief)}, `
-                + `${waited(end.brief_ns)} together.`,
-            end?.missed && `Waits whose stack the kernel could not take are left out: ${of(end.missed)}.`];
+                + `${waited(end.brief_ns)} in total.`,
+            end?.missed && `Waits whose stack the kernel could not record are left out: ${of(end.missed)}.`];
 }
 
 function awaited({ end, interval, samples }) {
@@ -178,9 +178,9 @@ export class Guide {
 
     explain() {
         return [element("h3", {}, "Record draws a flame graph of what runs"),
-                element("p", {}, "While it records, the kernel notes at the chosen rate, on each CPU, the function that "
-                    + "runs and its callers. They are drawn as they arrive: the wider a frame, the more samples it is "
-                    + "in; below a function are its callees."),
+                element("p", {}, "While it records, the kernel notes on each CPU, at the chosen rate, the function "
+                    + "that runs and its callers. They are drawn as they arrive: the wider a frame, the more samples "
+                    + "it is in; below a function are its callees."),
                 element("p", { class: "quiet" }, "Nothing is recorded before you press Record. Samples stay in this "
                     + "tab, and a recording ends when the tab is hidden or another view is opened.")];
     }
@@ -191,11 +191,11 @@ export class Guide {
         if (!this.isLocal)
             lines.push("web: {local_operators: true}    # browsers on this machine may record");
         return [element("h3", {}, "Samples are off on this machine"),
-                element("p", {}, "A flame graph is made of samples, which show what the programs of all users do. So "
-                    + "they are off until somebody enables them."),
+                element("p", {}, "A flame graph is made of samples, which show what the programs of all users do. "
+                    + "They are therefore off until somebody enables them."),
                 block(`1. Add these lines to ${plain(this.file)}`, `${lines.join("\n")}\n`),
                 block("2. Run this command on that machine", "sudo systemctl restart perfcountd\n"),
-                element("p", {}, "Without systemd, end perfcountd and start it again; the flag --sampler.enabled can "
+                element("p", {}, "Without systemd, stop perfcountd and start it again; the flag --sampler.enabled can "
                     + "replace the first line."),
                 element("p", { class: "quiet" }, "From another machine, recording requires a password or a certificate "
                     + "in the web configuration: see doc/security.md of perfcountd.")];

@@ -65,7 +65,7 @@ export class Panel {
         this.writePath();
     }
 
-    // If the text is not a valid pattern, the error is shown in place of the share.
+    // If the text is not a valid pattern, the error is shown instead of the share.
     find(text) {
         const found = text ? search(this.tree, text) : null;
 
@@ -142,17 +142,17 @@ function shareColumn(key, title, help) {
 
 const columns = [
     { key: "name", title: "Function", heading: true, text: (row) => plain(row.name) },
-    shareColumn("self", "Self", "Samples that were taken in the function itself; waits also in the kernel"),
-    shareColumn("total", "Total", "Samples that were taken in the function or in what it called"),
+    shareColumn("self", "Self", "Samples taken in the function itself; for waits, also in the kernel"),
+    shareColumn("total", "Total", "Samples taken in the function or in what it called"),
     { key: "kind", title: "Kind", text: (row) => row.kind },
     { key: "module", title: "Module", text: (row) => plain(row.module) },
 ];
 const compared = [
     columns[0],
-    shareColumn("before", "Self in A", "Samples of A that were taken in the function itself"),
-    shareColumn("self", "Self in B", "Samples of B that were taken in the function itself"),
+    shareColumn("before", "Self in A", "Samples of A taken in the function itself"),
+    shareColumn("self", "Self in B", "Samples of B taken in the function itself"),
     { key: "change", title: "Change", number: true, text: points,
-      help: "The number after ± is two standard deviations. A smaller change may be chance and is grey",
+      help: "The number after ± is two standard deviations. Changes smaller than that may be chance and are grey",
       classes: (row) => isSure(row.change, row.error) ? "" : "quiet",
       value: (row) => isSure(row.change, row.error) ? Math.abs(row.change) : 0 },
     ...columns.slice(2),

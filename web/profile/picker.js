@@ -3,11 +3,12 @@
 // as in the ARIA Authoring Practices: the focus stays in the input.
 import { element, plain, replace, write } from "../element.js";
 
-export const offCpu = "off-cpu"; // each wait is a sample, so this event has a threshold instead of a rate
+export const offCpu = "off-cpu"; // the event whose samples are waits; it has a threshold instead of a rate
 const shownMax = 60; // maximum number of events in the list; others are found by typing
 
 export class Picker {
-    // `properties` are the properties of the input element. onChange() is called when an event was selected or typed.
+    // `properties` are the properties of the input element. onChange() is called when the user has selected or typed an
+    // event.
     constructor(properties, onChange) {
         this.offers = this.all = [];
         this.options = [];
@@ -146,8 +147,8 @@ const first = [
 ];
 
 // Converts the list of the API to [{name, kind, note, text}], one entry for an event of several PMUs. Off-CPU time is
-// added, since it cannot be counted and so is not in the list. `tracepoints` are the tracepoints that clients may
-// request.
+// added, because it cannot be counted and so is missing from the list. `tracepoints` are the tracepoints that clients
+// may request.
 export function gather(list, tracepoints = []) {
     const waits = { name: offCpu, kind: "software", description: "time that tasks wait", pmus: [] };
     const byName = new Map([[offCpu, waits]]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view Profile: starts recordings from a form, and draws them while samples arrive.
+// The Profile view: starts recordings from a form, and draws them while samples arrive.
 import { element, replace, write } from "../element.js";
 import { openerFault } from "../health/findings.js";
 import { cpusOf } from "../numbers.js";
@@ -13,11 +13,11 @@ import { Guide, covered, notes, progress, remedy } from "./notes.js";
 import { Recording } from "./recording.js";
 import { Toolbar, parametersOf, stateOf } from "./toolbar.js";
 
-const drawMs = 250, drawsShare = 8; // at most an eighth of the time is spent on drawing
+const drawMs = 250, drawsShare = 8; // drawing takes at most an eighth of the time
 const sayMs = 5000, countingLongestMs = 100;
 const rateSeconds = 0.5;
 
-// Returns a Map from each event to its number per second on one CPU, from an answer of /api/v1/rates by PMU. The events
+// Converts an answer of /api/v1/rates by PMU to a Map from each event to its rate per second on one CPU. The events
 // have the names that sampling uses.
 export function ratesOf({ totals = [] }, n) {
     const rates = new Map();
@@ -66,7 +66,7 @@ class ProfileView {
                 this.guide.root, this.result);
     }
 
-    // Loads the lists of what this machine offers, once. After a failure, the Poll tries again.
+    // Loads the lists of what this machine offers, but only once. After a failure, the Poll tries again.
     async load(signal) {
         const { client } = this.page;
         const optional = (path) => client.json(path, { signal }).catch((error) => {
@@ -266,8 +266,8 @@ class ProfileView {
             this.count(shown);
     }
 
-    // Computes the table of functions. If the tree is too large to compute it several times a second, it is computed
-    // only after the recording has ended.
+    // Computes the table of functions. If the tree is too large for computing the table several times a second, the
+    // table is computed only after the recording has ended.
     count({ tree, before }) {
         const begin = performance.now();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One recording: turns a stream of /api/v1/samples into a tree of stacks. Samples that have arrived are kept, no matter
+// A recording turns a stream of /api/v1/samples into a tree of stacks. Samples that have arrived are kept, no matter
 // how the stream ends.
 import { Fault } from "../client.js";
 import { readRecords, stacksOf } from "../flame/samples.js";
@@ -81,12 +81,12 @@ export class Recording {
     }
 
     // Returns the recording to show. If the daemon refuses to record off-CPU time, this is the on-CPU recording that
-    // was started together with it.
+    // was started at the same time.
     get shown() {
         return this.refusal && this.beside?.header ? this.beside : this;
     }
 
-    // Returns the error of a recording of which not even the first line has arrived, otherwise null.
+    // If not even the first line of the recording has arrived, returns its error, otherwise null.
     get refusal() {
         return this.header ? null : this.fault;
     }
@@ -110,7 +110,7 @@ export class Recording {
             const read = await readRecords(response, (record) => this.take(record), signal);
             this.broken = read.broken + read.long;
             if (!this.end && !this.cause)
-                this.fault = new Fault("The answer of the daemon broke off.");
+                this.fault = new Fault("The daemon's answer was cut off.");
         } catch (error) {
             if (!this.cause)
                 this.fault = this.faultOf(error);
@@ -125,7 +125,7 @@ export class Recording {
             return error;
         if (this.begun === null)
             console.error(error);
-        return new Fault("The connection to the daemon broke.");
+        return new Fault("The connection to the daemon was lost.");
     }
 
     stop(cause) {

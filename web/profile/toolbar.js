@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The display options of a recording: by process or merged, as flames or icicles, the search, and the comparison.
+// The display options of a recording: by process or merged, as flames or icicles, search, and comparison.
 import { element, write } from "../element.js";
 import { intervalOf } from "../scales.js";
 
@@ -96,7 +96,8 @@ export class Toolbar {
         this.search.value = state.search;
     }
 
-    // Shows the controls for the recording that can be kept and for the kept one, and the time range of past samples.
+    // Shows the controls for the recording that can be kept and for the one that is kept, and the time range of past
+    // samples.
     offer({ recording, kept, past = "" }) {
         write(this.past, past);
         this.past.hidden = past === "";

@@ -5,7 +5,7 @@ import { plain } from "../element.js";
 
 const ids = /[0-9a-f]{64}/g, longest = 120;
 
-// Shortens a path or a name to one line: long ids to their first characters, and a long text in its middle.
+// Shortens a path or a name to one line: long ids keep only their first characters, and long text is cut in the middle.
 export function shortText(path) {
     const text = plain(path.replace(ids, (id) => `${id.slice(0, 12)}…`));
     const characters = [...text.slice(0, 10000)];
@@ -39,8 +39,8 @@ function identityOf(entry, isAlone = () => true) {
              title: isAlone(title) ? title : `${title} ${shortText(path)}` };
 }
 
-// Converts an entry of `totals`, which is one group of a cgroup on all of the group's PMUs, to the share of time that
-// the group was counted, and its values by name.
+// Converts an entry of `totals`, i.e. one group of a cgroup on all of the group's PMUs, to the share of time that the
+// group was counted, and its values by name.
 function groupOf(total, formulas) {
     const { running_ratio, ...metrics } = total.ratios;
     const starved = running_ratio === 0 && Object.values(total.events).every((value) => value === null);
@@ -53,8 +53,8 @@ function groupOf(total, formulas) {
     return { name: total.group, pmus: total.pmus, share: running_ratio ?? null, starved, values };
 }
 
-// Returns whether one value is better than another value of the same event: the value of the group that was counted for
-// longer is better.
+// Returns whether one value is better than another value of the same event: only it is known, or its group was counted
+// for longer.
 function better(one, other) {
     if (one.value === null || other.value === null)
         return one.value !== null;
@@ -156,8 +156,8 @@ export function glob(pattern, text) {
     return /^\**$/.test(pattern.slice(p));
 }
 
-// Returns a function that tests a cgroup, an object from identityOf(). Text without * and ? matches a part of the path
-// or of a name, in upper or lower case. A pattern without / is compared only with the last component of the path and of
+// Returns a function that tests a cgroup, an object from identityOf(). Text without * and ? matches part of the path or
+// of a name, in upper or lower case. A pattern without / is compared only with the last component of the path and of
 // each name. "container=web*" is compared only with the name of the container.
 export function filterOf(text) {
     const wanted = text.trim(), [, kind, pattern] = /^(\w+)=(.*)$/.exec(wanted) ?? [];

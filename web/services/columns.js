@@ -24,7 +24,7 @@ function hintOf(one) {
     if (one === undefined)
         return "";
     if (one.starved)
-        return "Starved: no counter was free for its group. This is not zero.";
+        return "Starved: no counter was free for its group. The value is unknown, not zero.";
     if (one.value === null)
         return "Unknown in this interval.";
     return classesOf(one) ? `An estimate: counted for ${percent(one.share)} of the time.` : "";
@@ -72,7 +72,7 @@ function timesOf(group) {
     return `${plain(group.name)} (${group.pmus.map(plain).join(", ")}): ${share}`;
 }
 
-// Returns the share of the time that each group of a row was counted, as lines of text.
+// Returns the share of time that each group of a row was counted, as lines of text.
 export function sharesOf(row) {
     return row.groups.map(timesOf);
 }
@@ -89,7 +89,7 @@ const name = { key: "cgroup", title: "Service", note: kindOf,
                number: false, heading: true, value: (row) => row.title, text: (row) => row.title,
                hint: (row) => plain(row.path).slice(0, 1000) };
 const counted = { key: "counted", title: "Counted", number: true,
-                  help: "The lowest share of time that a group was counted. Below 100 %, values are estimates.",
+                  help: "The lowest share of time for which a group was counted. Below 100 %, values are estimates.",
                   value: (row) => row.share, text: (row) => row.share === 0 ? "starved" : percent(row.share),
                   classes: (row) => row.share !== null && row.share < whole ? "warn" : "",
                   hint: (row) => sharesOf(row).join("\n") };
@@ -164,8 +164,8 @@ export function profileColumn(hrefOf) {
     } };
 }
 
-// Returns whether a column is informative for any of the rows: whether it contains a share of time below 100 %, a name
-// that differs from the title of the row, or a number other than 0.
+// Returns whether a column is informative for any of the rows, i.e. contains a share of time below 100 %, a name that
+// differs from the row's title, or a number other than 0.
 export function isTelling(column, rows) {
     if (column.key === "counted")
         return rows.some((row) => row.share !== null && row.share < whole);

@@ -18,7 +18,7 @@ export function parametersOfOne(path, metrics) {
              derived: metrics.join(",") || null };
 }
 
-// Returns the values of a row of the document in each step, by name: derived metrics, and events per second.
+// Returns the values of a document's row in each step, by name: derived metrics, and events per second.
 function valuesOf(row, seconds) {
     const values = new Map(Object.entries(row.derived ?? {}));
 
@@ -29,7 +29,7 @@ function valuesOf(row, seconds) {
 }
 
 // Returns {span, lines}: the seconds that the lines cover, and the lines by cgroup and name. If several groups of a
-// cgroup count the same event, each step has the first known value.
+// cgroup count the same event, the first known value in each step is used.
 export function linesOf(document) {
     const { times = [], seconds = [], rows = [] } = document, end = times.at(-1) ?? 0, lines = new Map();
     const begin = times.find((_, i) => seconds[i] > 0) ?? end, span = Math.min(hour, Math.max(leastSpan, end - begin));

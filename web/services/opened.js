@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The details below an opened row: path and names of the cgroup, the share of time that it was counted, and its values
+// The details below an opened row: the cgroup's path and names, the share of time that it was counted, and its values
 // with sparklines.
 import { element, plain, replace, write } from "../element.js";
 import { titleOf } from "../numbers.js";
@@ -35,7 +35,7 @@ export class Opened {
         this.take(row);
     }
 
-    // Updates the names, which may change.
+    // Updates the names, because they may change.
     showNames({ entry }) {
         const known = ["cgroup", ...kinds.keys(), "named_by", "unnamed"].filter((key) => entry[key]);
 

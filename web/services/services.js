@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view Services: slices with the services and containers inside them, as a tree with columns.
+// The Services view: slices with the services and containers inside them, as a tree with columns.
 //
 // Each answer contains all cgroups, since reading the counters costs the daemon far more than writing the answer.
 // Therefore the table can be sorted, and filtered while the user types, without further requests.
@@ -31,7 +31,7 @@ class Services {
         this.answer = null;
         this.rows = [];
         this.names = new Set(); // names of all values that have occurred in rows
-        this.telling = new Set(); // columns that have been informative so far
+        this.telling = new Set(); // columns that have been informative at least once (isTelling())
         this.columns = new Map();
         this.past = null; // result of linesOf() for the last hour, if the daemon has a history
         this.pastOfOpened = null;
@@ -65,7 +65,7 @@ class Services {
 
     build(root) {
         this.input = element("input", { type: "search", value: this.filter, autocomplete: "off", spellcheck: "false",
-                                        "aria-label": "Filter: a part of a name, or a pattern", size: 30,
+                                        "aria-label": "Filter: part of a name, or a pattern", size: 30,
                                         placeholder: "Filter: ssh, *.service, image=db:*",
                                         oninput: () => this.onFilter() });
         this.choice = element("fieldset", {}, element("legend", {}, "Columns"));
@@ -92,7 +92,7 @@ class Services {
     }
 
     async ask(signal) {
-        // Only the totals are used, so the limit omits all rows of the answer except one.
+        // Only the totals are used, so the answer is limited to one row.
         const options = { signal, parameters: { collector: "cgroup", seconds: this.answer ? seconds : firstSeconds,
                                                 totals: "cgroup", limit: 1 } };
 
@@ -120,8 +120,8 @@ class Services {
         const own = collectors.find((one) => one.name === "cgroup");
 
         if (own.enabled && !own.success)
-            return `cgroups are not counted any more. ${sentence(own.error)} See Health.`;
-        return paused ? "counting is paused. See Health." : "nothing was counted in the last seconds. See Health.";
+            return `cgroups are no longer counted. ${sentence(own.error)} See Health.`;
+        return paused ? "counting is paused. See Health." : "nothing was counted in the last few seconds. See Health.";
     }
 
     async status(signal) {
@@ -203,7 +203,7 @@ class Services {
             this.showDropped();
     }
 
-    // Records the values of all cgroups, so that any row that is opened later has its lines.
+    // Records the values of all cgroups, so that every row has its lines when it is opened later.
     keep() {
         this.history.begin();
         for (const row of this.rows)
@@ -379,11 +379,11 @@ class Services {
     // Returns the sentence that is shown if there are no rows.
     empty() {
         if (this.rows.length > 0)
-            return `No cgroup that is counted has "${plain(this.filter)}" in its path or its names.`;
+            return `No counted cgroup has "${plain(this.filter)}" in its path or names.`;
         if (!this.config)
             return "Waiting for the first answer.";
         if (!this.config.enabled)
-            return "Cgroups are not counted, because collectors.cgroup.enabled is false in the configuration.";
+            return "Cgroups are not counted: collectors.cgroup.enabled is false in the configuration.";
         if (this.fault)
             return `Cgroups are not counted. ${sentence(this.fault)}`;
         const patterns = this.config.include.map((pattern) => `"${plain(pattern)}"`).join(", ");
@@ -401,9 +401,8 @@ class Services {
         this.show();
     }
 
-    // Lists the cgroups that match the patterns and are not counted. The list appears only after the first rows:
-    // otherwise these rows would move it away from under the pointer. The summary element is reused, so that it keeps
-    // the focus.
+    // Lists the cgroups that match the patterns and are not counted. The list appears only after the first rows, which
+    // would otherwise push it away from under the pointer. The summary element is reused, so that it keeps the focus.
     showDropped() {
         const dropped = this.cgroups.dropped, { limit, descriptors_each } = this.cgroups.document;
         const names = dropped.slice(0, listedMax).map((one) => element("li", { title: plain(one.path) }, one.title));
@@ -422,7 +421,7 @@ class Services {
                 element("ul", {}, names, rest > 0 ? element("li", {}, `and ${count(rest)} more`) : null));
     }
 
-    // Called when the user followed a link or went back.
+    // Called when the user has followed a link or gone back.
     follow(parameters) {
         this.take(parameters);
         this.input.value = this.filter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arranges cgroups as a tree. Pure functions on rows, which have a `path`; see cgroups.js.
+// Arranges cgroups in a tree, with pure functions on rows, which have a `path`; see cgroups.js.
 
 // Returns the nearest ancestor of a path among the rows.
 function above(path, byPath) {
@@ -39,7 +39,7 @@ function visit(roots, childrenOf) {
     return visited;
 }
 
-// Returns nested rows in display order: `sort` orders siblings, and descendants of a row with isFolded() are left out.
+// Returns nested rows in display order: `sort` orders siblings, and descendants of folded rows are left out.
 export function flatten(rows, sort, isFolded) {
     const shown = new Set(rows);
     const childrenOf = (row) => isFolded(row) ? [] : sort(row.children.filter((one) => shown.has(one)));

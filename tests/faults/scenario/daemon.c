@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A daemon without clients: it starts, is scraped, reloads, follows CPUs, pauses, records and ends; cgroups are created
- * and removed, and counted with each engine.
+ * A daemon without clients starts, is scraped, reloads, follows CPU hotplug, pauses, records its history and exits.
+ * cgroups are created and removed, and counted with each engine.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void *running_daemon(void)
 {
     struct simulated *simulated = new_daemon();
 
-    fault_expect(simulated_start(simulated), "it does not start");
+    fault_expect(simulated_start(simulated), "the daemon does not start");
     simulated_turn(simulated);
     truth_advance(&simulated->truth, 1000);
     simulated_scrape(simulated);
@@ -70,7 +70,7 @@ static void reload_act(void *state)
     simulated_turn(simulated);
 }
 
-/* Requests a check, as a scrape does when a group has lost a member. */
+/* After the hotplug it requests a check of the CPUs, as a scrape does when a group has lost a member. */
 static void set_online(struct simulated *simulated, bool online)
 {
     faults_hold();
@@ -86,7 +86,7 @@ static void hotplug_act(void *state)
 {
     set_online(state, false);
     set_online(state, true);
-    simulated_pass(state, 61); /* waits until a failed check is repeated */
+    simulated_pass(state, 61); /* a failed check is repeated by then */
     simulated_scrape(state);
     simulated_pass(state, 2);
 }
@@ -134,7 +134,7 @@ static void describe_line(const struct simulated *simulated, const struct histor
         }
 }
 
-/* Checks that everything in the history was really counted. */
+/* Checks that the history contains only what was really counted. */
 static void look_back(struct simulated *simulated, struct buffer *out)
 {
     const struct histories *histories = recorder_histories(simulated->daemon.recorder);
@@ -169,7 +169,8 @@ static void end_recover(void *state)
 {
     struct simulated *simulated = state;
 
-    fault_expect(simulated->fake->n_open == 0, "%u events are open after the end", simulated->fake->n_open);
+    fault_expect(simulated->fake->n_open == 0, "%u events are still open after the daemon has stopped",
+                 simulated->fake->n_open);
 }
 
 /* --- cgroups --- */
@@ -197,7 +198,7 @@ static struct simulated *start_counting_cgroups(struct fake_sys *fake, const cha
     fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
     struct simulated *simulated = simulated_new(fake, config);
-    fault_expect(simulated_start(simulated), "it does not start");
+    fault_expect(simulated_start(simulated), "the daemon does not start");
     make_cgroup(simulated, 1, true);
     simulated_turn(simulated);
     return simulated;
@@ -253,7 +254,7 @@ static void reload_perf_act(void *state)
     reload_cgroups(state, OTHER_CGROUPS("perf"));
 }
 
-/* If the engine bpf cannot restart its program, or lacks memory for it, it is replaced, and counts restart at 0. */
+/* If the BPF engine cannot restart its program, or has no memory for it, it is replaced, and counts restart at 0. */
 static void reload_bpf_act(void *state)
 {
     ((struct simulated *)state)->truth.cgroups_restart = true;

@@ -18,7 +18,7 @@
 
 enum { IDLE, RATES, SAMPLES, PROFILE };
 
-/* Whether the stream of samples has begun. */
+/* Returns whether the sample stream has begun. */
 static bool has_begun(const void *userdata)
 {
     return strstr(((const struct client *)userdata)->in, "\"header\"");
@@ -49,15 +49,15 @@ static void *ending_prepare(void)
     return served;
 }
 
-/* Ends the daemon as SIGTERM does in run.c. */
+/* Stops the daemon as daemon/run.c does on SIGTERM. */
 static void ending_act(void *state)
 {
     struct served_daemon *served = state;
     sd_event *event = served_daemon_of(served)->event;
 
     daemon_end(served_daemon_of(served), EXIT_SUCCESS);
-    fault_expect(served_daemon_until(served, has_ended, event, EVENT_SECONDS), "the daemon does not end in %d seconds",
-                 EVENT_SECONDS);
+    fault_expect(served_daemon_until(served, has_ended, event, EVENT_SECONDS),
+                 "the daemon does not stop within %d seconds", EVENT_SECONDS);
     served_daemon_of(served)->server = server_free(served_daemon_of(served)->server);
     for (size_t k = 0; k < N_CLIENTS; k++)
         client_step(&served->clients[k]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scrapes over HTTP in each format, with and without compression, on one connection and on several. A response with
- * status 200 must have exactly the series and members of the run without faults, and values that the machine has
- * counted; otherwise it must be an error message, or the connection must be closed.
+ * status 200 must have exactly the series and JSON members of the run without faults, and values that the machine has
+ * counted. Otherwise the response must be an error message, or the connection must be closed.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -54,12 +54,12 @@ static const struct question {
 
 struct scrapes {
     struct served_daemon served;
-    char *forms[ARRAY_SIZE(questions)]; /* responses under a fault, without numbers; NULL: unexpected status */
+    char *forms[ARRAY_SIZE(questions)]; /* responses under a fault, with numbers replaced; NULL: unexpected status */
     uint64_t highest[N_CPUS];           /* highest number of cycles served */
     bool recovered;
 };
 
-/* Returns the text with each number replaced by "#", since numbers differ each time. The caller frees it. */
+/* Returns the text with each number replaced by "#", since numbers differ between runs. The caller frees it. */
 static char *form_of(const char *text)
 {
     char *form = malloc(strlen(text) + 1), *to = form;
@@ -75,8 +75,8 @@ static char *form_of(const char *text)
 }
 
 /*
- * Each CPU's cycles are at most those of the elapsed time, and never decrease. Values missing because a read failed are
- * skipped.
+ * A CPU's cycles never decrease, and never exceed those of the elapsed time. Values that are missing because a read
+ * failed are skipped.
  */
 static void check_cycles(struct scrapes *scrapes, const char *text)
 {
@@ -95,13 +95,13 @@ static void check_cycles(struct scrapes *scrapes, const char *text)
     }
 }
 
-/* Checks a complete response: it must be right, or be an error message. */
+/* Checks that a complete response is either right or an error message. */
 static void check_answer(struct scrapes *scrapes, size_t i)
 {
     struct client *client = &scrapes->served.clients[0];
     const char *text = client_text(client);
 
-    fault_expect(text, "%s: the content is damaged", questions[i].request);
+    fault_expect(text, "%s: the body is corrupt", questions[i].request);
     if (client->status == questions[i].status && !client->head) {
         faults_hold();
         scrapes->forms[i] = form_of(text);
@@ -110,7 +110,7 @@ static void check_answer(struct scrapes *scrapes, size_t i)
         return;
     }
     fault_expect(client->status == questions[i].status || client->status == 500 || client->status == 503,
-                 "%s is answered by %u: %.200s", questions[i].request, client->status, text);
+                 "%s: status %u: %.200s", questions[i].request, client->status, text);
     fault_expect(client->head || client->body_size > 10, "%s: %u without an explanation", questions[i].request,
                  client->status);
 }
@@ -125,7 +125,7 @@ static void ask(struct scrapes *scrapes, size_t i)
     served_daemon_ask(served, 0, questions[i].request, questions[i].headers);
     client_step(&served->clients[0]);
     /*
-     * A request for rates takes two readings: time must pass between them, and the interval of the request must expire.
+     * A request for rates reads the counters twice: time must pass in between, and the requested interval must expire.
      */
     served_daemon_turn(served, 8);
     faults_hold();
@@ -182,8 +182,8 @@ static void scrapes_describe(void *state, struct buffer *out)
 
     for (size_t i = 0; i < ARRAY_SIZE(questions) && scrapes->recovered; i++) {
         ask(scrapes, i);
-        fault_expect(client->outcome == CLIENT_ANSWERED, "%s has no answer after the fault", questions[i].request);
-        fault_expect(client->status == questions[i].status, "%s is answered by %u after the fault: %.200s",
+        fault_expect(client->outcome == CLIENT_ANSWERED, "%s: no response after the fault", questions[i].request);
+        fault_expect(client->status == questions[i].status, "%s: status %u after the fault: %.200s",
                      questions[i].request, client->status, client_text(client));
         _cleanup_(freep) char *form = form_of(client->head ? "" : client_text(client));
         if (scrapes->forms[i] && faults_are_of_memory())

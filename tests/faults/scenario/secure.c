@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Clients connect to a server with TLS and passwords, also while the certificate and the password are replaced, or TLS
- * is disabled and enabled again. No unauthorised client is served, and a right password is never rejected as wrong.
+ * is disabled and enabled again. An unauthorised client must never be served, and a right password must never be
+ * rejected as wrong.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -31,7 +32,7 @@
 
 struct secure {
     struct served_daemon served;
-    bool changing; /* the password is being replaced: the old and the new one may be right */
+    bool changing; /* the password is being replaced: both the old and the new one may be right */
     bool renewed;  /* the new password and certificate apply in the end */
     bool recovered;
 };
@@ -104,7 +105,7 @@ static bool has_outcome(const void *userdata)
     return ((const struct client *)userdata)->outcome != CLIENT_WAITS;
 }
 
-/* The server delays a 401 response. The delay passes in simulated time. */
+/* The server delays a 401 response; simulated time is advanced past the delay. */
 static struct client *ask(struct secure *secure, size_t i, const char *request, const char *password)
 {
     struct served_daemon *served = &secure->served;
@@ -171,7 +172,7 @@ static void secure_recover(void *state)
     secure->recovered = true;
 }
 
-/* Describes the server by requests over new connections. */
+/* Describes the server's responses to requests over new connections. */
 static void secure_describe(void *state, struct buffer *out)
 {
     static const char *const passwords[] = {WITH_SECRET, WITH_OTHER, ""};

@@ -25,7 +25,7 @@
 #define IP UINT64_C(0x401234)
 #define PERIOD 1000000
 #define OTHER_PERIOD 2000000
-#define SECONDS 60 /* the machine's clock also advances while the test waits, by some seconds at most */
+#define SECONDS 60 /* the machine's clock also advances while the test waits, but only by seconds */
 #define BURSTS 3
 #define PER_BURST 20
 #define TAKEN (BURSTS * PER_BURST * (size_t)4) /* samples on four CPUs */
@@ -49,7 +49,7 @@ static const char *const requests[N_FORMATS] = {
 struct streams {
     struct served_daemon served;
     size_t sampled[N_FORMATS]; /* samples written to the ring buffers of the stream */
-    size_t of_user[N_FORMATS]; /* the samples among them that a stream without the kernel's samples gets */
+    size_t of_user[N_FORMATS]; /* those among them that a stream gets if it may not sample the kernel */
     size_t late[N_FORMATS];    /* minimum for a stream that began late because of a fault */
     size_t seen[N_FORMATS];    /* samples that the stream contains, or counts as lost */
     char folded[4096];
@@ -126,9 +126,9 @@ static bool ask(struct served_daemon *served, enum format format, double seconds
 }
 
 /*
- * Writes a sample to the ring buffers with this period, and counts it for the streams that use them. A stream of NDJSON
- * or perf.data contains all samples from its header on. A stream that may not sample the kernel has ring buffers of its
- * own, and contains only their samples.
+ * Writes a sample to the ring buffers with this period, and counts it for the streams that use them. An NDJSON or
+ * perf.data stream contains all samples from its header on. A stream that may not sample the kernel has ring buffers of
+ * its own, and contains only their samples.
  */
 static void sample_period(struct streams *streams, uint64_t period, uint64_t ip)
 {
@@ -165,8 +165,8 @@ static bool never(const void *userdata)
 }
 
 /*
- * Samples repeatedly until a kernel symbol is seen. Then the symboliser, a real process, has answered, and cannot time
- * out any more when simulated time passes. Returns whether a symbol was seen.
+ * Samples repeatedly until a kernel symbol is seen. By then the symboliser, a real process, has answered, and can no
+ * longer time out when simulated time advances. Returns whether a symbol was seen.
  */
 static bool await_names(struct streams *streams, double seconds)
 {
@@ -242,7 +242,7 @@ static size_t count_pprof(struct client *client)
     struct field field;
     const char *bytes = client_unpack(client, &size);
 
-    fault_expect(bytes, "the profile is damaged");
+    fault_expect(bytes, "the profile is corrupt");
     for (struct bytes rest = {(const uint8_t *)bytes, (const uint8_t *)bytes + size}; read_field(&rest, &field);)
         if (field.number == 2) {
             struct bytes values = field_at(field.bytes, 2, 0).bytes;
@@ -259,7 +259,7 @@ static size_t count_folded(struct client *client, char *copy, size_t size)
     snprintf(copy, size, "%s", text);
     for (; *text; text = strchr(text, '\n') + 1) {
         space = memrchr(text, ' ', strcspn(text, "\n"));
-        fault_expect(space && strchr(text, '\n'), "a folded line has no number: %.200s", text);
+        fault_expect(space && strchr(text, '\n'), "a line of folded stacks has no number: %.200s", text);
         n += strtoul(space, NULL, 10);
     }
     return n;
@@ -282,8 +282,8 @@ static size_t count_samples(struct streams *streams, enum format format)
 }
 
 /*
- * Advances the time to the end of the streams. Since real processes may answer slowly, a stream may begin, or a request
- * be repeated, after the time has advanced. The time then advances again.
+ * Advances time to the end of the streams. Since real processes may answer slowly, a stream may begin, or a request may
+ * be repeated, only afterwards. Time is then advanced again.
  */
 static void end_streams(struct served_daemon *served)
 {
@@ -296,7 +296,7 @@ static void end_streams(struct served_daemon *served)
     served_daemon_wait(served);
 }
 
-/* Runs four streams from start to end. The argument `well` says that there is no fault. */
+/* Runs four streams from start to end. `well` is true if there is no fault. */
 static void run_streams(struct streams *streams, bool well)
 {
     static const enum format order[] = {FORMAT_PPROF, FORMAT_FOLDED, FORMAT_NDJSON, FORMAT_PERF_DATA};
@@ -315,7 +315,7 @@ static void run_streams(struct streams *streams, bool well)
     streams->begun[FORMAT_PPROF] &= well;
     streams->begun[FORMAT_FOLDED] &= well;
     bool named = await_names(streams, seconds);
-    fault_expect(named || !well, "no kernel symbol is seen after %d seconds", EVENT_SECONDS);
+    fault_expect(named || !well, "no kernel symbol was seen within %d seconds", EVENT_SECONDS);
     for (unsigned i = 0; i < BURSTS; i++)
         sample(streams);
     end_streams(served);
@@ -328,12 +328,12 @@ static void run_streams(struct streams *streams, bool well)
                          (!well && !streams->begun[i] && streams->seen[i] >= streams->late[i] &&
                           streams->seen[i] < streams->sampled[i]) ||
                          (!well && streams->seen[i] && streams->seen[i] == streams->of_user[i]),
-                     "%s: the stream looks complete, and has %zu of %zu samples", requests[i], streams->seen[i],
+                     "%s: the stream looks complete, but has %zu of %zu samples", requests[i], streams->seen[i],
                      streams->sampled[i]);
         fault_expect(whole || !well, "%s: no stream: %.300s", requests[i], client->in);
-        fault_expect(!well || streams->sampled[i] >= TAKEN, "%s: %zu samples are too few", requests[i],
+        fault_expect(!well || streams->sampled[i] >= TAKEN, "%s: only %zu samples were taken", requests[i],
                      streams->sampled[i]);
-        /* Without samples, the response with folded stacks is empty. */
+        /* If there are no samples, a response of folded stacks is empty. */
         bool may_be_empty = whole && i == FORMAT_FOLDED && !streams->begun[i];
         fault_expect(client->outcome != CLIENT_ANSWERED || client->body_size > 10 || may_be_empty,
                      "%s: %u without an explanation", requests[i], client->status);
@@ -369,7 +369,7 @@ static void streams_describe(void *state, struct buffer *out)
     if (!streams->recovered)
         return;
     fault_expect(rings_count(streams->served.simulated->fake, 0) == 0,
-                 "rings are open although no client is connected");
+                 "ring buffers are open although no client is connected");
     run_streams(streams, true);
     buffer_append_text(out, streams->folded);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends arbitrary bytes to the daemon as a compromised reader of state files, while containers are created and removed.
- * A container gets a name only from a record with its own id and a ticket of a request, and each name is printable.
+ * Sends arbitrary bytes to the daemon as a compromised state file reader, while containers are created and removed. A
+ * container is named only by a record that has its own id and the ticket of a request, and each name is printable.
  */
 #include "base/text.h"
 #include "cgroups/name-source.h"
@@ -17,7 +17,7 @@ enum action { FIND, FORGET, RECORD, LAST_RECORD, DISPATCH, WAIT, RAW, HANG_UP, N
 #define SIXTEEN(c) c c c c c c c c c c c c c c c c
 #define ID(c) SIXTEEN(c) SIXTEEN(c) SIXTEEN(c) SIXTEEN(c)
 
-/* The first character of a container's name is that of its id, so that a name of another container is noticed. */
+/* A container's name begins with the same character as its id, so that another container's name is noticed. */
 static const struct {
     const char *path, *id;
 } cgroups[] = {
@@ -33,7 +33,7 @@ static struct {
     struct state_files state_files;
     struct input input;
     void *state;
-    int reader; /* the end of the socket that the reader of state files has */
+    int reader; /* the state file reader's end of the socket */
     uint64_t now, tickets[TICKETS_MAX];
     size_t n_tickets;
     bool was_raw;

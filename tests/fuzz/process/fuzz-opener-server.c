@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends arbitrary bytes to an opener as a compromised daemon: a sequence of packets with descriptors, including those
- * that the opener returned before. Each packet gets one reply, which has exactly as many descriptors as it announces.
- * The opener keeps none of them, opens only what the rules allow, and accepts only cgroups as cgroups.
+ * that the opener returned earlier. Each packet gets one reply, with exactly as many descriptors as it announces. The
+ * opener keeps none of them, opens only what the rules allow, and accepts only cgroups as cgroups.
  */
 #include <linux/magic.h>
 #include <sys/eventfd.h>
@@ -48,7 +48,7 @@ static const char *const paths[] = {
     "/etc/shadow",
 };
 
-/* Replaces fork(2): the opener cannot start a child for a user's state file, or a finder. */
+/* Replaces fork(2): the opener cannot start a finder, or a child for a user's state file. */
 pid_t fork(void)
 {
     assert(world.kind == OPENER_REQUEST_STATE || (world.kind == OPENER_REQUEST_FINDER && world.sampling));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends arbitrary bytes over TCP to the whole HTTP server: libmicrohttpd, the checks of heads and hosts, the routes
- * with their parameters, and the documents. The answer is a valid response, never an internal error; a client that is
- * not an operator cannot reload or pause; and an ordinary client is served afterwards.
+ * Sends arbitrary bytes over TCP to the complete HTTP server: libmicrohttpd, the checks of heads and hosts, the routes
+ * with their parameters, and the documents. Each response is valid, and never an internal error. A client that is not
+ * an operator cannot reload or pause. Afterwards, an ordinary client is served.
  *
  * The first byte is the size of the pieces in which the rest is sent (0: at once). If the lowest bit of the second byte
  * is set, the client then shuts down its sending side.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends arbitrary bytes to the daemon as a compromised symboliser: hellos and answers in any order, of any size, with
- * or without descriptors of all kinds. Each request of the daemon is completed once, each symbol table that the daemon
- * accepts is valid, and no descriptor is leaked.
+ * or without descriptors of all kinds. Each of the daemon's requests completes once, each symbol table that it accepts
+ * is valid, and no descriptor is leaked.
  *
  * The symboliser process is /bin/sleep; the fuzzer keeps its socket, and answers in its place.
  */

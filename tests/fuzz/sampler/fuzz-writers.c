@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses arbitrary bytes as the records of a capture, in which programs choose their names and the files that they map.
- * Each record is passed to the symbols and to the writers of all formats. Whatever it contains, a line of NDJSON is an
- * object, a line of folded stacks ends with a number, and both are printable UTF-8.
+ * Uses arbitrary bytes as the records of a capture, in which programs choose their own names and the files that they
+ * map. Each record is passed to the symbols and to the writers of all formats. Whatever the records contain, each
+ * NDJSON line is an object, each line of folded stacks ends with a number, and both are printable UTF-8.
  */
 #include <jansson.h>
 
@@ -148,7 +148,7 @@ static void stream_end(struct stream *stream)
 static void check_line(size_t writer, const char *line, size_t size)
 {
     assert(utf8_printable_prefix(line, size) == size);
-    if (writer == 0) { /* an integer in jansson has only 63 bits */
+    if (writer == 0) { /* jansson's integers have only 63 bits */
         const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
         json_t *object = json_loadb(line, size, flags, NULL);
         assert(object && json_is_string(json_object_get(object, "type")));

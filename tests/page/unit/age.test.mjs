@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentence about stale numbers, and documents written as YAML.
+// Tests the sentence about stale numbers, and documents written as YAML.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { sentenceOfAge } from "../../../web/age.js";
@@ -11,10 +11,11 @@ test("recent numbers need no sentence", () => {
 });
 
 test("stale numbers show their age, and why there are no newer ones", () => {
-    assert.equal(sentenceOfAge(9000, "", 7000), "These numbers are 9 s old: no answer has come since.");
+    assert.equal(sentenceOfAge(9000, "", 7000), "These numbers are 9 s old: no answer has arrived since.");
     assert.equal(sentenceOfAge(0, "counting is paused.", 7000), "These numbers are 0 s old: counting is paused.");
-    assert.equal(sentenceOfAge(125000, "it failed.", 7000), "These numbers are 2 min 5 s old: it failed.");
-    assert.equal(sentenceOfAge(null, "it failed.", 7000), "It failed.");
+    assert.equal(sentenceOfAge(125000, "the last request failed.", 7000),
+                 "These numbers are 2 min 5 s old: the last request failed.");
+    assert.equal(sentenceOfAge(null, "the last request failed.", 7000), "The last request failed.");
 });
 
 test("a document is written as YAML", () => {

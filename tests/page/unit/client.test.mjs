@@ -53,7 +53,7 @@ const faults = [
     [504, html, "", { "Retry-After": "-1" }, "The proxy in front of the daemon gets no answer from it."],
 ];
 
-test("each HTTP error becomes a sentence, with the time after which to try again", async () => {
+test("each HTTP error becomes a sentence, with the time to wait before a retry", async () => {
     for (const [status, headers, body, more, sentence] of faults) {
         answer = sends(status, { ...headers, ...more }, body);
         const fault = await faultOf(new Client(client.base).json("api/v1/status"));
@@ -89,7 +89,7 @@ test("an answer that breaks off, is late or does not come from perfcountd gives 
         response.writeHead(200, { ...json, "Content-Length": "100" });
         response.write('{"a": ', () => response.destroy());
     };
-    assert.equal((await faultOf(client.json("x"))).message, "The answer of the daemon broke off.");
+    assert.equal((await faultOf(client.json("x"))).message, "The daemon's answer was cut off.");
     answer = (request, response) => response.destroy();
     assert.equal((await faultOf(client.json("x"))).message, "The daemon cannot be reached.");
     answer = sends(200, html, "<form>log in</form>");
@@ -99,21 +99,21 @@ test("an answer that breaks off, is late or does not come from perfcountd gives 
 
 test("headers or a body that never arrive are reported as late", async () => {
     answer = () => {};
-    assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
+    assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon did not answer in time.");
     assert.equal((await faultOf(client.ask("GET", "x", { patience: 50 }))).message,
-        "The daemon does not answer in time.");
+        "The daemon did not answer in time.");
     answer = (request, response) => {
         response.writeHead(200, json);
         response.write("[");
     };
-    assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
+    assert.equal((await faultOf(client.json("x", { patience: 50 }))).message, "The daemon did not answer in time.");
 });
 
 test("a stream has no time limit once it has begun, and ends when its signal is aborted", async (context) => {
     let more;
     const ended = new Promise((resolve) => answer = (request, response) => {
         if (!request.url.endsWith("/stream"))
-            return; // this is a request of the previous test
+            return; // a late request from the previous test
         response.writeHead(200, json);
         response.write("1");
         more = () => response.write("2");
@@ -136,7 +136,7 @@ test("a stream has no time limit once it has begun, and ends when its signal is 
     await ended;
 });
 
-test("an aborted request throws the abort reason of its signal, and leaves no listener behind", async () => {
+test("an aborted request throws its signal's abort reason, and leaves no listener behind", async () => {
     const controller = new AbortController();
     let listeners = 0;
     const signal = new Proxy(controller.signal, {

@@ -48,14 +48,14 @@ test("the worst findings come first", () => {
     assert.equal(found[1].sentence, "x.yaml:3:5: unknown key \\u0007");
     assert.equal(found[2].sentence, "It broke.");
     assert.match(found[3].sentence, /need 2000 open files, but .* leaves 900: .* LimitNOFILE=/);
-    assert.match(found[4].sentence, /names of containers has ended.* restart perfcountd/);
+    assert.match(found[4].sentence, /container names has ended.* restart perfcountd/);
 });
 
 test("a failing collector is reported once", () => {
     const found = findings({ ...well, failures: [failure("", { collector: "cgroup", reason: "failed", message: "it broke" })],
         collectors: [{ name: "cgroup", enabled: true, success: false, error: "it broke" }] });
 
-    assert.deepEqual(found.map((one) => one.title), ["The collector cgroup fails"]);
+    assert.deepEqual(found.map((one) => one.title), ["The cgroup collector fails"]);
 });
 
 test("a missing PMU becomes one note, however many failures it causes", () => {

@@ -13,7 +13,7 @@ import { search } from "../../../web/flame/search.js";
 import { StackTree, difference, hottest } from "../../../web/flame/tree.js";
 import { Random } from "./stacks.mjs";
 
-// Fragments of JSON and special names, one byte for each character.
+// Fragments of JSON and special names, one byte per character.
 const tokens = [
     "\n", "\r\n", "{", "}", "[", "]", ",", ":", '"', "null", "true", "1e999", "-1", '"type":"sample"', '"comm":',
     '"callchain":[', '"symbol":', '"module":', '"ip":"0x0"', '"pid":', "__proto__", "constructor", "(other)",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The positions of frames, and the animated window of a zoom, without a browser.
+// Tests frame positions and the animated zoom window, without a browser.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Layout } from "../../../web/flame/layout.js";

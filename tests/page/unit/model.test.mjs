@@ -84,7 +84,7 @@ test("the results of a search are correct", () => {
     });
 });
 
-test("a difference of trees is correct", () => {
+test("the difference between two trees is correct", () => {
     each(7, (old, random) => {
         const young = random.list(random.below(30), stack), tree = difference(treeOf(old), treeOf(young));
         const share = (stacks, path) => (sum(stacks) ? sum(beginning(stacks, path)) / sum(stacks) : 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formatted numbers in three locales, each in its own process, and the units of all derived metrics.
+// Tests formatted numbers in three locales, each in its own process, and the units of all derived metrics.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { factsOf } from "../../../web/footer.js";
 
 const module = new URL("../../../web/numbers.js", import.meta.url).href;
 
-// Returns the results of expressions in a locale.
+// Evaluates expressions in a locale, and returns the results.
 function written(locale, ...expressions) {
     const script = `import * as n from ${JSON.stringify(module)};
         const { amount, bytes, digits, duration, metric, percent, count, timeOf, clockOf } = n;
@@ -35,7 +35,7 @@ test("numbers follow the locale", () => {
 });
 
 // The page formats en-US with its own code, which must agree with Intl.
-test("numbers and times of en-US equal those of Intl", () => {
+test("in en-US, numbers and times are formatted as Intl does", () => {
     const differ = written("en_US.UTF-8", `(() => {
         const intl = (options) => new Intl.NumberFormat("en-US", options), fixed = { maximumFractionDigits: 2 };
         const time = (timeStyle) => new Intl.DateTimeFormat("en-US", { timeStyle });
@@ -85,7 +85,7 @@ test("very large and very small numbers stay short", () => {
 });
 
 // All units in `perfcountd list-metrics --json`.
-test("each unit of the derived metrics is formatted", () => {
+test("every unit of a derived metric is formatted", () => {
     const expected = {
         ratio: ["12.3%", ""], hertz: ["0.123 Hz", ""], cpus: ["0.12", "CPUs"], watts: ["0.123 W", ""],
         "per 1000 instructions": ["0.123", "/1000 instr."], "bytes per second": ["0.123 B/s", ""],
@@ -102,21 +102,21 @@ test("each unit of the derived metrics is formatted", () => {
 
 const binary = process.env.PERFCOUNTD;
 
-test("the list of units equals that of the daemon", { skip: binary ? false : "PERFCOUNTD names no binary" }, () => {
+test("the list of units equals the daemon's", { skip: binary ? false : "PERFCOUNTD names no binary" }, () => {
     const { metrics } = JSON.parse(execFileSync(binary, ["list-metrics", "--json"]));
     const known = ["ratio", "hertz", "cpus", "watts", "per 1000 instructions", "bytes per second"];
 
     assert.deepEqual([...new Set(metrics.map((one) => one.unit))].filter((unit) => !known.includes(unit)), []);
 });
 
-test("lists of CPUs are parsed", () => {
+test("CPU lists are parsed", () => {
     assert.deepEqual(cpusOf("0-2,5,8-9"), [0, 1, 2, 5, 8, 9]);
     for (const none of ["", undefined, null, "x", "5-2"])
         assert.deepEqual(cpusOf(none), []);
     assert.equal(cpusOf("0-999999999").length, 4096);
 });
 
-test("the header shows the known facts of the machine", () => {
+test("the header shows what is known about the machine", () => {
     const cpus = [{ cpu: 0, seconds: 1 }, { cpu: 1, seconds: 1 }], kernel = "6.1.0";
 
     assert.equal(factsOf({ model: "Orange Pi 5", soc: "rockchip,rk3588s", kernel, uptime_seconds: 12.9 * 86400,

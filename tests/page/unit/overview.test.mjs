@@ -41,7 +41,7 @@ test("a path is not inside another path that merely begins with the same letters
     assert.deepEqual(outermost(["/a", "/ab", "/a/b/c"]), ["/a", "/ab"]);
 });
 
-test("the band of the others is the total minus the services; a step without a value is a gap", () => {
+test("the band for the other services is the total minus those listed; a step without a value is a gap", () => {
     const { bands, sums, gaps } = stack([[1, NaN, 2, NaN], [0.5, 1, 1, NaN]], [2, 3, 1, NaN], [10, 10, 10, 10]);
 
     assert.deepEqual(bands, [[1, 0, 2, 0], [0.5, 1, 1, 0], [0.5, 2, 0, 0]]);
@@ -96,7 +96,7 @@ test("scales have a few round grid lines, and end at the number of CPUs if that 
     }
 });
 
-test("times on the axis are round, within the range, and not too many", () => {
+test("the axis has a few round times within the range", () => {
     for (const [since, until, n] of [[1764333333, 1764336933, 6], [1764333333, 1764333633, 3], [0, 90000, 2],
                                      [0, 1e7, 5]]) {
         const ticks = timeTicks(since, until, n);
@@ -175,7 +175,7 @@ test("the current utilisation is used instead of the last step", () => {
     assert.equal(usageTile([1], 4, { range, share: 0.5 }).value(record, { ...range }), 0.25);
 });
 
-test("a text is split into number and unit; a worse value is recognised", () => {
+test("a formatted value is split into number and unit; a worse value is recognised", () => {
     assert.deepEqual(["1.42 GHz", "61%", "–", "0.44", "18.3 /1000 instr.", "< 0.1 /s"].map(splitUnit),
         [["1.42", "GHz"], ["61", "%"], ["–", ""], ["0.44", ""], ["18.3", "/1000 instr."], ["< 0.1", "/s"]]);
     assert.equal(isWorse({ better: 1 }, 0.44, 0.91), true);
@@ -233,7 +233,7 @@ test("a saved file supports the same queries as the daemon", async () => {
 
 // --- findings
 
-test("findings are text, and only links to documents of the daemon are accepted as evidence", () => {
+test("findings are shown as text, and only links to the daemon's documents are accepted as evidence", () => {
     const [first, second] = itemsOf({ findings: [
         { rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit.", since: 5,
           until: null, evidence: "/api/v1/history?cpu=4", cpus: "4-7" },
@@ -266,11 +266,11 @@ test("without /api/v1/findings, the overview lists what is not counted, except f
                      config_last_reload_successful: true };
 
     assert.deepEqual(faultsOf(status).map(({ level, title }) => [level, title]),
-                     [["bad", "The collector cgroup fails"], ["quiet", "Not counted"]]);
+                     [["bad", "The cgroup collector fails"], ["quiet", "Not counted"]]);
     assert.match(faultsOf(status)[1].text, /^No such event\. cpu: x/);
 });
 
-test("a change is relative to the previous value, or in points for a share", () => {
+test("a change is relative to the previous value, or in percentage points for a share", () => {
     assert.equal(changeOf({}, 0.41, 0.92), "−55%");
     assert.equal(changeOf({}, 1234, 100), "+1,130%");
     assert.equal(changeOf({ max: 1 }, 0.68, 0.31), "+37 points");
@@ -280,18 +280,18 @@ test("a change is relative to the previous value, or in points for a share", () 
 });
 
 test("a limited clock rate is shown with the causes of the limit", () => {
-    const hot = "A cooling device slows them: they are too hot.", low = "The voltage of the supply is too low.";
+    const hot = "A cooling device slows them down: they are too hot.", low = "The supply voltage is too low.";
 
     assert.equal(limitWords({ text: `At most 1 GHz. ${hot}`, before: 2.4e9 }), "of 2.4 GHz: too hot");
     assert.equal(limitWords({ text: `${hot} ${low}`, before: 2.4e9 }), "of 2.4 GHz: too hot, voltage too low");
-    assert.equal(limitWords({ text: "No cooling device is active: the limit was set." }), "limited");
+    assert.equal(limitWords({ text: "No cooling device is active, so the limit was set in cpufreq." }), "limited");
 });
 
 test("the daemon's source contains the sentences about causes that the page looks for", () => {
     const source = readFileSync(new URL("../../../collectors/findings.c", import.meta.url), "utf8");
 
     assert.match(source, /A cooling device slows/);
-    assert.match(source, /voltage of the supply is too low/);
+    assert.match(source, /supply voltage is too low/);
 });
 
 test("whether samples of an interval are kept depends on the daemon's configuration and clock", () => {

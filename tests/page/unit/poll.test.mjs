@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the page sends requests, waits and reports errors, on a clock that the test controls.
+// Tests when the page sends requests, waits and reports errors, using a clock that the test controls.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import { Fault } from "../../../web/client.js";
@@ -123,7 +123,7 @@ test("a poll does not ask for a password repeatedly", async () => {
     await settle();
     await pass(600000);
     assert.deepEqual(times, [0]);
-    assert.deepEqual(page.said, ["A password. Load the page again to be asked for it. / load"]);
+    assert.deepEqual(page.said, ["A password. Load the page again to enter it. / load"]);
     poll.close();
 });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records from documents of /api/v1/history and /api/v1/rates: sums, gaps, unknown values, and untrusted files.
+// Records made from documents of /api/v1/history and /api/v1/rates: sums, gaps, unknown values, and untrusted files.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Record, Tracks } from "../../../web/overview/record.js";
@@ -21,7 +21,7 @@ function documentOf(rows, { times = [110, 120], seconds = [10, 10], ...more } = 
 const recordOf = (...parameters) => Record.of(documentOf(...parameters));
 const numbers = (values) => values.map((value) => Number.isNaN(value) ? null : value);
 
-test("counts become rates, and CPUs of a PMU are added up if there are no totals", () => {
+test("counts become rates; if there are no totals, the CPUs of a PMU are summed", () => {
     const record = recordOf([row({ events: { context_switches: [100, 200] } }),
                              row({ cpu: 1, events: { context_switches: [10, 20] } })]);
     const [line] = record.having("context_switches");
@@ -75,7 +75,7 @@ test("of two lines with a value, the one that was counted for longer comes first
     assert.equal(record.value(record.having("x")[1], "counted"), 0.1);
 });
 
-test("busy CPUs are known in total, for a PMU, and for each CPU", () => {
+test("a record has the number of busy CPUs in total, for each PMU, and for each CPU", () => {
     const a55 = { pmu: "armv8_cortex_a55", busy: [5, 10] }, a76 = { cpu: 1, pmu: "armv8_cortex_a76", busy: [1, 11] };
     const record = recordOf([row(a55), row(a76)]);
 
@@ -137,7 +137,7 @@ test("an empty document gives an empty record", () => {
     assert.equal(record.stepAt(100), -1);
 });
 
-test("files that are not a history are rejected", () => {
+test("files that do not contain a history are rejected", () => {
     for (const file of [null, 7, "x", [], {}, { times: [1], seconds: [1] }, documentOf([{}]), documentOf([null]),
                         documentOf([row({ events: null })]), documentOf([row({ state: "counting" })]),
                         documentOf([], { times: [1, "2"] }), documentOf([], { times: [1] }),
@@ -157,7 +157,7 @@ test("untrusted names have no special meaning", () => {
     assert.equal({}.x, undefined);
 });
 
-test("arrays of a record become points of lines in a time range", () => {
+test("a record's arrays become the points of lines in a time range", () => {
     const tracks = new Tracks();
 
     tracks.values.set("a", [1, NaN, 3]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings of streams that a test server sends correctly and incorrectly, and the sentences about them.
+// Tests recordings of correct and incorrect streams from a test server, and the sentences about them.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import test, { after, before } from "node:test";
@@ -16,8 +16,8 @@ import { eventually } from "../daemon.mjs";
 import { Recording, pastOf } from "../../../web/profile/recording.js";
 import { parametersOf, stateOf } from "../../../web/profile/toolbar.js";
 
-let server, client, send, asked; // send(response, write) answers requests of the test; asked: requested paths
-// The current time of the daemon, in seconds.
+let server, client, send, asked; // send(response, write) answers the test's requests; asked: requested paths
+// The daemon's current time, in seconds.
 const now = 2000;
 const header = { type: "header", event: "cycles", frequency: 99, seconds: 1 };
 const end = { type: "end", reason: "seconds", lost: 0, dropped: 0, seconds: 1, awaiting_symbols: 0, notes: [] };
@@ -84,7 +84,7 @@ test("a broken connection keeps the samples that arrived", async () => {
     });
 
     assert.equal(one.tree.total, 1);
-    assert.match(notes(one)[0], /broke.*The samples until then, 0 s, are kept\./);
+    assert.match(notes(one)[0], /cut off.*The samples until then, 0 s, are kept\./);
 });
 
 test("a stopped recording keeps the samples that arrived", async () => {
@@ -119,7 +119,7 @@ const waited = [wait("sleeping", 20, 5), wait("sleeping", 10), wait("runnable", 
 const waitsEnd = { ...end, brief: 1234, brief_ns: 25e7, missed: 2 };
 const statesOf = ({ root }) => [...root.children.values()].map(({ name, total }) => [name, total / 1e6]);
 
-test("off-CPU time is weighted by duration, below its state; time after the wakeup is runnable", async () => {
+test("off-CPU time is weighted by duration and grouped by state; time after the wakeup is runnable", async () => {
     const one = await recorded((response, write) => {
         write(waits, ...waited, waitsEnd);
         response.end();
@@ -132,12 +132,13 @@ test("off-CPU time is weighted by duration, below its state; time after the wake
     assert.equal(folded(merged), "runnable;f 6500\nsleeping;f 25000\n");
     assert.match(svg(tree), /<title>sleeping: 25\.0 ms, 79\.37 %</);
     assert.equal(weight(tree.root, true), "31.5 ms");
-    assert.equal(summary(one), "off-cpu of 1 ms and more, 1 s, 3 waits, 31.5 ms together, blocked, /a");
-    assert.deepEqual(notes(one), ["Waits shorter than 1 ms are left out: 1,234 on the whole machine, 250 ms together.",
-                                  "Waits whose stack the kernel could not take are left out: 2 on the whole machine."]);
+    assert.equal(summary(one), "off-cpu of 1 ms and more, 1 s, 3 waits, 31.5 ms in total, blocked, /a");
+    assert.deepEqual(notes(one), ["Waits shorter than 1 ms are left out: 1,234 on the whole machine, 250 ms in total.",
+                                  "Waits whose stack the kernel could not record are left out: 2 on the whole "
+                                      + "machine."]);
 });
 
-test("a wait counts for its user function; a few long waits have a larger error than many short ones", () => {
+test("a wait is attributed to its user function; a few long waits have a larger error than many short ones", () => {
     const frames = (name) => ["main", name].map((symbol) => ({ symbol, module: "/bin/p" })).concat(
         { symbol: "schedule", module: "[kernel.kallsyms]" }).reverse();
     const of = (n, ms, other) => {
@@ -163,7 +164,7 @@ test("a wait counts for its user function; a few long waits have a larger error 
     }
 });
 
-test("simultaneous recordings on and off CPU are stopped together, and if one is refused the other stays", async () => {
+test("simultaneous on-CPU and off-CPU recordings stop together; if one is refused, the other is shown", async () => {
     const beside = new Recording(client, { seconds: "1" });
     let n = 0;
     const both = await recorded((response, write) => {
@@ -210,7 +211,7 @@ test("of past samples, only those within the interval are drawn", async () => {
     assert.deepEqual(notes(one), []);
 });
 
-test("a note says for which part of an interval the daemon still has samples, or that it has none", async () => {
+test("a note says for which part of an interval the daemon still has samples, or that none are left", async () => {
     const some = await looked(1957, { since: 1950, until: 1960 }, [1958]);
     const late = await looked(1990, { since: 1950, until: 1960 }, [1991]);
     const early = await looked(1990, { since: 2050, until: 2060 }, [1991]);
@@ -244,7 +245,7 @@ test("requests for past samples cover at least one second; the interval is in th
     assert.equal(stateOf(new URLSearchParams("from=1960&to=1950")).interval, null);
 });
 
-test("an error of the daemon is assigned to a control", () => {
+test("a daemon error is assigned to a control", () => {
     const sentences = {
         event: ['there is no event "x"', 'parameter "event": x', "cpu 0 cycles: this machine offers no hardware PMU"],
         threshold: ['parameter "threshold": expected seconds above 0'], state: ['parameter "state": expected runnable'],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the lines of a stream, wherever it is split and whatever it contains.
+// Tests parsing the lines of a stream, wherever it is split and whatever it contains.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { readRecords } from "../../../web/flame/samples.js";
@@ -69,7 +69,7 @@ test("__proto__ is a field like any other", async () => {
     assert.equal({}.polluted, undefined);
 });
 
-test("a line without its end, or a broken connection, counts as a cut stream", async () => {
+test("after an unterminated line or a broken connection, the stream is reported as cut", async () => {
     assert.equal((await read([bytes('{"a":1}\n{"b"')])).ended, "cut");
     assert.equal((await read([bytes('{"a":1}\n')], { error: new TypeError("network") })).ended, "cut");
     assert.deepEqual(await read([]), { records: 0, broken: 0, long: 0, ended: "whole", taken: [] });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table of cgroups: groups and PMUs merged into one row, starved groups, filters, and sorting.
+// Tests the rows of the cgroup table: groups and PMUs merged into one row, starved groups, filters, and sorting.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cgroups, filterOf, glob, shortText } from "../../../web/services/cgroups.js";
@@ -41,7 +41,7 @@ test("the groups of a cgroup form one row", () => {
     assert.equal(rows[0].values.get("minor_faults").share, 1);
 });
 
-test("values on several PMUs are the sums from the daemon, and the text on the share of time names the PMUs", () => {
+test("values on several PMUs are the daemon's sums, and the text on the counted share of time names the PMUs", () => {
     const both = { ...total("little", { cycles: 1000, ll_cache_miss_rd: 5 }, { running_ratio: 0.5 }),
                    pmus: ["little", "big"] };
     const { rows: [row] } = rowsOf(both);
@@ -68,7 +68,7 @@ test("starved values and unknown values are not shown as zero", () => {
     assert.equal(column(zero, "cycles").text(zero), "0 /s");
 });
 
-test("the same event of two groups is not added up: the group counted for longer is used", () => {
+test("an event in two groups is not added up: the group counted for longer is used", () => {
     const { rows } = rowsOf(total("cpu", { cycles: 80 }, { running_ratio: 0.2 }, "one"),
                             total("cpu", { cycles: 100 }, { running_ratio: 1 }, "two"));
 
@@ -83,7 +83,7 @@ test("an unlisted cgroup is reported as new; names such as __proto__ are ordinar
     assert.equal(rows[0].values.get("constructor").value, 1);
 });
 
-test("a value that was counted for only a part of the time is marked as an estimate", () => {
+test("a value that was counted for only part of the time is marked as an estimate", () => {
     const { rows: [row] } = rowsOf(total("cpu", { cycles: 100 }, { running_ratio: 0.31 }),
                                    total("software", { minor_faults: 1 }, { running_ratio: 1 }, "software"));
     const columns = columnsOf(new Map(), new Set(row.values.keys()));
@@ -274,7 +274,7 @@ test("cgroups have their names as titles, and their paths where two titles are e
     assert.equal(column.hint(rows[0]), `/docker/${id}`);
 });
 
-test("names that occur in a row become columns, as one line of text", () => {
+test("the names in a row become columns, each shown as one line of text", () => {
     const rows = rowsNamed({ cgroup: "/a", container: "<b>\u202ex", image: "i".repeat(4096), pod: "" },
                            { cgroup: "/b" });
     const columns = columnsOf(new Map(), new Set(rows.flatMap((row) => [...row.names.keys()])));

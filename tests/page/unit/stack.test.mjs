@@ -67,7 +67,7 @@ test("no record causes an exception, whatever its fields are", () => {
         }
 });
 
-test("a process that changes its name has one frame for each name", () => {
+test("a process that changes its name has a frame for each name", () => {
     const tree = new StackTree();
 
     for (const comm of ["sh", "sh", "demo"])
@@ -76,7 +76,7 @@ test("a process that changes its name has one frame for each name", () => {
     assert.equal(folded(tree.merged()), "main 3\n");
 });
 
-test("names in folded text cannot end the name, the stack or the line", () => {
+test("special characters in a name do not end the name, the stack or the line of folded text", () => {
     const tree = treeOf([
         { frames: [process("a b;c\n"), user("d e;f\t1\n"), kernel("g;h")], weight: 2 },
         { frames: [process("a_b:c?"), user("d e:f?1?", "/other"), kernel("g:h")], weight: 1 },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of stacks: its sums, and that its size is bounded whatever the input.
+// Tests the tree of stacks: its sums, and that its size is bounded whatever the input.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { folded, svg } from "../../../web/flame/export.js";

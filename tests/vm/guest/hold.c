@@ -2,7 +2,7 @@
 /*
  * hold CPU NUMBER
  *
- * Like another user of perf, holds this many counters of the CPU until it is killed, with pinned events, which have
+ * Acts as another user of perf: until it is killed, holds this many counters of the CPU with pinned events, which have
  * priority over others. Prints how many it got.
  */
 #define _GNU_SOURCE
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { INSTRUCTIONS = 0x08 }; /* PMUv3's INST_RETIRED, which needs a programmable counter each time */
+enum { INSTRUCTIONS = 0x08 }; /* PMUv3's INST_RETIRED; each event needs a programmable counter */
 
 static int open_pinned(int cpu, const struct perf_event_attr *attr)
 {

@@ -2,11 +2,12 @@
 /*
  * Counts itself on the board, and reads each counter in user space between two read(2) calls.
  *
- *   selfcount CPU...            a hundred readings on each of these CPUs in turn
+ *   selfcount CPU...            reads a hundred times on each of these CPUs in turn
  *   selfcount forbid            sets kernel.perf_user_access=0 between two readings, without giving up the CPU
  *
- * Prints a line for each CPU and event: the number of readings without a system call, the number of readings that are
- * not between the two read(2) calls in count or time, the smallest difference of these two, and the last count.
+ * Prints a line for each CPU and event: the number of readings without a system call, the number of readings whose
+ * count or time is not between those of the two read(2) calls, the smallest difference between the two counts, and the
+ * last count.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -18,7 +19,7 @@
 
 #define READINGS 100
 
-/* The CPU's own reader, which can be switched off; then read(2) is used for the same counter. */
+/* A userpage_reader that can be switched off: the same counter is then read with read(2). */
 struct switched {
     struct userpage_reader reader;
     bool refuses;
@@ -93,7 +94,7 @@ static void read_forbidden(enum thread_counter_event event, struct thread_counte
     if (pwrite(fd, "1", 1, 0) != 1)
         perror("perf_user_access");
     close(fd);
-    usleep(10000); /* user-space access is permitted again when the task is switched in next time */
+    usleep(10000); /* user-space access is permitted again the next time the task is switched in */
 }
 
 int main(int argc, char **argv)

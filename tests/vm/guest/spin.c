@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads of the emulated board. The loop is two instructions, in assembly, so that what is counted is known.
+ * Loads for the emulated board. The loop is two instructions, in assembly, so that its counts are known.
  *
  *   spin CPU MILLIONS            executes that many million instructions on the CPU
  *   spin CPU mixed MILLIONS      the same in user space, and after each million the kernel clears a megabyte
  *   spin CPU calls NUMBER        calls getppid(2) that many times
  *   spin CPU steady SECONDS      works all the time
- *   spin CPU changing SECONDS    works in every second second, sleeps in the others
- *   spin CPU yield SECONDS       is on the CPU all the time, and leaves the emulator's time to the other CPUs
+ *   spin CPU changing SECONDS    works and sleeps in alternate seconds
+ *   spin CPU yield SECONDS       occupies the CPU, and leaves the emulator's time to the other CPUs
  *   spin CPU rest MILLIONS       the kernel clears that many megabytes, while nothing else wants the CPU
  *   spin CPU service SECONDS PHASE BEFORE AFTER
- *                                works for 120 ms of each second, PHASE ms after it begins, with an IPC of
- *                                BEFORE hundredths, and AFTER in the second half; prints when that began
- *   spin CPU steps STEP...       takes the steps in turn, and says what the task itself counted in each cgroup
+ *                                works for 120 ms of each second, starting PHASE ms into it, with an IPC of
+ *                                BEFORE hundredths in the first half and AFTER hundredths in the second
+ *                                half; prints when the second half began
+ *   spin CPU steps STEP...       takes the steps in turn, and prints what the task itself counted in each cgroup
  *
  * Steps:
  *   into=PATH        moves itself into a cgroup
- *   out              until the next step `into` or `in`, what is counted is printed for no cgroup
- *   in               what is counted is printed for the cgroup of the last step `into` again
+ *   out              until the next step `into` or `in`, counts belong to no cgroup
+ *   in               counts belong to the cgroup of the last step `into` again
  *   loop=MILLIONS    the loop; a decimal fraction is allowed
- *   follow=MILLIONS  the same, while others move the task: looks every 20,000 instructions where it is
+ *   follow=MILLIONS  the same, while others move the task: looks up its cgroup every 20,000 instructions
  *   faults=NUMBER    touches that many new pages
- *   cpu=LIST         runs on these CPUs, two digits at the most: 3, or 23 for CPUs 2 and 3
+ *   cpu=LIST         runs on these CPUs, at most two, one digit each: 3, or 23 for CPUs 2 and 3
  *   exec             calls execve(2) on itself, and continues with the next step
  *   make=FILE        makes the file
  *   wait=FILE        sleeps until the file exists
- * At the end it moves into the root cgroup, makes the file /tmp/task.over, prints "PATH INSTRUCTIONS CYCLES FAULTS
- * NANOSECONDS" for each cgroup (the first two of user space, by pinned events of each PMU), "-" for what its own moves
- * took, and then "end", and waits to be killed.
+ * At the end it moves into the root cgroup and creates the file /tmp/task.over. For each cgroup it prints "PATH
+ * INSTRUCTIONS CYCLES FAULTS NANOSECONDS", where pinned events of each PMU count instructions and cycles, in user space
+ * only; the PATH "-" has the cost of its own moves. Then it prints "end" and waits to be killed.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -90,7 +91,7 @@ static void work(double seconds, int changing)
             loop(100000);
 }
 
-/* QEMU continues with the next CPU at each yield instruction. */
+/* QEMU switches to the next CPU at each yield instruction. */
 static void yield(double seconds)
 {
     for (double start = now(); now() - start < seconds;)
@@ -126,7 +127,7 @@ static void halt(void)
     __asm__ volatile("hlt #0xf000" : "+r"(call) : : "x1", "memory");
 }
 
-/* Executes instructions like loop(), but faster in the emulator: 400 in each round. */
+/* Like loop(), but faster in the emulator: executes 400 instructions in each round. */
 static void pass(uint64_t rounds)
 {
     __asm__ volatile(".balign 64\n"
@@ -177,10 +178,10 @@ static void serve(long seconds, long phase, long before, long after)
 
 enum { INSTRUCTIONS, CYCLES, FAULTS, CLOCK, N_COUNTED };
 #define STAYS_MAX 256
-#define MOVES 0 /* the stay "-" has what the task's own moves cost, which either cgroup may count */
+#define MOVES 0 /* the stay "-" has the cost of the task's own moves, which may be counted in either cgroup */
 #define PMUS_MAX 2
 
-/* The state survives execve(2), like the events do: it is the memory of a file that stays open. */
+/* The state survives execve(2), as the events do: it is in a memory file that stays open. */
 static struct task {
     struct stay {
         char path[256];
@@ -238,13 +239,13 @@ static int64_t count_of(int kind)
 
     for (int i = 0; i < task->n_fds[kind]; i++) {
         if (read(task->fds[kind][i], &value, sizeof(value)) != sizeof(value))
-            fail("an event of the task's own");
+            fail("reading the task's event");
         sum += value;
     }
     return sum;
 }
 
-/* Attributes what was counted since the last call to the current cgroup, and what follows to `next`. */
+/* Attributes the counts since the last call to the current cgroup, and those that follow to `next`. */
 static void begin_stay(int next)
 {
     for (int kind = 0; kind < N_COUNTED; kind++) {
