@@ -27,7 +27,6 @@ static const struct option event_rows[EVENT_OPTIONS] = {
             .type = &option_text,
             .offset = offsetof(struct event_text, event),
             .range = "one event in perf's syntax",
-            .help = "the event",
         },
     [EVENT_OPTION_NAME] =
         {
@@ -35,7 +34,6 @@ static const struct option event_rows[EVENT_OPTIONS] = {
             .type = &option_text,
             .offset = offsetof(struct event_text, name),
             .range = "letters, digits and \"_\", not starting with a digit",
-            .help = "the metric's name, instead of a name derived from the event",
         },
     [EVENT_OPTION_HELP] =
         {
@@ -44,7 +42,6 @@ static const struct option event_rows[EVENT_OPTIONS] = {
             .offset = offsetof(struct event_text, help),
             .check = option_check_not_empty,
             .range = "one line of text; the same wherever the metric is used",
-            .help = "the metric's HELP text, instead of the default one",
         },
 };
 
@@ -424,23 +421,18 @@ static const struct option group_rows[GROUP_OPTIONS] = {
             .offset = offsetof(struct config_group, name),
             .check = option_check_not_empty,
             .range = "not empty; unique within the collector",
-            .help = "the label \"group\" of its metrics; without it, the name before the braces, or the preset's",
         },
     [GROUP_OPTION_PRESET] =
         {
             .path = "preset",
             .type = &option_preset,
             .range = "the name of a preset (see \"perfcountd list-presets\")",
-            .help = "a ready-made group with events of this machine's PMUs, instead of \"events\"",
         },
     [GROUP_OPTION_EVENTS] =
         {
             .path = "events",
             .type = &option_events,
             .range = "1 to 64 events",
-            .help = "the events, as one string in perf's syntax or as a list, instead of \"preset\"; a string may have "
-                    "several "
-                    "groups",
         },
     [GROUP_OPTION_STRICT] =
         {
@@ -449,7 +441,6 @@ static const struct option group_rows[GROUP_OPTIONS] = {
             .offset = offsetof(struct config_group, strict),
             .range = "true or false",
             .default_yaml = "false",
-            .help = "whether a PMU counts the group as a whole or not at all",
         },
 };
 

@@ -65,14 +65,11 @@ static const struct option config_rows[] = {
         MEMBER(text, user),
         .range = "a user name or UID, but not root; empty for \"perfcountd\", or \"nobody\" if there is no such user",
         .default_yaml = "\"\"",
-        .help = "the user to which the listening process switches if root starts it",
     },
     {
         .path = "opener.breakpoints",
         BOOL(opener_breakpoints),
         .default_yaml = "false",
-        .help = "whether the opener opens configured breakpoints, which an attacker who takes over the listening "
-                "process could move",
     },
     {
         .path = "web.listen",
@@ -81,7 +78,6 @@ static const struct option config_rows[] = {
         .check = option_check_address,
         .range = ":PORT, HOST:PORT, [IPv6]:PORT or unix:/PATH",
         .default_yaml = "[\":10298\"]",
-        .help = "where to listen for HTTP",
     },
     {
         .path = "web.telemetry_path",
@@ -89,7 +85,6 @@ static const struct option config_rows[] = {
         .check = option_check_telemetry_path,
         .range = "starts with \"/\"; not \"/\" itself, nor below /api/, /-/ or /debug/",
         .default_yaml = "/metrics",
-        .help = "the path of the metrics",
     },
     {
         .path = "web.min_interval",
@@ -97,32 +92,27 @@ static const struct option config_rows[] = {
         .max = 60 * NSEC_PER_SEC,
         .range = "0s to 60s",
         .default_yaml = "100ms",
-        .help = "scrapes that are closer together than this share one reading",
     },
     {
         .path = "web.config_file",
         MEMBER(text, web.config_file),
         .range = "the path of a file, relative to the directory of this one; empty for none",
         .default_yaml = "\"\"",
-        .help = "the web configuration of Prometheus exporters: TLS, passwords, headers",
     },
     {
         .path = "web.limits.connections",
         NUMBER(web.limits.connections, 1, 100000),
         .default_yaml = "512",
-        .help = "how many connections may be open",
     },
     {
         .path = "web.limits.connections_per_address",
         NUMBER(web.limits.connections_per_address, 1, 100000),
         .default_yaml = "128",
-        .help = "how many connections may be open from one address",
     },
     {
         .path = "web.limits.header_size",
         NUMBER(web.limits.header_size, 4096, 1048576),
         .default_yaml = "16384",
-        .help = "the maximum size of a request's first line and headers, in bytes",
     },
     {
         .path = "web.limits.request_timeout",
@@ -131,7 +121,6 @@ static const struct option config_rows[] = {
         .max = 86400 * NSEC_PER_SEC,
         .range = "100ms to 24h",
         .default_yaml = "10s",
-        .help = "how long a new connection may take to send its first request",
     },
     {
         .path = "web.limits.idle_timeout",
@@ -140,7 +129,6 @@ static const struct option config_rows[] = {
         .max = 86400 * NSEC_PER_SEC,
         .range = "100ms to 24h",
         .default_yaml = "300s",
-        .help = "how long a connection may stay idle between two requests",
     },
     {
         .path = "web.limits.response_timeout",
@@ -149,7 +137,6 @@ static const struct option config_rows[] = {
         .max = 86400 * NSEC_PER_SEC,
         .range = "100ms to 24h",
         .default_yaml = "60s",
-        .help = "how long a client may take to read a response",
     },
     {
         .path = "web.hosts",
@@ -157,19 +144,16 @@ static const struct option config_rows[] = {
         .check = option_check_host,
         .range = "host names, without a port",
         .default_yaml = "[]",
-        .help = "additional names by which browsers and local clients reach this machine",
     },
     {
         .path = "web.local_operators",
         BOOL(web.local_operators),
         .default_yaml = "false",
-        .help = "whether every client on this machine is an operator, who may reload, pause and take samples",
     },
     {
         .path = "collectors.cpu.enabled",
         BOOL(cpu.enabled),
         .default_yaml = "true",
-        .help = "whether to count per CPU",
     },
     {
         .path = "collectors.cpu.cpus",
@@ -177,32 +161,27 @@ static const struct option config_rows[] = {
         .check = option_check_cpus,
         .range = "\"all\" or a list such as \"0-3,6\"",
         .default_yaml = "all",
-        .help = "on which CPUs to count",
     },
     {
         .path = "collectors.cpu.groups",
         GROUPS(cpu.groups),
         .default_yaml = "[{preset: overview},"
                         " {name: software, events: \"{context-switches,cpu-migrations,minor-faults,major-faults}\"}]",
-        .help = "what to count on each CPU, each group's events together",
     },
     {
         .path = "collectors.pmu.enabled",
         BOOL(pmu.enabled),
         .default_yaml = "true",
-        .help = "whether to count on system-wide PMUs: uncore, DSU, RAPL",
     },
     {
         .path = "collectors.pmu.groups",
         GROUPS(pmu.groups),
         .default_yaml = "[{preset: memory}, {preset: energy}]",
-        .help = "what to count on each of these PMUs, each group's events together",
     },
     {
         .path = "collectors.cgroup.enabled",
         BOOL(cgroup.enabled),
         .default_yaml = "true",
-        .help = "whether to count per cgroup",
     },
     {
         .path = "collectors.cgroup.engine",
@@ -210,9 +189,6 @@ static const struct option config_rows[] = {
         .choices = engines,
         .range = "auto, perf or bpf",
         .default_yaml = "auto",
-        .help =
-            "how cgroups are counted: with perf events for each cgroup, or by a BPF program; auto is bpf if it works, "
-            "otherwise perf",
     },
     {
         .path = "collectors.cgroup.include",
@@ -222,7 +198,6 @@ static const struct option config_rows[] = {
         .extends = true,
         .range = CGROUP_PATTERNS,
         .default_yaml = "[" SLICES_AND_SERVICES ", " CONTAINERS "]",
-        .help = "which cgroups to count",
     },
     {
         .path = "collectors.cgroup.exclude",
@@ -231,7 +206,6 @@ static const struct option config_rows[] = {
         .extends = true,
         .range = CGROUP_PATTERNS,
         .default_yaml = "[\"/**-conmon-*\"]",
-        .help = "which of these cgroups not to count",
     },
     {
         .path = "collectors.cgroup.max_cgroups",
@@ -240,14 +214,11 @@ static const struct option config_rows[] = {
         .choices = max_cgroups,
         .range = "0 to 100000, or auto",
         .default_yaml = "auto",
-        .help = "the maximum number of cgroups to count, nearest to the root first; auto is 4096 with the bpf engine, "
-                "otherwise 256",
     },
     {
         .path = "collectors.cgroup.per_cpu",
         BOOL(cgroup.per_cpu),
         .default_yaml = "false",
-        .help = "whether each CPU has its own series, with the label \"cpu\"",
     },
     {
         .path = "collectors.cgroup.linger",
@@ -255,26 +226,22 @@ static const struct option config_rows[] = {
         .max = 3600 * NSEC_PER_SEC,
         .range = "0s to 1h",
         .default_yaml = "60s",
-        .help = "how long the last values of a removed cgroup are served",
     },
     {
         .path = "collectors.cgroup.groups",
         GROUPS(cgroup.groups),
         .default_yaml = "[{name: core, events: \"{task-clock,cycles,instructions}\"},"
                         " {name: software, events: \"{context-switches,minor-faults,major-faults}\"}]",
-        .help = "what to count in each cgroup, each group's events together",
     },
     {
         .path = "collectors.self.enabled",
         BOOL(self_enabled),
         .default_yaml = "true",
-        .help = "whether to report on the daemon itself",
     },
     {
         .path = "history.enabled",
         BOOL(history.enabled),
         .default_yaml = "true",
-        .help = "whether to keep a history of counts in memory",
     },
     {
         .path = "history.interval",
@@ -283,7 +250,6 @@ static const struct option config_rows[] = {
         .max = 3600 * NSEC_PER_SEC,
         .range = "1s to 1h",
         .default_yaml = "10s",
-        .help = "how often to read all counters for the history",
     },
     {
         .path = "history.keep",
@@ -292,7 +258,6 @@ static const struct option config_rows[] = {
         .max = 7 * 86400 * NSEC_PER_SEC,
         .range = "1s to 7d",
         .default_yaml = "1h",
-        .help = "how long the history is kept",
     },
     {
         .path = "history.memory",
@@ -301,14 +266,11 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "64KiB to 1GiB",
         .default_yaml = "2MiB",
-        .help =
-            "the memory of the history; if it does not suffice, the counts of the cgroups that ran least are added up",
     },
     {
         .path = "sampler.enabled",
         BOOL(sampler.enabled),
         .default_yaml = "false",
-        .help = "whether clients may take samples of running programs, and thus profiles",
     },
     {
         .path = "sampler.event",
@@ -316,13 +278,11 @@ static const struct option config_rows[] = {
         .check = option_check_sampled_event,
         .range = "\"auto\" or a group in perf's syntax, whose first event triggers the samples",
         .default_yaml = "auto",
-        .help = "the event that is sampled unless a client names one; auto is cycles, or cpu-clock without a PMU",
     },
     {
         .path = "sampler.frequency",
         NUMBER(sampler.frequency, 0, 1000000),
         .default_yaml = "99",
-        .help = "samples per second on each CPU, unless a client sets a rate; 0 with sampler.period",
     },
     {
         .path = "sampler.period",
@@ -330,13 +290,11 @@ static const struct option config_rows[] = {
         .max = INT64_MAX,
         .range = "0 to 2^63 - 1",
         .default_yaml = "0",
-        .help = "the number of events between two samples, instead of sampler.frequency; 0 for none",
     },
     {
         .path = "sampler.callchain",
         BOOL(sampler.callchain),
         .default_yaml = "true",
-        .help = "whether samples include call chains",
     },
     {
         .path = "sampler.ring_pages",
@@ -346,13 +304,11 @@ static const struct option config_rows[] = {
         .check = option_check_power_of_two,
         .range = "a power of two, 1 to 4096",
         .default_yaml = "128",
-        .help = "memory pages that hold the samples of one CPU",
     },
     {
         .path = "sampler.max_clients",
         NUMBER(sampler.max_clients, 1, 64),
         .default_yaml = "4",
-        .help = "how many streams may run at a time",
     },
     {
         .path = "sampler.tracepoints",
@@ -360,13 +316,11 @@ static const struct option config_rows[] = {
         .check = option_check_tracepoint,
         .range = "names such as sched:sched_switch",
         .default_yaml = "[]",
-        .help = "the tracepoints that clients may sample",
     },
     {
         .path = "sampler.max_seconds",
         NUMBER(sampler.max_seconds, 1, 604800),
         .default_yaml = "3600",
-        .help = "how many seconds a stream may run",
     },
     {
         .path = "sampler.memory",
@@ -375,25 +329,21 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "16MiB to 1GiB",
         .default_yaml = "16MiB",
-        .help = "the maximum memory for function names and all other sampling data except the ring buffers",
     },
     {
         .path = "sampler.hindsight.enabled",
         BOOL(sampler.hindsight.enabled),
         .default_yaml = "false",
-        .help = "whether to sample continuously, for profiles of the past",
     },
     {
         .path = "sampler.hindsight.seconds",
         NUMBER(sampler.hindsight.seconds, 1, 3600),
         .default_yaml = "60",
-        .help = "how long samples are kept",
     },
     {
         .path = "sampler.hindsight.frequency",
         NUMBER(sampler.hindsight.frequency, 1, 1000),
         .default_yaml = "19",
-        .help = "samples per second on each CPU",
     },
     {
         .path = "sampler.hindsight.event",
@@ -401,7 +351,6 @@ static const struct option config_rows[] = {
         .check = option_check_sampled_event,
         .range = "\"auto\" or an event in perf's syntax",
         .default_yaml = "auto",
-        .help = "the event that is sampled; auto is cpu-clock, which takes no counter from the groups",
     },
     {
         .path = "sampler.hindsight.memory",
@@ -410,7 +359,6 @@ static const struct option config_rows[] = {
         .max = 1 << 30,
         .range = "64KiB to 1GiB",
         .default_yaml = "8MiB",
-        .help = "the memory of all ring buffers; if it does not suffice, samples are kept for less time",
     },
     {
         .path = "sampler.allow",
@@ -418,14 +366,12 @@ static const struct option config_rows[] = {
         .choices = trusts,
         .range = "operators, local or everybody",
         .default_yaml = "operators",
-        .help = "the clients that may take samples: operators, all clients on this machine, or everybody",
     },
     {
         .path = "sampler.allow_remote",
         MEMBER(deprecated_bool, sampler.allow_remote),
         .range = "true or false",
         .default_yaml = "false",
-        .help = "deprecated: true means \"sampler.allow: everybody\", false \"operators\"",
     },
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of the keys of perfcountd.yaml, one row each. The configuration loader, the flags, check-config,
- * /api/v1/config, --help and the test of the manual page all use this table; no other code lists the keys.
+ * /api/v1/config and the test of the manual page all use this table; no other code lists the keys.
  */
 #ifndef CONFIG_KEYS_H
 #define CONFIG_KEYS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schema of a YAML file: a table with the path, type, range, default and help of each key in one row.
+ * The schema of a YAML file: a table with the path, type, range and default of each key in one row.
  *
  * option_table_read() reads a YAML map into a struct, as described by an option table. This module also has the option
  * types that more than one key uses, and functions that validate values. config/event-groups.h and config/web-keys.h
@@ -58,9 +58,8 @@ struct option {
     /* Checks a string, a number or a list item; may be NULL. */
     int (*check)(const char *text, struct error *error);
     bool extends;             /* the list item "default" stands for all items of the default list */
-    const char *range;        /* description of the accepted values, for messages and --help */
+    const char *range;        /* description of the accepted values, for messages */
     const char *default_yaml; /* NULL for a key without a default */
-    const char *help;         /* description of the key: one sentence without a full stop */
 };
 
 struct option_table {

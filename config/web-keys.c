@@ -459,35 +459,30 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .path = "tls_server_config.cert",
             MEMBER(pem, tls.cert),
             .range = "PEM, instead of cert_file",
-            .help = "the certificate and its chain",
         },
     [WEB_KEY] =
         {
             .path = "tls_server_config.key",
             MEMBER(pem, tls.key),
             .range = "PEM, instead of key_file",
-            .help = "the certificate's private key",
         },
     [WEB_CLIENT_CA] =
         {
             .path = "tls_server_config.client_ca",
             MEMBER(pem, tls.client_ca),
             .range = "PEM, instead of client_ca_file",
-            .help = "the certificates of the CAs that sign client certificates",
         },
     [WEB_CERT_FILE] =
         {
             .path = "tls_server_config.cert_file",
             MEMBER(optional_text, tls.cert_file),
             .range = "a path, relative to the directory of this file",
-            .help = "the file with the certificate and its chain",
         },
     [WEB_KEY_FILE] =
         {
             .path = "tls_server_config.key_file",
             MEMBER(optional_text, tls.key_file),
             .range = "a path, relative to the directory of this file",
-            .help = "the file with the certificate's private key",
         },
     [WEB_CLIENT_AUTH_TYPE] =
         {
@@ -496,14 +491,12 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .choices = client_auths,
             .range = "NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or "
                      "RequireAndVerifyClientCert",
-            .help = "whether clients must have a certificate",
         },
     [WEB_CLIENT_CA_FILE] =
         {
             .path = "tls_server_config.client_ca_file",
             MEMBER(optional_text, tls.client_ca_file),
             .range = "a path, relative to the directory of this file",
-            .help = "the file with the certificates of the CAs that sign client certificates",
         },
     [WEB_CLIENT_ALLOWED_SANS] =
         {
@@ -513,7 +506,6 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .max = MANY,
             .check = check_san,
             .range = "1 to 1024 DNS names, IP addresses, e-mail addresses or URIs",
-            .help = "client certificates must have one of these names",
         },
     [WEB_MIN_VERSION] =
         {
@@ -521,7 +513,6 @@ static const struct option web_rows[WEB_OPTIONS] = {
             MEMBER(choice, tls.min_version),
             .choices = tls_versions,
             .range = "TLS10, TLS11, TLS12 or TLS13",
-            .help = "the minimum TLS version",
         },
     [WEB_MAX_VERSION] =
         {
@@ -529,7 +520,6 @@ static const struct option web_rows[WEB_OPTIONS] = {
             MEMBER(choice, tls.max_version),
             .choices = tls_versions,
             .range = "TLS10, TLS11, TLS12 or TLS13",
-            .help = "the maximum TLS version",
         },
     [WEB_CIPHER_SUITES] =
         {
@@ -537,14 +527,12 @@ static const struct option web_rows[WEB_OPTIONS] = {
             LIST(tls.cipher_suites),
             .check = check_cipher_suite,
             .range = "Go's names",
-            .help = "the cipher suites, in order of preference",
         },
     [WEB_PREFER_SERVER_CIPHER_SUITES] =
         {
             .path = "tls_server_config.prefer_server_cipher_suites",
             MEMBER(yaml11_bool, tls.prefer_server_cipher_suites),
             .range = "true or false",
-            .help = "whether the order of cipher_suites takes precedence over the client's",
         },
     [WEB_CURVE_PREFERENCES] =
         {
@@ -552,14 +540,12 @@ static const struct option web_rows[WEB_OPTIONS] = {
             LIST(tls.curve_preferences),
             .check = check_curve,
             .range = "CurveP256, CurveP384, CurveP521 and X25519",
-            .help = "the key exchange curves, in order of preference",
         },
     [WEB_HTTP2] =
         {
             .path = "http_server_config.http2",
             MEMBER(yaml11_bool, http2),
             .range = "true or false",
-            .help = "whether HTTP/2 is allowed; the server speaks HTTP/1.1",
         },
     [WEB_HEADERS] =
         {
@@ -567,14 +553,12 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .type = &option_headers,
             .range = "Content-Security-Policy, Strict-Transport-Security, X-Content-Type-Options, X-Frame-Options and "
                      "X-XSS-Protection",
-            .help = "headers to add to every response",
         },
     [WEB_USERS] =
         {
             .path = "basic_auth_users",
             .type = &option_users,
             .range = "names, each with a bcrypt hash",
-            .help = "the users, and the hashes of their passwords",
         },
     [WEB_RATE_INTERVAL] =
         {
@@ -582,7 +566,6 @@ static const struct option web_rows[WEB_OPTIONS] = {
             MEMBER(go_duration, rate_interval_ns),
             .max = INT64_MAX,
             .range = "0 to 292 years",
-            .help = "the mean time between two requests; 0 for no limit",
         },
     [WEB_RATE_BURST] =
         {
@@ -590,7 +573,6 @@ static const struct option web_rows[WEB_OPTIONS] = {
             MEMBER(number, rate_burst),
             .max = INT32_MAX,
             .range = "0 to 2147483647",
-            .help = "how many requests are accepted at once",
         },
     [WEB_AUTH_EXCLUDED_PATHS] =
         {
@@ -599,7 +581,6 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .max = MANY,
             .check = check_path,
             .range = "at most 1024 paths, each starting with \"/\"",
-            .help = "the paths that need no password",
         },
 };
 
