@@ -86,15 +86,15 @@ check=$(of_doc '^perfcountd check-config --web.config.file')
 equals "check-config accepts the certificate and the users" \
     "$(${check/#perfcountd/$PERFCOUNTD} | tail -n 1)" "web.yml: ok"
 client=(--insecure -u prometheus:secret) # used only until the daemon is ready
-run=$(of_doc '^perfcountd --web.config.file')
+run=$(of_doc '^sudo perfcountd --web.config.file' | sed -e "s|unix:/run|unix:$scratch|" -e 's/=:10298/=127.0.0.1:0/')
 # shellcheck disable=SC2086 # words
-start_daemon ${run#perfcountd } --web.listen-address=127.0.0.1:0
+start_daemon ${run#sudo perfcountd }
 port=${url##*:}
 
 # ask HOST [CURL-OPTIONS...]: prints the status of the documented curl command for this host.
 ask() {
     local command
-    command=$(of_doc '^curl .*--cacert' | sed -e 's/ *#.*//' -e "s|https://[^:/]*:10298|https://$1:$port|" \
+    command=$(of_doc '^curl .*--cacert.*-u prometheus' | sed -e 's/ *#.*//' -e "s|https://[^:/]*:10298|https://$1:$port|" \
         -e 's/-u prometheus/-u prometheus:secret/')
     bash -c "$command -o /dev/null -w '%{http_code}' ${*:2}"
 }
@@ -104,6 +104,8 @@ equals "the documented command succeeds for the host name" \
     "$(ask "$(hostname)" "--resolve '$(hostname):$port:127.0.0.1'")" 200
 equals "the documented command fails for another name" \
     "$(ask elsewhere.example "--resolve 'elsewhere.example:$port:127.0.0.1'")" 000
-matches "the documented curl command connects to localhost" "$(of_doc '^curl .*--cacert')" 'https://localhost:10298/'
+matches "the documented curl command connects to localhost" "$(of_doc '^curl .*--cacert.*-u prometheus')" 'https://localhost:10298/'
+top=$(of_doc '^sudo perfcountd top --url=unix:' | sed -e 's/ *#.*//' -e "s|unix:/run|unix:$scratch|")
+holds "the documented command reads from the unix socket" bash -c "${top/#sudo perfcountd/$PERFCOUNTD} --count=1"
 stop_daemon
 finish

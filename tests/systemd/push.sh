@@ -30,8 +30,9 @@ certificate=(--cacert "$pki/ca.pem" --cert "$pki/client.pem" --key "$pki/client.
 holds "Prometheus is ready" eventually 60 curl -sf "${certificate[@]}" "$database/-/ready"
 
 boot --bind-ro="$(command -v vmagent):/usr/bin/vmagent"
-start_service
 inside mkdir -p /etc/perfcountd/push
+inside_write /etc/perfcountd/web.yml <<<'{}'
+start_service -- --web.config.file=/etc/perfcountd/web.yml
 inside_write /etc/systemd/system/perfcountd-push.service <"$fleet/perfcountd-push.service"
 sed "s|10298|${url##*:}|; s|15s|1s|" "$fleet/push.yml" | inside_write /etc/perfcountd/push.yml
 sed "s|https://metrics.fleet.internal|$database|" "$fleet/push.env" | inside_write /etc/perfcountd/push.env
@@ -66,6 +67,23 @@ holds "the queue is below /var/lib" inside test -d /var/lib/perfcountd-push/pers
 echo "    $(inside systemd-analyze security --no-pager perfcountd-push | tail -n 1)"
 echo "    vmagent: $(inside awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status") kB; perfcountd: \
 $(for pid in $(inside pgrep perfcountd); do inside awk '$1 == "VmRSS:" { print $2 }' "/proc/$pid/status"; done | xargs)"
+
+# A daemon that requires a password, which vmagent reads from a credential.
+inside_write /etc/perfcountd/web.yml \
+    <<<'basic_auth_users: {prometheus: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}'
+requires_password() {
+    [ "$(status_of /metrics)" = 401 ]
+}
+holds "the daemon requires a password" eventually 60 requires_password
+inside_write /etc/perfcountd/push/daemon <<<secret
+inside chmod 600 /etc/perfcountd/push/daemon
+basic_auth=$(grep '^ *basic_auth:.*/run/credentials/' "$root/doc/fleet.md")
+inside sh -c "sed -i '/static_configs/i\\$basic_auth' /etc/perfcountd/push.yml"
+switches="perf_cpu_context_switches_total{instance=\"$name\",cpu=\"0\"}"
+holds "the service restarts with the password" inside systemctl restart perfcountd-push
+before=$(samples "$switches")
+holds "the service scrapes with the password" eventually 60 has_samples_of "$switches" $((before + 3)) ||
+    inside journalctl --no-pager -o cat -u perfcountd-push | tail -n 20
 
 # The in-memory queue: its settings are commented out in push.env, and are enabled here.
 inside sed -i -e '/^remoteWrite_maxDisk/d' -e 's/^# \(remoteWrite_\(tmpDataPath\|maxDisk\)\)/\1/' /etc/perfcountd/push.env

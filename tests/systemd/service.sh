@@ -711,6 +711,8 @@ history: {interval: 1s}"
     holds "setup --password keeps TLS, and a client with the password is served" eventually 60 serves
     client=(--cacert "$pki/ca.pem")
     equals "setup --password with TLS: a scrape without the password is rejected" "$(status_of /metrics)" 401
+    holds "setup --password with TLS: root may use stat --last without the password" \
+        eventually 60 inside perfcountd stat --last=1m
     inside perfcountd setup --undo >"$scratch/undo"
     client=()
     equals "setup --undo restores the web configuration" "$(inside cat /etc/perfcountd/web.yml)" \
