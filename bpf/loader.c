@@ -412,8 +412,11 @@ static int tracepoint_find(struct sys *sys, const char *name, uint64_t *ret)
 
     for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
         _cleanup_(freep) char *text = NULL;
-        if (sys_read_filef(sys, &text, "%s/events/%s/id", roots[i], name) == 0)
+        int read = sys_read_filef(sys, &text, "%s/events/%s/id", roots[i], name);
+        if (read == 0)
             return number_parse_u64(text, ret);
+        if (read != -ENOENT)
+            r = read;
     }
     return r;
 }
@@ -426,13 +429,20 @@ static int tracepoint_attach(struct sys *sys, const char *name, const struct off
     int fd = -ENODEV;
     uint64_t id;
 
-    if (tracepoint_find(sys, name, &id) < 0)
+    int r = tracepoint_find(sys, name, &id);
+    if (r == -EACCES)
+        return error_set(
+            error, r,
+            "off-CPU time needs the tracepoint %s, but this process may not read tracefs: run perfcountd as "
+            "root, or grant CAP_DAC_READ_SEARCH",
+            name);
+    if (r < 0)
         return error_set(error, -ENOENT,
                          "off-CPU time needs the tracepoint %s: this kernel lacks it, or tracefs is not mounted", name);
     attr.config = id;
     for (uint32_t cpu = 0; cpu < program->cpus && fd == -ENODEV; cpu++) /* -ENODEV: the CPU is offline */
         fd = *ret = sys_perf_event_open(sys, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    int r = fd < 0 ? fd : descriptors_keep(sys, ret, 1);
+    r = fd < 0 ? fd : descriptors_keep(sys, ret, 1);
     if (r == 0)
         r = sys_ioctl(sys, fd, PERF_EVENT_IOC_SET_BPF, (unsigned long)program->parts[part]);
     if (r == 0)

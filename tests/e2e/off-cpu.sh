@@ -234,4 +234,17 @@ kill "${pids[@]}"
 holds "the events are closed when the clients disconnect" eventually 60 fds_are "$idle"
 stop_daemon
 
+# --- a user with the capabilities for BPF, but not for tracefs
+
+install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
+install -d -m 777 "$scratch/out.d"
+as=(setpriv --reuid=65534 --regid=65534 --clear-groups "--inh-caps=-all,+perfmon,+bpf" "--ambient-caps=-all,+perfmon,+bpf")
+if ! "${as[@]}" true 2>/dev/null; then
+    left_out "a setpriv that knows CAP_PERFMON and CAP_BPF"
+elif "${as[@]}" ls /sys/kernel/tracing/events /sys/kernel/debug/tracing/events >/dev/null 2>&1; then
+    left_out "a tracefs that only root may read"
+else
+    "${as[@]}" "$scratch/perfcountd" record --event=off-cpu -o "$scratch/out.d/waits.svg" -- true >"$scratch/err" 2>&1
+    matches "a user who may not read tracefs is told so" "$(<"$scratch/err")" 'may not read tracefs.*CAP_DAC_READ_SEARCH'
+fi
 finish
