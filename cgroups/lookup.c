@@ -363,25 +363,25 @@ int cgroup_lookup_names(struct cgroup_lookup *lookup, const char *path, struct n
     return lookup->namer ? lookup->namer(lookup->namer_userdata, path, names) : names_from_path(names, path);
 }
 
-/* --- wishes --- */
+/* --- selectors --- */
 
-bool cgroup_wish_is_empty(const struct cgroup_wish *wish)
+bool cgroup_selector_is_empty(const struct cgroup_selector *selector)
 {
-    bool empty = !wish->cgroup;
+    bool empty = !selector->cgroup;
 
     for (size_t i = 0; i < N_NAME_KEYS; i++)
-        empty = empty && !wish->names[i];
+        empty = empty && !selector->names[i];
     return empty;
 }
 
-int cgroup_wish_check(const struct cgroup_wish *wish, struct error *error)
+int cgroup_selector_check(const struct cgroup_selector *selector, struct error *error)
 {
-    int r = wish->cgroup ? glob_check(wish->cgroup, error) : 0;
+    int r = selector->cgroup ? glob_check(selector->cgroup, error) : 0;
 
     if (r < 0)
         error_prefix(error, "parameter \"cgroup\"");
     for (size_t i = 0; i < N_NAME_KEYS && r == 0; i++) {
-        r = wish->names[i] ? glob_check(wish->names[i], error) : 0;
+        r = selector->names[i] ? glob_check(selector->names[i], error) : 0;
         if (r < 0)
             error_prefix(error, "parameter \"%s\"", name_kind_text((enum name_kind)i));
     }
@@ -390,7 +390,7 @@ int cgroup_wish_check(const struct cgroup_wish *wish, struct error *error)
 
 struct search {
     struct cgroup_lookup *lookup;
-    const struct cgroup_wish *wish;
+    const struct cgroup_selector *selector;
     char **paths;
     size_t n;
     size_t n_unnamed;    /* number of containers without a name */
@@ -407,14 +407,15 @@ static bool has_names(struct search *search, const char *path)
     if (names.unnamed && search->n_unnamed++ == 0)
         search->unnamed = names.unnamed;
     for (size_t i = 0; i < N_NAME_KEYS; i++)
-        if (search->wish->names[i] && (!names.texts[i] || !glob_match_last(search->wish->names[i], names.texts[i])))
+        if (search->selector->names[i] &&
+            (!names.texts[i] || !glob_match_last(search->selector->names[i], names.texts[i])))
             return false;
     return !names.is_pause;
 }
 
 static bool matches(struct search *search, const char *path)
 {
-    const char *pattern = search->wish->cgroup;
+    const char *pattern = search->selector->cgroup;
 
     if (pattern && !str_equal(pattern, path) && !glob_match_last(pattern, path))
         return false;
@@ -476,28 +477,29 @@ static void search_known(struct search *search)
 }
 
 /* "container=web and namespace=shop" */
-static void append_wish(struct buffer *text, const struct cgroup_wish *wish)
+static void append_selector(struct buffer *text, const struct cgroup_selector *selector)
 {
     const char *before = "";
 
-    if (wish->cgroup) {
-        escape_append_printable(text, wish->cgroup);
+    if (selector->cgroup) {
+        escape_append_printable(text, selector->cgroup);
         before = " and ";
     }
     for (size_t i = 0; i < N_NAME_KEYS; i++) {
-        if (!wish->names[i])
+        if (!selector->names[i])
             continue;
         buffer_appendf(text, "%s%s=", before, name_kind_text((enum name_kind)i));
-        escape_append_printable(text, wish->names[i]);
+        escape_append_printable(text, selector->names[i]);
         before = " and ";
     }
 }
 
-int cgroup_wish_refuse_several(const struct cgroup_wish *wish, char *const *paths, size_t n, struct error *error)
+int cgroup_selector_refuse_several(const struct cgroup_selector *selector, char *const *paths, size_t n,
+                                   struct error *error)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    append_wish(&text, wish);
+    append_selector(&text, selector);
     buffer_appendf(&text, " matches %zu cgroups", n);
     for (size_t i = 0; i < MIN(n, (size_t)SHOWN_MAX); i++) {
         buffer_append_text(&text, i == 0 ? n > SHOWN_MAX ? ", such as " : ": " : ", ");
@@ -511,10 +513,10 @@ int cgroup_wish_refuse_several(const struct cgroup_wish *wish, char *const *path
 static int refuse_none(const struct search *search, bool namespaced, struct error *error)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
-    const struct cgroup_wish by_path = {.cgroup = search->wish->cgroup};
-    bool by_names = memcmp(&by_path, search->wish, sizeof(by_path)) != 0;
+    const struct cgroup_selector by_path = {.cgroup = search->selector->cgroup};
+    bool by_names = memcmp(&by_path, search->selector, sizeof(by_path)) != 0;
 
-    append_wish(&text, search->wish);
+    append_selector(&text, search->selector);
     buffer_append_text(&text, " matches no cgroup");
     if (namespaced)
         buffer_append_text(&text, " in this cgroup namespace (a container sees all cgroups if the host's "
@@ -537,8 +539,8 @@ static int compare_paths(const void *a, const void *b)
  */
 static void prefer_literal(struct search *search)
 {
-    for (size_t i = 0; i < search->n && search->wish->cgroup; i++)
-        if (str_equal(search->paths[i], search->wish->cgroup)) {
+    for (size_t i = 0; i < search->n && search->selector->cgroup; i++)
+        if (str_equal(search->paths[i], search->selector->cgroup)) {
             char *only = search->paths[i];
             search->paths[i] = search->paths[0];
             search->paths[0] = only;
@@ -569,13 +571,13 @@ int cgroup_lookup_ids(const struct cgroup_lookup *lookup, const char *path, int 
     return r;
 }
 
-int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_wish *wish, bool removed, char ***ret,
+int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_selector *selector, bool removed, char ***ret,
                        size_t *ret_n, struct error *error)
 {
-    struct search search = {.lookup = lookup, .wish = wish};
+    struct search search = {.lookup = lookup, .selector = selector};
     _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
 
-    int r = cgroup_wish_check(wish, error);
+    int r = cgroup_selector_check(selector, error);
     if (r == 0)
         r = hierarchy_find(lookup->sys, &hierarchy, error);
     if (r < 0)

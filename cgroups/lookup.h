@@ -68,19 +68,19 @@ void cgroup_lookup_set_namer(struct cgroup_lookup *lookup, cgroup_namer namer, v
 int cgroup_lookup_names(struct cgroup_lookup *lookup, const char *path, struct names *names);
 
 /* The cgroups that a request selects: those that match all patterns that are not NULL. The strings are borrowed. */
-struct cgroup_wish {
+struct cgroup_selector {
     const char *cgroup;             /* a path, or a pattern that is matched by glob_match_last() */
     const char *names[N_NAME_KEYS]; /* name patterns, matched by glob_match_last() */
 };
-bool cgroup_wish_is_empty(const struct cgroup_wish *wish);
+bool cgroup_selector_is_empty(const struct cgroup_selector *selector);
 /* Returns -EINVAL with a message that begins with the name of the parameter whose pattern is invalid. */
-int cgroup_wish_check(const struct cgroup_wish *wish, struct error *error);
+int cgroup_selector_check(const struct cgroup_selector *selector, struct error *error);
 /*
  * Finds the outermost cgroups that match; they include the cgroups inside them. With `removed`, includes removed
  * cgroups that are still known. *ret is a sorted array of at least one path, which the caller frees with
  * strings_free(). Returns -ENOENT with a message if none matches, errors of finding the hierarchy, or -ENOMEM.
  */
-int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_wish *wish, bool removed, char ***ret,
+int cgroup_lookup_find(struct cgroup_lookup *lookup, const struct cgroup_selector *selector, bool removed, char ***ret,
                        size_t *ret_n, struct error *error);
 /* Whether a cgroup with this path is known; it may have been removed. */
 bool cgroup_lookup_knows(const struct cgroup_lookup *lookup, const char *path);
@@ -90,6 +90,7 @@ bool cgroup_lookup_knows(const struct cgroup_lookup *lookup, const char *path);
 int cgroup_lookup_ids(const struct cgroup_lookup *lookup, const char *path, int (*visit)(void *userdata, uint64_t id),
                       void *userdata);
 /* Sets an error message that lists some of the matching paths and asks for one of them. Returns -EINVAL, or -ENOMEM. */
-int cgroup_wish_refuse_several(const struct cgroup_wish *wish, char *const *paths, size_t n, struct error *error);
+int cgroup_selector_refuse_several(const struct cgroup_selector *selector, char *const *paths, size_t n,
+                                   struct error *error);
 
 #endif

@@ -204,13 +204,13 @@ static int parse_flag(struct recording *recording, const char *name, const char 
 static int parse_cgroup(struct recording *recording, const char *pattern, struct error *error)
 {
     const char *value = pattern, *key = "cgroup";
-    struct cgroup_wish wish;
+    struct cgroup_selector selector;
     enum name_kind kind;
 
     if (name_kind_parse(pattern, &kind, &value) == 0)
         key = name_kind_text(kind);
     int r = record_request_set(&recording->request, key, value, error);
-    if (r == 0 && record_request_wishes(&recording->request, &wish)) {
+    if (r == 0 && record_request_selectors(&recording->request, &selector)) {
         r = glob_check(value, error);
         if (r < 0)
             error_prefix(error, "--cgroup");

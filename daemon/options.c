@@ -154,8 +154,10 @@ static const struct {
      FLAG_FREQUENCY, IN(COMMAND_RECORD), false},
     {"--threshold", "DURATION", "with --event=off-cpu: leave out shorter waits (default: 1ms)", FLAG_THRESHOLD,
      IN(COMMAND_RECORD), false},
-    {"--state", "STATE", "with --event=off-cpu: blocked or runnable (default: both)", FLAG_STATE, IN(COMMAND_RECORD),
-     false},
+    {"--state", "STATE",
+     "with --event=off-cpu: sleeping, uninterruptible, stopped, runnable, or blocked, which is all but runnable "
+     "(default: all)",
+     FLAG_STATE, IN(COMMAND_RECORD), false},
     {"--seconds", "DURATION", "for how long, such as 10, 10s or 5m (default: 10; with a command, until it ends)",
      FLAG_SECONDS, IN(COMMAND_RECORD), false},
     {"--sort", "NAME", "sort cgroups by a metric or an event, largest first unless --order is given", FLAG_SORT,

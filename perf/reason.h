@@ -18,7 +18,7 @@
 #define REASON_OPENER_GONE_REMEDY "restart perfcountd"
 
 /* Cause and remedy if the opener was started without the sampler. */
-#define REASON_SAMPLER_LATE "the sampler was enabled after perfcountd had started; restart perfcountd"
+#define REASON_SAMPLER_LATE "the configuration allowed no such samples when perfcountd started; restart perfcountd"
 
 /*
  * Writes "permission denied (EACCES): kernel.perf_event_paranoid is 3, ...; grant ..." for `error` (-errno) of an event

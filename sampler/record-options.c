@@ -435,17 +435,17 @@ bool record_request_is_off_cpu(const struct record_request *request)
     return request->event && str_equal(request->event, OFF_CPU);
 }
 
-bool record_request_wishes(const struct record_request *request, struct cgroup_wish *ret_wish)
+bool record_request_selectors(const struct record_request *request, struct cgroup_selector *ret_selector)
 {
     const char *cgroup = request->cgroup;
-    struct cgroup_wish wish = {0};
+    struct cgroup_selector selector = {0};
 
     for (size_t i = 0; i < N_NAME_KEYS; i++)
-        wish.names[i] = request->names[i];
-    if (cgroup_wish_is_empty(&wish) && (!cgroup || (cgroup[0] == '/' && !strpbrk(cgroup, "*?["))))
+        selector.names[i] = request->names[i];
+    if (cgroup_selector_is_empty(&selector) && (!cgroup || (cgroup[0] == '/' && !strpbrk(cgroup, "*?["))))
         return false;
-    wish.cgroup = cgroup;
-    *ret_wish = wish;
+    selector.cgroup = cgroup;
+    *ret_selector = selector;
     return true;
 }
 

@@ -131,9 +131,9 @@ void record_request_done(struct record_request *request);
 bool record_request_is_off_cpu(const struct record_request *request);
 /*
  * Returns whether the request selects cgroups by a pattern or by names, so that cgroup_lookup_find() must find them.
- * The strings of *ret_wish are borrowed from the request.
+ * The strings of *ret_selector are borrowed from the request.
  */
-bool record_request_wishes(const struct record_request *request, struct cgroup_wish *ret_wish);
+bool record_request_selectors(const struct record_request *request, struct cgroup_selector *ret_selector);
 
 /*
  * Makes the options from a request. Finds out what the kernel permits by opening the events and closing them again.

@@ -473,25 +473,25 @@ static void wanted_done(struct wanted *wanted)
 static int find_wanted(struct sampler *sampler, const struct record_request *request, struct wanted *ret,
                        struct error *error)
 {
-    struct cgroup_wish wish;
+    struct cgroup_selector selector;
 
-    bool past = request->last > 0, wishes = record_request_wishes(request, &wish);
-    if (!wishes && past && request->cgroup && cgroup_lookup_knows(sampler->cgroups, request->cgroup)) {
+    bool past = request->last > 0, selectors = record_request_selectors(request, &selector);
+    if (!selectors && past && request->cgroup && cgroup_lookup_knows(sampler->cgroups, request->cgroup)) {
         /* the cgroup may have been removed or created since the last scan */
-        wish = (struct cgroup_wish){.cgroup = request->cgroup};
-        wishes = true;
+        selector = (struct cgroup_selector){.cgroup = request->cgroup};
+        selectors = true;
     }
-    if (!wishes)
+    if (!selectors)
         return 0;
     if (request->pid)
         return error_set(error, -EINVAL, "pid and cgroup names exclude each other");
-    int r = cgroup_lookup_find(sampler->cgroups, &wish, past, &ret->paths, &ret->n, error);
+    int r = cgroup_lookup_find(sampler->cgroups, &selector, past, &ret->paths, &ret->n, error);
     /*
      * A perf event can only be opened for one cgroup. Past samples and off-CPU samples cover all cgroups, and are
      * filtered by cgroup afterwards.
      */
     if (r == 0 && ret->n > 1 && !past && !record_request_is_off_cpu(request))
-        r = cgroup_wish_refuse_several(&wish, ret->paths, ret->n, error);
+        r = cgroup_selector_refuse_several(&selector, ret->paths, ret->n, error);
     return r;
 }
 

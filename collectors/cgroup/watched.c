@@ -547,7 +547,7 @@ void cgroup_set_forget(struct cgroup_set *set, const struct collector_env *env)
 
 /* --- lifetime --- */
 
-static int set_open_book(struct cgroup_set *set, const struct collector_env *env, struct error *error)
+static int set_open_names(struct cgroup_set *set, const struct collector_env *env, struct error *error)
 {
     int fds[1 + RESOLVER_FDS] = {cgroup_tree_fd(set->tree)};
     int r = resolver_new(env->sys, env->state_files, &set->resolver);
@@ -582,7 +582,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_env *env, str
         r = cgroup_engine_open(&set->engine, env, &set->hierarchy, error);
     if (r == 0)
         r = cgroup_tree_new(set->hierarchy.path, &listener, &set->tree, error);
-    return r < 0 ? r : set_open_book(set, env, error);
+    return r < 0 ? r : set_open_names(set, env, error);
 }
 
 void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)

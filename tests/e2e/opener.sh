@@ -637,7 +637,7 @@ equals "the sampler is enabled by a reload" "$(status_of /-/reload -X POST)" 200
 equals "sampling is still refused" "$(status_of /api/v1/samples?seconds=1)" 403
 equals "sampling is still refused: the response has the reason and the remedy" \
     "$(get /api/v1/samples?seconds=1 | jq -r .error)" \
-    "the sampler was enabled after perfcountd had started; restart perfcountd"
+    "the configuration allowed no such samples when perfcountd started; restart perfcountd"
 stop_daemon
 
 split_as "$(joined "${sampling[@]}" setpcap)"

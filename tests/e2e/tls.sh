@@ -108,6 +108,8 @@ equals "no session is reused" "$(hello -tls1_2 -reconnect | grep -c Reused)" 0
 matches "an HTTP request to the TLS port gets an explanation" \
     "$(curl -s -w '%{http_code}\n' "http://${url#https://}/" | tr '\n' ' ')" \
     '^Client sent an HTTP request to an HTTPS server\. 400 $'
+"$PERFCOUNTD" top --url="http://${url#https://}" --count=1 >"$scratch/top" 2>&1
+contains "top says what to do instead" "$(<"$scratch/top")" 'it uses TLS, which is not supported here: use its unix socket'
 stop_daemon
 equals "the daemon exits cleanly" "$daemon_status" 0
 

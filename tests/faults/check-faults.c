@@ -36,7 +36,7 @@ static const struct scenario *const tables[] = {
     scenarios_of_daemon, scenarios_of_http, scenarios_of_streams, scenarios_of_secure, scenarios_of_ending,
 };
 
-struct wishes {
+struct options {
     const char *scenario, *point; /* NULL: all */
     uint64_t seed;
     size_t points; /* limit for each scenario */
@@ -52,7 +52,7 @@ struct job {
 };
 
 struct campaign {
-    struct wishes wishes;
+    struct options options;
     const struct scenario *scenario;
     struct observed *observed;
     size_t n_points, n_tried, n_unreached, n_failures;
@@ -170,7 +170,7 @@ static void job_start(const struct campaign *campaign, struct job *job, const st
     fflush(stdout);
     job->fd = memfd_create("said", MFD_CLOEXEC);
     job->fault = fault;
-    if (campaign->wishes.verbose)
+    if (campaign->options.verbose)
         faults_show_place();
     job->pid = run_start(campaign->scenario, fault, campaign->observed, job->fd);
     if (job->fd < 0 || job->pid < 0)
@@ -209,7 +209,7 @@ static bool job_finish(struct campaign *campaign, struct job *job, int status)
                                              : "signal",
                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
-    if (!good || campaign->wishes.verbose)
+    if (!good || campaign->options.verbose)
         fputs(output, stdout);
     *job = (struct job){0};
     return good;
@@ -227,7 +227,7 @@ static bool campaign_observe(struct campaign *campaign)
 
 static void campaign_run(struct campaign *campaign, const struct points *points)
 {
-    unsigned n_jobs = MIN(campaign->wishes.jobs, JOBS_MAX), n_running = 0;
+    unsigned n_jobs = MIN(campaign->options.jobs, JOBS_MAX), n_running = 0;
     struct job jobs[JOBS_MAX] = {0};
     int status;
 
@@ -248,7 +248,7 @@ static void campaign_run(struct campaign *campaign, const struct points *points)
 
 static void run_scenario(struct campaign *campaign, const struct scenario *scenario)
 {
-    const struct wishes *wishes = &campaign->wishes;
+    const struct options *options = &campaign->options;
     size_t n_failures = campaign->n_failures;
     char name[POINT_NAME_MAX];
 
@@ -258,16 +258,16 @@ static void run_scenario(struct campaign *campaign, const struct scenario *scena
         return;
     struct points points = points_make(&campaign->observed->counts);
     campaign->n_points += points.n;
-    if (wishes->point)
-        points_find(&points, &campaign->observed->counts, wishes->point);
-    else if (!wishes->all) {
-        points_shuffle(&points, wishes->seed);
-        points_choose(&points, &campaign->observed->counts, wishes->points);
+    if (options->point)
+        points_find(&points, &campaign->observed->counts, options->point);
+    else if (!options->all) {
+        points_shuffle(&points, options->seed);
+        points_choose(&points, &campaign->observed->counts, options->points);
     }
     campaign->n_tried += points.n;
-    for (size_t i = 0; wishes->list && i < points.n; i++)
+    for (size_t i = 0; options->list && i < points.n; i++)
         printf("%s:%s\n", scenario->name, point_name(&points.faults[i], &campaign->observed->counts, name));
-    if (!wishes->list) {
+    if (!options->list) {
         campaign_run(campaign, &points);
         printf("%s: %zu points, %zu failed\n", scenario->name, points.n, campaign->n_failures - n_failures);
     }
@@ -278,11 +278,11 @@ static void run_scenarios(struct campaign *campaign)
 {
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
         for (const struct scenario *scenario = tables[i]; scenario->name; scenario++)
-            if (!campaign->wishes.scenario || str_equal(campaign->wishes.scenario, scenario->name))
+            if (!campaign->options.scenario || str_equal(campaign->options.scenario, scenario->name))
                 run_scenario(campaign, scenario);
 }
 
-static bool wishes_parse(int argc, char **argv, struct wishes *ret)
+static bool options_parse(int argc, char **argv, struct options *ret)
 {
     static const struct option options[] = {
         {"only", required_argument, NULL, 'o'},   {"seed", required_argument, NULL, 'r'},
@@ -293,7 +293,7 @@ static bool wishes_parse(int argc, char **argv, struct wishes *ret)
     int option;
 
     /* Each run spends most of its time waiting, so there are more jobs than CPUs. */
-    *ret = (struct wishes){.seed = 1, .points = SIZE_MAX, .jobs = 6};
+    *ret = (struct options){.seed = 1, .points = SIZE_MAX, .jobs = 6};
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == '?')
             return false;
@@ -319,19 +319,19 @@ int main(int argc, char **argv)
     if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND)) /* symboliser.h */
         return symboliser_serve();
     struct campaign campaign = {0};
-    const struct wishes *wishes = &campaign.wishes;
+    const struct options *options = &campaign.options;
 
     faults_find_libraries();
-    if (!wishes_parse(argc, argv, &campaign.wishes)) {
+    if (!options_parse(argc, argv, &campaign.options)) {
         fprintf(stderr, "usage: check-faults [--only=SCENARIO[:POINT]] [--seed=N] [--points=N] [--all] [--jobs=N] "
                         "[--list] [--verbose]\n");
         return 2;
     }
     campaign.observed = observed_new();
-    if (!wishes->list)
-        printf("faults: --seed=%" PRIu64 "\n", wishes->seed);
+    if (!options->list)
+        printf("faults: --seed=%" PRIu64 "\n", options->seed);
     run_scenarios(&campaign);
-    if (!wishes->list)
+    if (!options->list)
         printf("faults: %zu points, %zu tried, %zu not reached, %zu failed\n", campaign.n_points, campaign.n_tried,
                campaign.n_unreached, campaign.n_failures);
     for (size_t i = 0; i < campaign.n_failures; i++) {
@@ -341,6 +341,6 @@ int main(int argc, char **argv)
     free(campaign.failures);
     observed_free(campaign.observed);
     bool good =
-        campaign.n_failures == 0 && (campaign.n_tried > 0 || (wishes->point && str_equal(wishes->point, "none")));
+        campaign.n_failures == 0 && (campaign.n_tried > 0 || (options->point && str_equal(options->point, "none")));
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

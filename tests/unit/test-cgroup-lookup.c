@@ -234,10 +234,10 @@ static int name(void *userdata, const char *path, struct names *names)
     return r;
 }
 
-TEST(test_wishes)
+TEST(test_selectors)
 {
     static const struct {
-        struct cgroup_wish in;
+        struct cgroup_selector in;
         const char *out; /* the paths that are found, or the error message */
     } cases[] = {
         {{.cgroup = "web.service"}, "/s.slice/web.service"},
@@ -292,7 +292,7 @@ static int count_id(void *userdata, uint64_t id)
 TEST(test_removed)
 {
     struct machine machine = begin(V2);
-    const struct cgroup_wish all = {.cgroup = "/s/**"}, one = {.cgroup = "web"};
+    const struct cgroup_selector all = {.cgroup = "/s/**"}, one = {.cgroup = "web"};
     struct error error = {0};
     char **paths;
     size_t n;
@@ -323,14 +323,14 @@ TEST(test_removed)
 TEST(test_several)
 {
     static char *paths[] = {(char *)"/a", (char *)"/b\n", (char *)"/c", (char *)"/d", (char *)"/e"};
-    const struct cgroup_wish wish = {.names[NAME_NAMESPACE] = "shop"};
+    const struct cgroup_selector selector = {.names[NAME_NAMESPACE] = "shop"};
     struct error error;
 
-    assert_int_equal(cgroup_wish_refuse_several(&wish, paths, 2, &error), -EINVAL);
+    assert_int_equal(cgroup_selector_refuse_several(&selector, paths, 2, &error), -EINVAL);
     assert_string_equal(error.message,
                         "namespace=shop matches 2 cgroups: /a, /b\\x0a; name one cgroup; those inside it "
                         "are included");
-    assert_int_equal(cgroup_wish_refuse_several(&wish, paths, 5, &error), -EINVAL);
+    assert_int_equal(cgroup_selector_refuse_several(&selector, paths, 5, &error), -EINVAL);
     assert_non_null(strstr(error.message, "matches 5 cgroups, such as /a, /b\\x0a, /c, /d; name one"));
 }
 

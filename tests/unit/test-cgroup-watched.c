@@ -74,7 +74,7 @@ void __wrap_resolver_forget(struct resolver *unused, const char *path)
     resolver.asked[number_of(path)] = false;
 }
 
-static void book_write(size_t i, struct entry entry)
+static void names_write(size_t i, struct entry entry)
 {
     resolver.entries[i] = entry;
     resolver.changed = true;
@@ -284,7 +284,7 @@ TEST(test_renamed)
     const struct row *row = sim.rig.snapshot.rows[0];
     const struct series *counts = row->counters[0].series;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        book_write(1, (struct entry){names[i], false});
+        names_write(1, (struct entry){names[i], false});
         assert_string_equal(shown_name(1), names[i]);
         assert_string_equal(row->names->source, "docker");
         assert_int_equal(sim.rig.snapshot.n_rows, 1);
@@ -317,7 +317,7 @@ TEST(test_found)
     begin("max_cgroups: 4");
     sim_make(1);
     assert_found("/c0001", NULL);
-    book_write(1, (struct entry){"shop", false});
+    names_write(1, (struct entry){"shop", false});
     assert_found("/c0001", "shop");
     assert_found("/c0001/inner", "");
     assert_found("/c00011", "");
@@ -380,7 +380,7 @@ static void do_step(const char *in, bool made[4])
         } else {
             static char names[4][16];
             snprintf(names[i], sizeof(names[i]), "%s", word + 2);
-            book_write(i, (struct entry){names[i][0] ? names[i] : NULL, false});
+            names_write(i, (struct entry){names[i][0] ? names[i] : NULL, false});
         }
     }
 }
@@ -416,7 +416,7 @@ TEST(test_pause_is_left_out)
         resolver.entries[1].is_pause = !late;
         sim_make(1);
         if (late)
-            book_write(1, (struct entry){"POD", true});
+            names_write(1, (struct entry){"POD", true});
         assert_int_equal(sim_state(1), '-');
         assert_int_equal(sim.rig.fake->n_open, cgroup_rig_uses(ENGINE_PERF) ? 0 : 4);
         assert_int_equal(sim.rig.snapshot.n_rows, 0);
@@ -531,7 +531,7 @@ TEST(test_churn)
     for (unsigned i = 0; i < ARRAY_SIZE(containers); i++) {
         sim_make(i);
         snprintf(containers[i], sizeof(containers[i]), "pod-%u", i);
-        book_write(i, (struct entry){containers[i], false});
+        names_write(i, (struct entry){containers[i], false});
         fake_advance(sim.rig.fake, NSEC_PER_SEC);
         sim_drop(i);
         assert_true(sim.set.n <= 9 && count_asked() <= 9);
