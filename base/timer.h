@@ -49,7 +49,7 @@ static inline uint64_t usec_until(uint64_t due_ns, uint64_t now_ns)
  */
 struct token_bucket {
     uint64_t interval_ns, burst;
-    uint64_t credit_ns; /* unused tokens, in time: one token is worth one interval */
+    uint64_t credit_ns; /* unused tokens, expressed as time: one token is worth one interval */
     uint64_t last_ns;
 };
 

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     join_cgroup(argv[pid ? 3 : 4]);
     while (pid == 0 && hand(there[0], back[1], 0))
         ;
-    for (; rounds < ROUNDS; rounds++) /* warm-up: both tasks run, and all code has been used once */
+    for (; rounds < ROUNDS; rounds++) /* warm-up, so that both tasks are running and all code has been executed once */
         hand(back[0], there[1], 1);
     begin = milliseconds();
     for (rounds = 0, end = begin; end - begin < atof(argv[1]); end = milliseconds())

@@ -33,6 +33,13 @@ WORDS = {
     "gzip, ms": "time for gzip" + SERIES + ", ms",
     "allocations": "allocations for a text or a document" + SERIES,
     "start to first scrape, best of N": "start to first scrape",
+    "CPU time per scrape, relative to the bare reads plus the bare page":
+        "CPU time per scrape, relative to a program that only reads the counters plus a server that only sends a "
+        "constant page",
+    "CPU time per scrape, relative to a bare page with counter reads":
+        "CPU time per scrape, relative to a server that only reads the counters and sends a constant page",
+    "requests per second, shared readings, relative to the bare page":
+        "requests per second, shared readings, relative to a server that only sends a constant page",
 }
 Row = collections.namedtuple("Row", "own other ratio bound met")
 ROW = re.compile(r"^    (    )?(relative to )?(\S.{0,51}?)  +(.*)$")

@@ -140,7 +140,7 @@ def print_requests(bench, table):
     if "requests" not in bench.fresh.rounds:
         print("not measured: requests per second, since wrk is not installed")
         return
-    for name, own in (("shared readings", bench.shared), ("a new reading each", bench.fresh)):
+    for name, own in (("shared readings", bench.shared), ("each with a new reading", bench.fresh)):
         table.row("requests per second, " + name, own.rounds["requests"], "/s")
         for peer in bench.others:
             if peer.refuses:

@@ -169,7 +169,7 @@ def measure_first_work(table, start, directory, count):
         cgroups.remove()
     with open(figures, encoding="utf-8") as file:
         found = json.load(file)
-    table.compare("first counted event if work starts with the cgroup", found["rows"]["0 ms"]["first"][1],
+    table.compare("time to first counted event if work starts at once", found["rows"]["0 ms"]["first"][1],
                   found["rows"]["0 ms, bare program"]["first"][1], "ms")
     table.row("cgroups counted in full if work starts after 5 ms", found["rows"]["5 ms"]["full"] / count)
     table.row("events of the children missing from the parent", abs(1 - found["parent"] / found["caused"]))
@@ -214,7 +214,7 @@ def measure_passwords(table, start, directory):
     # Each attempt uses another user name, since wrong passwords are cached too.
     unknown = min(tls_times(daemon.port, name + ".pem", 1, "carol%d" % n)[0] for n in range(5))
     table.row("scrape over TLS with a known password", known, "ms")
-    table.compare("the same vs. an unknown password", known, unknown, "ms")
+    table.compare("scrape over TLS, known vs. unknown password", known, unknown, "ms")
 
 
 def flood_figures(daemon, kind, rounds):

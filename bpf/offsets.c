@@ -17,7 +17,10 @@
 #define LEVELS_MAX 256
 #define ROOT_ID 1 /* the first id in a hierarchy (fs/kernfs/dir.c) */
 
-/* Tasks are sampled until tasks of two cgroups were seen and one way is left, but at most this many times. */
+/*
+ * Tasks are sampled until tasks of two cgroups have been seen and only one candidate path from a task to its cgroup's
+ * id remains, but at most this many times for the first cgroup, and again for the others.
+ */
 #define SAMPLES_MAX 200
 #define SAMPLE_NS 2000000
 
@@ -27,7 +30,7 @@
 
 struct search {
     const struct peek *peek;
-    struct bpf_offsets *ways; /* the ways that led to the id of every task so far, without their `parent` */
+    struct bpf_offsets *ways; /* candidate paths that led to the id of every task so far, without `parent` */
     size_t n;
 };
 
@@ -77,9 +80,12 @@ static int check_cgroup(const struct search *search, uint64_t address, bool *ret
     return r;
 }
 
-/* --- ways to the id --- */
+/* --- paths to the id --- */
 
-/* Continues `way` from a cgroup: adds a way for each pointer to a struct, maybe a kernfs_node, that contains `id`. */
+/*
+ * Continues the path `way` from a cgroup: adds a path for each pointer to a struct, maybe a kernfs_node, that contains
+ * `id`.
+ */
 static int search_cgroup(struct search *search, struct bpf_offsets way, uint64_t cgroup, uint64_t id)
 {
     uint64_t fields[CGROUP_WORDS], node[NODE_WORDS];
@@ -144,7 +150,7 @@ static int follow_to_cgroup(const struct search *search, const struct bpf_offset
     return r;
 }
 
-/* Follows the way from a cgroup to its id; *ret is 0 if the way does not lead to one. */
+/* Follows the path from a cgroup to its id; *ret is 0 if the path does not lead to one. */
 static int follow_to_id(const struct search *search, const struct bpf_offsets *way, uint64_t cgroup, uint64_t *ret)
 {
     uint64_t node = 0, id = 0;
@@ -185,8 +191,8 @@ static int compare_ways(struct search *search, const struct peeked_task *task)
 }
 
 /*
- * If several ways differ only in the first offset, keeps the one where it is lowest: the search may reach into the next
- * task_struct in memory, whose task may be in the same cgroup.
+ * If several paths differ only in the first offset, keeps the one where it is lowest: the search may reach into the
+ * next task_struct in memory, whose task may be in the same cgroup.
  */
 static void drop_neighbours(struct search *search)
 {
@@ -278,7 +284,8 @@ static void pause_sampling(void)
 }
 
 /*
- * Finds the ways from a task outside the root cgroup to its cgroup's id; *ret is the task. Returns 1 if there are any.
+ * Finds the paths from a task outside the root cgroup to its cgroup's id; *ret is the task. Returns 1 if there is any
+ * path.
  */
 static int search_first(struct search *search, struct peeked_task *ret)
 {
@@ -294,7 +301,7 @@ static int search_first(struct search *search, struct peeked_task *ret)
     return r < 0 ? r : search->n > 0;
 }
 
-/* Tries the ways on tasks of other cgroups until only one is left. Returns 1 if tasks of another cgroup were seen. */
+/* Tries the paths on tasks of other cgroups until only one is left. Returns 1 if tasks of another cgroup were seen. */
 static int search_others(struct search *search, uint64_t first)
 {
     int seen = 0;

@@ -38,7 +38,7 @@
  */
 #define PROGRAM_LOOK "cgroup_look"
 /*
- * Never attached: BPF_PROG_TEST_RUN on a CPU stops counting there and runs PROGRAM_LOOK of the program that takes over.
+ * Never attached: BPF_PROG_TEST_RUN on a CPU stops counting there and runs PROGRAM_LOOK of the object that takes over.
  */
 #define PROGRAM_HAND_OVER "cgroup_hand_over"
 /* raw_tp: runs when a cgroup is created; only in the object for kernels without BTF. */

@@ -66,8 +66,8 @@ enum hierarchy_kind { HIERARCHY_V2, HIERARCHY_V1 };
 
 struct hierarchy {
     enum hierarchy_kind kind;
-    char *path;      /* the hierarchy's directory, with sys->root: "/sys/fs/cgroup", "/sys/fs/cgroup/unified" */
-    bool outside;    /* mounted from outside this cgroup namespace, like the host's hierarchy in a container */
+    char *path;   /* the hierarchy's directory, prefixed with sys->root: "/sys/fs/cgroup", "/sys/fs/cgroup/unified" */
+    bool outside; /* mounted from outside this cgroup namespace, like the host's hierarchy in a container */
     bool namespaced; /* `path` may not be the kernel's root cgroup, so there may be cgroups outside of it */
 };
 

@@ -77,7 +77,7 @@ static size_t unnamed_rank(int error)
     return i;
 }
 
-/* Returns the reason that is shown for an error. `is_of_user`: the cgroup is below a user's slice. */
+/* Returns the text that tells users why a container has no name. `is_of_user`: the cgroup is below a user's slice. */
 static const char *unnamed_reason(int error, bool is_of_user)
 {
     int reason = reasons[unnamed_rank(error)].error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of containers from the state files of their runtimes. Keeps the users whose runtimes create cgroups, the
- * pending requests for files, and the known containers.
+ * Names of containers from the state files of their runtimes. Keeps track of the users whose runtimes create cgroups,
+ * the pending requests for files, and the known containers.
  *
  * A user is root, or somebody who runs podman or docker without root. A user's files name only the containers in that
  * user's cgroups. Each request for a file has a random ticket, and an answer can only name containers of the place and

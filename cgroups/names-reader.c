@@ -96,8 +96,8 @@ void names_packet_done(struct names_packet *record)
  */
 #define ORPHAN_SECONDS_MAX 30
 /*
- * Time limits for a child: for receiving its file, and for parsing it and sending the names (not counting the time in
- * which the daemon accepts none).
+ * Time limits for a child: for receiving its file, and for parsing it and sending the names (not counting the time
+ * during which the daemon accepts no names).
  */
 #define START_NS (10 * NSEC_PER_SEC)
 #define GIVE_NS (30 * NSEC_PER_SEC)
@@ -125,7 +125,7 @@ struct file_child {
     uint64_t version;
 };
 
-/* --- child for a file --- */
+/* --- the child that parses one file --- */
 
 /* The state of answering a request. */
 struct answer {

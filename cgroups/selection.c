@@ -82,8 +82,8 @@ static bool paths_agree(const struct names *a, const struct names *b, enum name_
 }
 
 /*
- * Whether the parent has the same unit and slice, or the same container: then the cgroup is inside the unit or
- * container with this kind of name.
+ * Returns whether the parent cgroup has the same unit and slice, if `kind` is one of these, or else the same container.
+ * If so, the cgroup is only inside the unit or container that the name of this kind refers to.
  */
 static bool is_inside(const char *path, enum name_kind kind)
 {

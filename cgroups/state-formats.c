@@ -171,9 +171,9 @@ const struct state_parser state_parser_docker = {.read = docker_read};
 
 /*
  * containers.json of containers/storage (containers.go: Container): all containers of a store. The runtime that owns
- * the store writes more names in `metadata`, a string that contains JSON: podman (libpod/storage.go:
- * RuntimeContainerMetadata) the image, CRI-O (internal/storage/runtime.go, the same name) also the pod.
- * podman-rename(1) changes `names` but not the metadata.
+ * the store writes more names in `metadata`, a string that contains JSON: podman adds the image
+ * (libpod/storage.go: RuntimeContainerMetadata); CRI-O adds the image and the pod (internal/storage/runtime.go, the
+ * same name). podman-rename(1) changes `names` but not the metadata.
  */
 
 static const struct name_field podman_fields[] = {

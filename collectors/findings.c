@@ -251,13 +251,13 @@ static int report_slowed(struct search *search, const struct history_table *tabl
         finding->metric = "cpu_frequency_hertz";
         finding->before = max;
         finding->after = slowed->cycles / slowed->busy;
-        buffer_appendf(&title, "CPU %s %s at %.2f of %.2f GHz", cpus,
+        buffer_appendf(&title, "CPU%s %s %s at %.2f of %.2f GHz", many ? "s" : "", cpus,
                        finding->until_ns ? "ran"
                        : many            ? "run"
                                          : "runs",
                        gigahertz(finding->after), gigahertz(max));
     } else {
-        buffer_appendf(&title, "CPU %s %s limited to %.2f of %.2f GHz", cpus,
+        buffer_appendf(&title, "CPU%s %s %s limited to %.2f of %.2f GHz", many ? "s" : "", cpus,
                        finding->until_ns ? (many ? "were" : "was")
                        : many            ? "are"
                                          : "is",

@@ -27,7 +27,7 @@ const char *finding_rule_name(enum finding_rule rule);
 
 struct finding {
     enum finding_rule rule;
-    char *title;                 /* a title such as "CPU 4-7 run at 1.42 of 2.40 GHz" */
+    char *title;                 /* a title such as "CPUs 4-7 run at 1.42 of 2.40 GHz" */
     char *text;                  /* the cause of the finding, in one or two sentences */
     char *evidence;              /* path of the request that shows the evidence: "/api/v1/history?cgroup=..." */
     uint64_t since_ns, until_ns; /* CLOCK_REALTIME; `since_ns` is 0 if unknown, `until_ns` while the finding holds */

@@ -621,8 +621,8 @@ static int others_add(struct others **others, size_t *n, const struct candidate 
 }
 
 /*
- * Returns the size in bytes above which no more cgroups are added to a frame, so that the ring holds all frames of the
- * time `keep`.
+ * Returns the size in bytes above which no more cgroups are added to a frame, so that the ring can hold all frames of
+ * the last settings.keep_ns.
  */
 static size_t frame_room(const struct history *history)
 {

@@ -77,7 +77,7 @@ int history_read(const struct history *history, const struct history_range *rang
  */
 void history_span(const struct history *history, uint64_t *ret_begin_ns, uint64_t *ret_end_ns);
 
-/* The histories: a long one in coarse steps, and a short one of every reading that clients have caused. */
+/* The histories: a long one in coarse steps, and a short one with every reading that a client triggered. */
 struct histories {
     struct history *coarse, *fine;
     uint64_t interval_ns; /* recording interval of the coarse history */

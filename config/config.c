@@ -447,9 +447,10 @@ static int sampler_take_rate_of_event(const struct document *document, const yam
     const struct event *event = &list.events[0];
     bool other_period = period && sampler->period && sampler->period != event->period;
     if (other_period || (frequency && sampler->frequency && sampler->frequency != event->frequency))
-        return document_error(document, other_period ? period : frequency, error,
-                              "sampler.%s: the event \"%.256s\" has its rate in its terms; remove one of them",
-                              other_period ? "period" : "frequency", event->text);
+        return document_error(
+            document, other_period ? period : frequency, error,
+            "sampler.%s: the event \"%.256s\" already sets the rate in a term; remove the term or this key",
+            other_period ? "period" : "frequency", event->text);
     sampler->period = event->period;
     sampler->frequency = event->frequency;
     return 0;

@@ -232,7 +232,8 @@ static int event_check_reserved(const struct config_event *event, struct error *
 {
     for (size_t i = 0; i < ARRAY_SIZE(reserved_metrics); i++)
         if (str_equal(event->event.metric, reserved_metrics[i])) {
-            error_set(error, -EINVAL, "\"%s\" would have the same metric name as the group's own times, \"%s\"",
+            error_set(error, -EINVAL,
+                      "\"%s\" would have the same metric name as the group's enabled or running time, \"%s\"",
                       event->event.text, reserved_metrics[i]);
             error_set_position(error, event->line, event->column);
             return -EINVAL;

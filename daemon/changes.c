@@ -163,7 +163,7 @@ struct watch {
     sd_event_source *source;
 };
 
-/* Maximum number of watched descriptors, more than there are collectors. */
+/* Maximum number of watched descriptors; exceeds the number of collectors, which have at most one each. */
 #define WATCHES_MAX 16
 
 struct watches {

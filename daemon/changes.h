@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes that the daemon follows from its event loop: CPUs that go online and offline, descriptors of collectors that
- * become readable, failures that a retry may fix, and failures to log. Troubles are changes that the daemon cannot
- * follow at the moment.
+ * Changes that the daemon handles in its event loop: CPUs that go online and offline, descriptors of collectors that
+ * become readable, failures that a retry may fix, and failures to log. A trouble is a problem, maybe temporary, in
+ * handling changes or in recording the history.
  *
  * The first retry follows after 1 s, later ones after 2 s, 4 s and so on, up to 60 s.
  *

@@ -433,7 +433,7 @@ static void append_targets(struct buffer *line, const struct registry *registry,
             cpuset_add(&cpus, (unsigned)snapshot->rows[i]->cpu) < 0)
             line->failed = true;
     _cleanup_(freep) char *text = cpuset_format(&cpus);
-    /* Leave out the CPU of a system PMU, which only reads the PMU; the PMU's name follows. */
+    /* Omit the CPU for a system PMU, since that CPU only reads the PMU; the PMU's name follows. */
     bool is_pmu = str_equal(example->collector_name, "pmu");
     buffer_appendf(line, "%s%s%s", example->collector_name, is_pmu ? "" : " ", is_pmu || !text ? "" : text);
 }

@@ -551,7 +551,7 @@ static int compare_descending(const void *a, const void *b)
     return one->value < other->value || one->value > other->value ? -order : order;
 }
 
-/* The targets within the order's limit, in the order in which their rows are first seen. The strings are borrowed. */
+/* The first order->limit targets, listed as their rows are first seen. The strings are borrowed. */
 struct order_targets {
     struct order_target *items;
     size_t n;

@@ -105,7 +105,7 @@ const char *refusal_sentence(struct request *request, bool restricted)
 
 /* --- passwords --- */
 
-/* How long an idle worker thread is kept, so that a series of wrong passwords does not start a thread for each. */
+/* How long an idle worker thread is kept, so that not every password in a series of wrong ones starts a new thread. */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
 /* How many requests without a password are refused per second without delay, for all clients together. */
@@ -417,7 +417,7 @@ static bool refusal_must_wait(struct request *request)
     return !token_bucket_take(&site->challenges, now, &wait_ns);
 }
 
-/* The client of a unix socket, which speaks plain HTTP, cannot show a certificate. */
+/* The client of a unix socket, which speaks plain HTTP, cannot present a certificate. */
 static bool lacks_certificate(const struct request *request)
 {
     return request->peer->unix_socket && security_requires_certificate(request->site->security);

@@ -23,14 +23,15 @@ enum deadline {
     DEADLINE_KEEPALIVE, /* between requests */
     DEADLINE_RESPONSE,
     DEADLINE_NONE,
-    DEADLINE_HELD, /* while a reply is delayed, which can be cut short (http/auth.h) */
+    DEADLINE_HELD, /* while a reply is delayed; the delay can be cut short (http/auth.h) */
 };
 #define N_DEADLINES 5
 
 /*
- * The class of a connection decides whether it may be ended to make room. A connection is known if its client has shown
- * a password or certificate or uses a unix socket; it is never ended to make room. Other connections from this machine
- * are local. Some slots are reserved for local and known connections. All remaining connections are strangers.
+ * The class of a connection decides whether it may be ended to make room. A connection is known if its client has
+ * presented a password or certificate or uses a unix socket; it is never ended to make room. Other connections from
+ * this machine are local. Some slots are reserved for local and known connections. All remaining connections are
+ * strangers.
  */
 enum connection_class { CONNECTION_STRANGER, CONNECTION_LOCAL, CONNECTION_KNOWN };
 #define N_CONNECTION_CLASSES 3

@@ -81,7 +81,7 @@ void file_versions_done(struct file_versions *versions)
     *versions = (struct file_versions){0};
 }
 
-/* --- terms --- */
+/* --- settings --- */
 
 static int load_tls(struct security *security, struct file_versions *versions, struct error *error)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The terms that apply to connections and requests, from the web configuration (config/web-config.h): TLS, passwords
- * and headers.
+ * The security settings that apply to connections and requests, from the web configuration (config/web-config.h): TLS,
+ * passwords and headers.
  *
- * The terms are immutable and reference-counted: a connection keeps the terms with which it began, while new
- * connections get the terms of the last reload. Code that needs the terms for longer than one iteration of the event
- * loop must take a reference.
+ * The settings are immutable and reference-counted: a connection keeps the settings with which it began, while new
+ * connections get the settings of the last reload. Code that needs the settings for longer than one iteration of the
+ * event loop must take a reference.
  *
  * File versions, from stat(2), which follows symbolic links, show whether the files that were read have changed.
  */

@@ -32,7 +32,7 @@ struct server {
     char *warned[N_SECURITY_WARNINGS]; /* the warnings that were last reported */
     bool again;                        /* the files could not be read; read again at each check */
     char reported[512];                /* error of the last failed attempt to read the files */
-    struct security *pending;          /* terms to apply in a later iteration, because TLS is switched on or off */
+    struct security *pending;          /* settings to apply in a later iteration, because TLS is switched on or off */
     sd_event_source *turn;
 };
 
@@ -128,7 +128,7 @@ static void server_warn(struct server *server, enum security_warning which)
     *warned = warning ? strdup(warning) : NULL;
 }
 
-/* Puts the terms `security` into effect, and takes ownership of them. */
+/* Puts the settings `security` into effect, and takes ownership of them. */
 static void server_use_security(struct server *server, struct security *security)
 {
     sd_event_source_set_enabled(server->turn, SD_EVENT_OFF);
@@ -255,7 +255,7 @@ static void server_fail_reading(struct server *server, const struct error *error
 }
 
 /*
- * Applies the pending terms in a separate iteration of the event loop, because a listener cannot be freed while it
+ * Applies the pending settings in a separate iteration of the event loop, because a listener cannot be freed while it
  * hands over the client that triggered the check.
  */
 static int server_on_turn(sd_event_source *source, void *userdata)

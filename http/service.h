@@ -64,8 +64,8 @@ struct service {
     /* Returns a deferred document of the current catalogue of events, or NULL when out of memory. */
     struct deferred_document *(*defer_events)(void *userdata);
     /*
-     * Reloads the configuration. On an error in it, returns -EINVAL with a message, and the previous configuration
-     * stays in effect.
+     * Reloads the configuration. If the configuration contains an error, returns -EINVAL with a message, and the
+     * previous configuration stays in effect.
      */
     int (*reload)(void *userdata, struct error *error);
     /* Returns whether the collectors have been read at least once. */
@@ -80,7 +80,7 @@ struct service {
     void (*complain)(void *userdata, const char *sentence);
     /*
      * Pauses counting for `seconds` from now, replacing a pause that is in effect. If `seconds` is 0, counting is
-     * resumed. Returns -errno with a message in the error.
+     * resumed. On failure, returns -errno and sets `error`.
      */
     int (*pause)(void *userdata, unsigned seconds, struct error *error);
     struct service_pause (*paused)(void *userdata);

@@ -54,7 +54,7 @@ struct site {
     const struct route *routes; /* the table of http/routes.h */
     size_t n_routes;
     char *telemetry_path;
-    struct security *security; /* current terms, never NULL; may be replaced in any iteration of the event loop */
+    struct security *security; /* current settings, never NULL; may be replaced in any iteration of the event loop */
     struct trust_rules trust_rules;
     struct auth *auth;                   /* NULL until there is a password to check */
     struct token_bucket requests;        /* rate limit of all requests, counted over all clients */

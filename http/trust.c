@@ -241,7 +241,7 @@ void origin_header_add(struct origin_headers *claims, const char *name, const ch
 }
 
 /*
- * A request of the same origin only proves that the page and the server have the same host name, which may belong to
+ * A same-origin request only proves that the page and the server have the same host name, and that name may belong to
  * anybody (DNS rebinding).
  */
 static bool comes_from_page(const struct origin_headers *claims, bool trusted_name)

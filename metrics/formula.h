@@ -64,8 +64,8 @@ struct metric_set *metric_set_new(const struct metric_set_events *events);
 struct metric_set *metric_set_free(struct metric_set *metric_set);
 
 /*
- * Returns whether the metric set was made from equal events. Strings are compared by address, so all strings must be
- * from one intern set.
+ * Returns whether the metric set was created from the same events as these. Strings are compared by address, so all
+ * strings must be from one intern set.
  */
 bool metric_set_is_of(const struct metric_set *metric_set, const struct metric_set_events *events);
 

@@ -30,7 +30,7 @@ const struct generic_event *generic_find(const char *name, size_t size);
  */
 int generic_parse_raw(const char *text, size_t size, uint64_t *ret_config);
 
-/* Finds an event by the kernel's numbers. Returns NULL if the table has no such event. */
+/* Finds an event by the type and config of its perf_event_attr. Returns NULL if the table has no such event. */
 const struct generic_event *generic_find_config(uint32_t type, uint64_t config);
 
 /*

@@ -472,9 +472,10 @@ static int record_options_set_rate(struct record_options *options, struct sys *s
     if (request->frequency && request->period)
         return error_set(error, -EINVAL, "frequency and period exclude each other");
     if (own && (request->frequency || request->period))
-        return error_set(error, -EINVAL,
-                         "parameter \"event\": \"%.256s\" has its rate in its terms; leave out the parameter \"%s\"",
-                         event->text, request->period ? "period" : "frequency");
+        return error_set(
+            error, -EINVAL,
+            "parameter \"event\": \"%.256s\" already sets the rate in a term; leave out the parameter \"%s\"",
+            event->text, request->period ? "period" : "frequency");
     if (frequency > limit)
         return error_set(error, -EINVAL,
                          "a frequency of %" PRIu64 " Hz is over the limit of %" PRIu64

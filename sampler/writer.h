@@ -103,8 +103,8 @@ struct writer_end {
 };
 
 /*
- * Format strings about waits that the event off-cpu left out. These waits are counted machine-wide, whatever process or
- * cgroup the client asked for.
+ * Format strings of messages about waits that the event off-cpu left out. These waits are counted machine-wide,
+ * whatever process or cgroup the client asked for.
  */
 #define WRITER_BRIEF                                                                                                   \
     "%" PRIu64                                                                                                         \

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 
 #define BUCKETS 1024
-#define NUMBERS_MAX 64               /* maximum number of offsets in a DSO that keep their numbers */
+#define NUMBERS_MAX 64               /* maximum number of offsets per DSO whose numbers are remembered */
 #define RETRY_NS (10 * NSEC_PER_SEC) /* delay before a retry after a temporary error */
 #define RESEND_NS NSEC_PER_SEC       /* delay before a retry if the table was built but could not be sent */
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"

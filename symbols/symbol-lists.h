@@ -11,7 +11,7 @@
 
 #include "symbols/symbol-table.h"
 
-/* Of a longer perf-PID.map, only this many bytes at the end, with the newest functions, are read. */
+/* If a perf-PID.map is longer, only this many bytes at its end, which hold the newest functions, are read. */
 #define JIT_SYMBOLS_BYTES_MAX ((size_t)16 << 20)
 
 /*

@@ -84,7 +84,7 @@ struct symboliser {
     sd_event_source *answers_source, *timer;
     bool greeted;        /* SYMBOLISER_HELLO has arrived from this chain */
     bool unconfined;     /* the last process exited because it could not enter its jail */
-    uint64_t again_usec; /* earliest time of the next chain after a failed jail or a missing library */
+    uint64_t again_usec; /* earliest time to retry after a process could not enter its jail or load libdw */
     uint64_t start_usec; /* earliest time to start the next chain */
     uint32_t suspect;    /* the user (or NOBODYS) whose file the timed-out chain was reading; valid if `has_suspect` */
     bool has_suspect;

@@ -65,9 +65,9 @@ struct symboliser *symboliser_free(struct symboliser *symboliser);
 
 /*
  * Called once for each accepted request: from the event loop, from symboliser_free(), or from within symboliser_ask()
- * if the chain cannot be started. If answer->result is 0, `table` is valid until the function returns, which may take
- * the table by copying and zeroing it. For SYMBOLISER_MAPS, the table is empty. Otherwise `table` is NULL, and the
- * result is:
+ * if the chain cannot be started. If answer->result is 0, `table` is valid until the callback returns; the callback
+ * may take the table by copying and zeroing it. For SYMBOLISER_MAPS, the table is empty. Otherwise `table` is NULL, and
+ * the result is:
  *
  *   -EACCES        the kernel hides its symbols (SYMBOLISER_KALLSYMS) or the mappings (SYMBOLISER_MAPS)
  *   -EPERM         the kernel hides the mappings (SYMBOLISER_MAPS)

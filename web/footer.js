@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about the machine for the header; and the footer, with the daemon's version and cost, and links to the HTTP
-// API.
+// The facts about the machine that the header shows, and the footer: the daemon's version and cost, and links to the
+// HTTP API.
 import { element, plain, replace, write } from "./element.js";
 import { bytes, duration, percent } from "./numbers.js";
 

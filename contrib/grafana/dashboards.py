@@ -57,8 +57,8 @@ FLEET = [
           ["instance", "model", "measure", "group", "pmu", "job"], height=8, links=[("instance", TO_BOARD)]),
     row("Where the cycles go"),
     lines("Instructions per cycle", "none", cpu_ratio("instructions", "cycles"),
-          "Instructions divided by cycles, over all CPUs. Below 1, a core mostly waits; the stalls show for what.",
-          decimals=2),
+          "Instructions divided by cycles, over all CPUs. Below 1, a core mostly waits; the stall panels show what it "
+          "waits for.", decimals=2),
     lines("Frontend stalls", SHARE, cpu_ratio(FRONTEND, "cycles"),
           "The share of cycles in which no operation was dispatched because none was available: instruction cache, TLB "
           "or branches. Arm's stall_frontend, or perf's stalled-cycles-frontend.", most=1),
@@ -177,9 +177,9 @@ PER_CGROUP = [
           "Page faults per second that read from a disk.", CGROUP_LEGEND),
     lines("Cycles by cgroup", "hertz", cgroup_total("cycles", IN_CGROUP),
           "Cycles per second of each cgroup.", CGROUP_LEGEND, width=12),
-    lines("Share of time counted by cgroup", SHARE, running("cgroup", CGROUP, IN_CGROUP),
-          "The fraction of a cgroup's CPU time for which its least counted group was on its PMU. Below 1, its values "
-          "are estimates.", CGROUP_LEGEND, width=12, most=1),
+    lines("Share of time counted, per cgroup", SHARE, running("cgroup", CGROUP, IN_CGROUP),
+          "The fraction of a cgroup's CPU time in which its least counted group of events was counted. Below 1, the "
+          "group's values are estimates.", CGROUP_LEGEND, width=12, most=1),
 ]
 
 FAILURES = [

@@ -40,8 +40,9 @@ HEADER = """\
 #
 # A rule uses events of one group, which were counted at the same time, so the label `group` is kept. `and` selects the
 # CPUs that count all of these events. There is no value if a divisor did not increase. If a metric has several formulas
-# (`or`), the first whose events a group counts is used; kinds of core with different formulas are separate in
-# instance_pmu. Each window must contain several scrapes; make it longer if the scrape interval exceeds a minute.
+# (`or`), the first one whose events are all in one group is used; kinds of core with different formulas have separate
+# series in the instance_pmu rules. Each window must contain several scrapes; make it longer if the scrape interval
+# exceeds a minute.
 groups:
 """
 # Recording rules for the rates of single events, which are not derived metrics.

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the clean system for armhf.sh: builds the daemon and the unit tests for armhf without a warning, and runs each
-# test with /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that skips some of its
-# parts passes. The daemon and the libraries it needs are copied to /build/system, for tests/vm/armhf.sh.
+# Runs in the clean system for armhf.sh: builds the daemon and the unit tests for armhf, where a compiler warning is an
+# error, and runs each test with /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that
+# skips some of its parts passes. The daemon and the libraries it needs are copied to /build/system, for
+# tests/vm/armhf.sh.
 set -u
 
 host=arm-linux-gnueabihf

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests a 32-bit build: cross-builds the daemon and the unit tests for armhf in a clean system without a warning. The
-# tests run with qemu-user, which emulates one process on this machine's kernel.
+# Tests a 32-bit build: cross-builds the daemon and the unit tests for armhf in a clean system; a compiler warning is an
+# error. The tests run with qemu-user, which emulates one process on this machine's kernel.
 #
 # DISTRO_BUILD (default: build/distro) is the directory for the build and the logs; its armhf/system has the daemon and
 # the libraries it needs, for the boards armhf-6.1 and armhf-5.10 of tests/vm/run.sh. Needs root to create the clean

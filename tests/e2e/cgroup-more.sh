@@ -744,7 +744,8 @@ test_record() {
     remove_cgroups "$hierarchy$in"
 }
 
-# Samples have their cgroup in each format, whatever its name. A removed cgroup still selects its past samples.
+# Every format gives the cgroup of each sample, whatever the cgroup is called. A removed cgroup still selects its past
+# samples.
 sampled_cgroups() {
     local hostile=$in/$unit.service/$'a;"\e\xff b' clean=$in/$unit.service/$'a;"\xef\xbf\xbd\xef\xbf\xbd b'
     make "$hostile"

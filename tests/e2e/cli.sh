@@ -471,7 +471,7 @@ printf 'collectors: {cgroup: {enabled: false}, cpu: {groups: [%s]}}\n' \
 start_daemon --config.file="$missing"
 hint=$(grep -o '[0-9]* events are not counted, see .*"' "$daemon_log")
 stop_daemon
-matches "the log names the plan command for its configuration" "$hint" \
+matches "the log shows the plan command for the daemon's configuration" "$hint" \
     ", see \"perfcountd plan --config.file=$missing\""
 try plan --config.file="$missing"
 equals "plan reports the same number of events that are not counted" \

@@ -108,7 +108,7 @@ settings() {
             s|/run/credentials/perfcountd-push.service/push_|$pki/|
             s|=https://metrics.fleet.internal/api/v1/write|=$prometheus_url/api/v1/write,$victoria_url/api/v1/write|"
 }
-# start_vmagent [NAME=VALUE...]: starts vmagent with the service's variables, except for these.
+# start_vmagent [NAME=VALUE...]: starts vmagent with the service's variables, overridden by the given ones.
 start_vmagent() {
     local command
     command=$(sed -n 's|^ExecStart=/usr/bin/||p' "$fleet/perfcountd-push.service")

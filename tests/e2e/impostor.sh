@@ -192,8 +192,10 @@ for deed in "a symbolic link" "a hard link" "a mount" "another directory"; do
     [ ! -e /sys/bus/event_source/devices/uprobe ] || attempted \
         "a uprobe is not opened after $deed replaced the program" "a probed program, $deed: .*got done"
 done
-attempted "a file of a reused process id is not opened" "a mapped file, another process: .*got done"
-attempted "a list of functions of a reused process id is not opened" "a list of functions, another process: .*got done"
+attempted "a mapped file is not opened after another process got the process id" \
+    "a mapped file, another process: .*got done"
+attempted "a perf-PID.map is not opened after another process got the process id" \
+    "a list of functions, another process: .*got done"
 attempted "a new cgroup of the same name is not counted" "an event of a cgroup, another cgroup: .*got done"
 
 # Without an opener there is only one process, so the impostor has nothing to try.

@@ -76,7 +76,8 @@ test_layouts() {
     for driver in systemd cgroupfs; do
         for class in guaranteed burstable besteffort; do
             pod=$driver-$class-0 pause=$(cgroup_of $driver $class $driver-$class-0 pause)
-            is_named "$driver, $class: a container has its names" "$(cgroup_of $driver $class $pod)" "shop $pod app"
+            is_named "$driver, $class: the names of a container are found" \
+                "$(cgroup_of $driver $class $pod)" "shop $pod app"
             holds "the pause container is left out" eventually 60 has_names "$pause" none
         done
     done
@@ -93,7 +94,7 @@ test_layouts() {
 
     # Pods that start while the daemon runs.
     run_pod cgroupfs burstable late-k3s-0 jobs $k3s
-    is_named "a k3s pod that started later has its names" \
+    is_named "the names of a k3s pod that started later are found" \
         "$(cgroup_of cgroupfs burstable late-k3s-0)" "jobs late-k3s-0 app"
     id=$(id_of crio-0 app)
     run_in "$(container_cgroup systemd burstable crio-0 crio "$id")"
@@ -170,7 +171,7 @@ PY
     name=$(printf 'p%.0s' $(seq 170))
     run_in "$(container_cgroup cgroupfs besteffort long cri-containerd "$id")"
     ln -s /nowhere "$directory/${name}_shop_app-$id.log"
-    is_named "a pod with a long name has its names" \
+    is_named "the names of a pod with a long name are found" \
         "$(container_cgroup cgroupfs besteffort long cri-containerd "$id")" \
         "shop $name app"
 

@@ -186,11 +186,11 @@ configure "${verify[@]}"
 holds "client certificates are required when the file changes" eventually 60 demands_certificate
 as=()
 matches "root and the daemon's own user need no certificate on the unix socket" "$(over_socket)" '200 $'
-matches "a request that a proxy forwards cannot show a certificate there, and is refused" \
+matches "a request that a proxy forwards to the unix socket carries no client certificate, and is refused" \
     "$(over_socket -H 'X-Forwarded-For: 192.0.2.1')" '^this needs a client certificate.*https.* 403 $'
 as=("${member[@]}")
 if [ ${#as[@]} -gt 0 ]; then
-    matches "a member of the socket's group, who cannot show a certificate there, is refused" \
+    matches "a member of the socket's group, who cannot present a certificate on the socket, is refused" \
         "$(over_socket)" '^this needs a client certificate.*https.* 403 $'
 else
     left_out "a member of the socket's group, which only root can become"

@@ -973,8 +973,8 @@ static int stage_try_at(struct stage *stage, unsigned act_at, bool *ret_acted)
 
 /*
  * Returns whether the opener gave up waiting for its child. This may happen on a busy machine, since the child stops at
- * each system call. The opener waits for the children of one program for five seconds in total, which are refilled at a
- * twentieth of the elapsed time (process/stragglers.c).
+ * each system call. The opener has a budget of five seconds for waiting for the children of one program; the budget
+ * refills at one twentieth of the elapsed time (process/stragglers.c).
  */
 static bool has_timed_out(const struct stage *stage)
 {

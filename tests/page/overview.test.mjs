@@ -293,7 +293,7 @@ test("an interval can be compared with the time before it, or with another inter
 
 test("a clock rate shows what limits it; a starved service is marked, with the reason", async () => {
     const now = Math.floor(Date.now() / 1000);
-    const findings = [{ rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "The frequency limit " +
+    const findings = [{ rule: "clock_limited", title: "CPUs 4-7 run at 1.42 of 2.40 GHz", text: "The frequency limit " +
         "was 1.42 GHz on average in 5 min under load. A cooling device slows them down: they are too hot.", cpus: "4-7",
         since: now - 1500, until: null, metric: "cpu_frequency_hertz", before: 2.4e9, after: 1.42e9,
         evidence: "/api/v1/history" }];
@@ -364,7 +364,7 @@ test("the five-minute range is live, and keeps its values when the view is reope
 test("findings link to their evidence, and untrusted names are shown as text", async () => {
     const markup = '<img src=x onerror="window.ran=1">', now = Math.floor(Date.now() / 1000);
     const findings = [
-        { rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit (85 °C).", cpus: "4-7",
+        { rule: "clock_limited", title: "CPUs 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit (85 °C).", cpus: "4-7",
           since: now - 1500, until: null, evidence: "/api/v1/history?cpu=4&since=-30m" },
         { rule: "service_changed", title: `${markup}: IPC 0.92 to 0.41`, text: "\u202eStalls 31 to 68 %.",
           since: now - 1500, until: now - 1200, evidence: "javascript:window.ran=1",
@@ -372,7 +372,7 @@ test("findings link to their evidence, and untrusted names are shown as text", a
     const hostile = { ...services, [`/system.slice/${markup}.service`]: [2, { name: `${markup}\u202e` }] };
 
     await board("", async (tab) => {
-        await tab.sees("CPU 4-7 run at 1.42 of 2.40 GHz", ".attention");
+        await tab.sees("CPUs 4-7 run at 1.42 of 2.40 GHz", ".attention");
         const links = await tab.page.$$eval(".attention a", (all) =>
             all.map((one) => [one.innerText, one.getAttribute("href")]));
         assert.deepEqual(links.slice(0, 4), [["Flame graph", "#profile?cpu=4"], ["Show", links[1][1]],

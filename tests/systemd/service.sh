@@ -289,10 +289,11 @@ test_watchdog() {
     done
     equals "with WatchdogSec=1s, the service is not restarted" "$(inside systemctl show -P NRestarts perfcountd)" 0
     inside kill -STOP "$pid"
-    holds "if the process is stopped, it is killed and the service is restarted" eventually 60 is_another "$pid"
+    holds "if the process is suspended (SIGSTOP), it is killed and the service is restarted" \
+        eventually 60 is_another "$pid"
     holds "the restarted service is active" eventually 60 is_active
     equals "the restarted service still listens on its sockets" "$(status_of /-/ready)" 200
-    equals "the watchdog has killed the stopped process" \
+    equals "the watchdog has killed the suspended process" \
         "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Watchdog timeout')" 1
     no_drop_in perfcountd.service watchdog
 }

@@ -208,8 +208,8 @@ static int fake_attach(void *owner, bool attached)
 }
 
 /*
- * Identifies a cgroup by the inode of its directory. A descriptor that is not a directory identifies the cgroup by its
- * number.
+ * Identifies a cgroup by the inode of its directory. If the descriptor does not refer to a directory, the descriptor's
+ * own number identifies the cgroup.
  */
 static int id_of(int cgroup_fd)
 {

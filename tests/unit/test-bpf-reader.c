@@ -325,7 +325,7 @@ TEST(test_half_visible)
     }
 }
 
-/* A word that cannot be read keeps the value of its entry, and the words of other groups are still taken. */
+/* The total of a word that cannot be read is the value in the slot's entry; words of other groups are still read. */
 TEST(test_valid)
 {
     const uint64_t hardware = 1U << CYCLES | 1U << CLOCK | 1U << ENABLED | 1U << RUNNING;

@@ -277,10 +277,10 @@ static const struct hour {
     const char *cpus, *cgroup;
 } hours[] = {
     {be_quiet, 0, NULL, NULL, 0, 0, NULL, NULL},
-    {be_hot, FINDING_CLOCK_LIMITED, "CPU 4-7 run at 1.20 of 2.40 GHz", "too hot", 180, NOW, "4-7", NULL},
-    {have_been_hot, FINDING_CLOCK_LIMITED, "CPU 4-7 ran at 1.20 of 2.40 GHz", "in 10 minutes", 180, 240, "4-7", NULL},
-    {have_a_weak_supply, FINDING_CLOCK_LIMITED, "CPU 4-7 run at 1.20 of 2.40 GHz", "voltage", 180, NOW, "4-7", NULL},
-    {be_limited_by_somebody, FINDING_CLOCK_LIMITED, "CPU 4-7 run at 1.20 of 2.40 GHz", "scaling_max_freq", 180, NOW,
+    {be_hot, FINDING_CLOCK_LIMITED, "CPUs 4-7 run at 1.20 of 2.40 GHz", "too hot", 180, NOW, "4-7", NULL},
+    {have_been_hot, FINDING_CLOCK_LIMITED, "CPUs 4-7 ran at 1.20 of 2.40 GHz", "in 10 minutes", 180, 240, "4-7", NULL},
+    {have_a_weak_supply, FINDING_CLOCK_LIMITED, "CPUs 4-7 run at 1.20 of 2.40 GHz", "voltage", 180, NOW, "4-7", NULL},
+    {be_limited_by_somebody, FINDING_CLOCK_LIMITED, "CPUs 4-7 run at 1.20 of 2.40 GHz", "scaling_max_freq", 180, NOW,
      "4-7", NULL},
     {be_hot_and_idle, 0, NULL, NULL, 0, 0, NULL, NULL},
     {be_hot_for_a_moment, 0, NULL, NULL, 0, 0, NULL, NULL},

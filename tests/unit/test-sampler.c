@@ -198,7 +198,7 @@ TEST(test_rate_of_spec)
         {"cpu-clock/period=5000/", 0, 0, 0, 5000, NULL},
         {"{cpu-clock/freq=50/u,cs}", 0, 0, 50, 0, NULL},
         {"cpu-clock/period=5000/", 99, 0, 0, 0,
-         "parameter \"event\": \"cpu-clock/period=5000/\" has its rate in its terms; leave out the parameter "
+         "parameter \"event\": \"cpu-clock/period=5000/\" already sets the rate in a term; leave out the parameter "
          "\"frequency\""},
         {"cpu-clock/period=5000/", 0, 5000, 0, 0, "leave out the parameter \"period\""},
         {"cpu-clock/freq=100001/", 0, 0, 0, 0, "a frequency of 100001 Hz is over the limit of 100000"},

@@ -238,8 +238,8 @@ TEST(test_sort)
 }
 
 /*
- * An older daemon sends no totals. A cgroup on one PMU has its values; a cgroup on several PMUs has a row without
- * values.
+ * An older daemon sends no totals. The row of a cgroup on one PMU shows that PMU's values; the row of a cgroup on
+ * several core PMUs shows none of theirs.
  */
 TEST(test_without_totals)
 {

@@ -97,8 +97,9 @@ END
         attempted "a state file is not opened after $deed replaced it" "stepped: a state file, $deed: .*got done"
         attempted "a uprobe is not opened after $deed replaced the program" "a probed program, $deed: .*got done"
     done
-    attempted "a file of a reused process id is not opened" "a mapped file, another process: .*got done"
-    attempted "a list of functions of a reused process id is not opened" \
+    attempted "a mapped file is not opened after another process got the process id" \
+        "a mapped file, another process: .*got done"
+    attempted "a perf-PID.map is not opened after another process got the process id" \
         "a list of functions, another process: .*got done"
     attempted "a new cgroup of the same name is not counted" "an event of a cgroup, another cgroup: .*got done"
 }

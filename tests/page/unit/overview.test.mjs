@@ -235,7 +235,7 @@ test("a saved file supports the same queries as the daemon", async () => {
 
 test("findings are shown as text, and only links to the daemon's documents are accepted as evidence", () => {
     const [first, second] = itemsOf({ findings: [
-        { rule: "clock_limited", title: "CPU 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit.", since: 5,
+        { rule: "clock_limited", title: "CPUs 4-7 run at 1.42 of 2.40 GHz", text: "Thermal limit.", since: 5,
           until: null, evidence: "/api/v1/history?cpu=4", cpus: "4-7" },
         { rule: "multiplexed", title: "<img src=x>", evidence: "javascript:alert(1)" }] });
 

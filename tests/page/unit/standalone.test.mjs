@@ -64,7 +64,7 @@ test("a sample counts once, even if several of its frames match", () => {
     assert.equal(share(0, 0), "0.00 %");
 });
 
-test("the share of a search refers to the zoomed frame", () => {
+test("a search counts only the samples of the zoomed frame", () => {
     assert.equal(search(frames, a, "leaf").n, 50);
     assert.equal(search(frames, b, "leaf").n, 20, "its caller matches too, but only samples of the zoomed frame count");
     assert.equal(search(frames, c, "leaf").n, 0);
