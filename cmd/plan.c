@@ -573,7 +573,7 @@ static void print_descriptors(FILE *file, const json_t *plan)
             clients);
     if (number_of(descriptors, "sampler") > 0)
         fprintf(file, "%lld for the sampler, ", number_of(descriptors, "sampler"));
-    fprintf(file, "%lld for counters, which need %lld\n", counters, needed);
+    fprintf(file, "%lld for counters, which need at most %lld\n", counters, needed);
     if (clients < connections)
         table_print_styled(file, TABLE_WARNING,
                            "fewer clients than web.limits.connections, %lld: raise LimitNOFILE= (ulimit -n)\n",
