@@ -16,16 +16,27 @@ total_of() {
     get "/api/v1/counters?cpu=$1&event=$2" -f | jq -e '.counters[0].value'
 }
 
-# known_loop CPU: runs a loop of 500 million instructions, of two cycles each (-icount shift=1), on an otherwise idle
-# CPU. QEMU's counter includes some instructions of other CPUs, such as those for the daemon's two responses.
+# measure_loop CPU: runs a loop of 500 million instructions, of two cycles each (-icount shift=1), and prints its
+# instructions and cycles.
+measure_loop() {
+    local instructions cycles
+    instructions=$(total_of "$1" instructions_user) && cycles=$(total_of "$1" cycles_user) && vm_run "spin $1 500" &&
+        echo $(($(total_of "$1" instructions_user) - instructions)) $(($(total_of "$1" cycles_user) - cycles))
+}
+
+# known_loop CPU: counts such a loop on an otherwise idle CPU. QEMU's counter includes some instructions of other CPUs,
+# such as those for the daemon's responses, and more of them on a busy host, but it never lacks any. So the smallest of
+# up to five counts is compared.
 known_loop() {
-    local before after counted cycles
-    before=$(total_of "$1" instructions_user) cycles=$(total_of "$1" cycles_user) && vm_run "spin $1 500" &&
-        after=$(total_of "$1" instructions_user)
-    counted=$((${after:-0} - ${before:-0}))
-    within "CPU $1 counts $counted instructions:u of 500000000, within 0.2 %" "$counted" 500000000 500
-    counted=$(($(total_of "$1" cycles_user) - ${cycles:-0}))
-    within "CPU $1 counts $counted cycles:u, twice as many, within 0.2 %" "$counted" 1000000000 500
+    local counted cycles more more_cycles _
+    for _ in 1 2 3 4 5; do
+        read -r more more_cycles < <(measure_loop "$1") || break
+        [ "${counted:-$more}" -lt "$more" ] || counted=$more
+        [ "${cycles:-$more_cycles}" -lt "$more_cycles" ] || cycles=$more_cycles
+        [ "$counted" -gt 501000000 ] || [ "$cycles" -gt 1002000000 ] || break
+    done
+    within "CPU $1 counts ${counted:-0} instructions:u of 500000000, within 0.2 %" "${counted:-0}" 500000000 500
+    within "CPU $1 counts ${cycles:-0} cycles:u, twice as many, within 0.2 %" "${cycles:-0}" 1000000000 500
 }
 
 # within TITLE NUMBER EXPECTED PARTS: checks that NUMBER differs from EXPECTED by at most EXPECTED / PARTS.
