@@ -183,7 +183,7 @@ static bool token_matches(const char *pattern, enum token_kind kind, char c)
     return false;
 }
 
-/* Computes the positions that are reached with one more character of the path. */
+/* Computes the positions in the pattern that can be reached from `from` by the next character of the path. */
 static void positions_step(const struct positions *from, const char *pattern, char c, struct positions *to)
 {
     positions_clear(to);

@@ -107,11 +107,10 @@ def all_verdicts(rows):
 
 
 def peers_row(rows):
-    figures = [rows[name].own or rows[name].other for name in ("CPU time per scrape", "CPU time per scrape, relative "
-                                                               "to node_exporter", "CPU time per scrape, relative to "
-                                                               "PCP")]
-    return "| CPU time per scrape | %s | node_exporter %s, PCP %s |\n" % tuple(
-        figure.replace("us", "µs") for figure in figures)
+    name = "CPU time per scrape"
+    found = [rows[name + peer] for peer in ("", ", relative to node_exporter", ", relative to PCP")]
+    return "| %s | %s | node_exporter %s, PCP %s |\n" % (
+        name, *((row.own or row.other).replace("us", "µs") for row in found))
 
 
 def replaced(text, mark, new, path):

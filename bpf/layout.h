@@ -75,8 +75,8 @@ struct bpf_copy {
 #define BPF_WORD_NONE 0xff
 
 /*
- * What the program reads on a CPU. The loader precomputes this plan, so that the program does not have to examine each
- * event at each switch. A record with another epoch is outdated. A change of the map `events` takes two epochs: one
+ * What the program reads on a CPU at each switch. The loader precomputes this plan, so that the program does not have
+ * to examine each event. A record with another epoch is outdated. A change of the map `events` takes two epochs: one
  * without reads during the change, then one with the new reads.
  */
 struct bpf_control {

@@ -431,11 +431,10 @@ static int tracepoint_attach(struct sys *sys, const char *name, const struct off
 
     int r = tracepoint_find(sys, name, &id);
     if (r == -EACCES)
-        return error_set(
-            error, r,
-            "off-CPU time needs the tracepoint %s, but this process may not read tracefs: run perfcountd as "
-            "root, or grant CAP_DAC_READ_SEARCH",
-            name);
+        return error_set(error, r,
+                         "off-CPU time needs the tracepoint %s, but this process may not read tracefs: run perfcountd "
+                         "as root, or grant CAP_DAC_READ_SEARCH",
+                         name);
     if (r < 0)
         return error_set(error, -ENOENT,
                          "off-CPU time needs the tracepoint %s: this kernel lacks it, or tracefs is not mounted", name);

@@ -513,15 +513,16 @@ int cgroup_selector_refuse_several(const struct cgroup_selector *selector, char 
 static int refuse_none(const struct search *search, bool namespaced, struct error *error)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
-    const struct cgroup_selector by_path = {.cgroup = search->selector->cgroup};
-    bool by_names = memcmp(&by_path, search->selector, sizeof(by_path)) != 0;
+    struct cgroup_selector names = *search->selector;
+
+    names.cgroup = NULL;
 
     append_selector(&text, search->selector);
     buffer_append_text(&text, " matches no cgroup");
     if (namespaced)
         buffer_append_text(&text, " in this cgroup namespace (a container sees all cgroups if the host's "
                                   "/sys/fs/cgroup is mounted in it, or with --cgroupns=host)");
-    if (by_names && search->n_unnamed)
+    if (!cgroup_selector_is_empty(&names) && search->n_unnamed)
         buffer_appendf(&text, "; %zu container%s no known name: %s", search->n_unnamed,
                        search->n_unnamed == 1 ? " has" : "s have", search->unnamed);
     buffer_append_char(&text, '\0');

@@ -99,8 +99,8 @@ static void warn_ignored_modifiers(const struct config *config, const struct con
 
 /*
  * Counts the events that cannot be found on this machine. They need not be errors: another machine may have them,
- * another user may see them, and presets leave out missing events. Warns only about a tracepoint that certainly does
- * not exist here, because its name is probably misspelt.
+ * another user may see them, and presets leave out missing events. Warns only about a tracepoint that is known not to
+ * exist here: its name is probably misspelt.
  */
 static size_t warn_groups(struct session *session, const struct config_groups *groups)
 {

@@ -210,7 +210,7 @@ static int parse_cgroup(struct recording *recording, const char *pattern, struct
     if (name_kind_parse(pattern, &kind, &value) == 0)
         key = name_kind_text(kind);
     int r = record_request_set(&recording->request, key, value, error);
-    if (r == 0 && record_request_selectors(&recording->request, &selector)) {
+    if (r == 0 && record_request_selects_cgroups(&recording->request, &selector)) {
         r = glob_check(value, error);
         if (r < 0)
             error_prefix(error, "--cgroup");

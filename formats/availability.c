@@ -160,7 +160,7 @@ const char *why_absent_name(enum why_absent why_absent)
 
 #define SLOTS "slots"
 
-/* What a formula's event still needs before it can be counted, in ascending order of difficulty. */
+/* What is missing before an event of a formula can be counted, from the easiest to supply to the hardest. */
 enum need { NEED_NOTHING, NEED_REPAIR, NEED_GROUP, NEED_EVENT, NEED_PMU, N_NEEDS };
 
 struct fit {
@@ -387,7 +387,8 @@ static void explain_no_pmu(const struct counted_place *place, struct availabilit
 }
 
 /*
- * Returns a group that counts the metric's events but is starved or uneven, so that the metric has no value, or NULL.
+ * Returns a group that has the metric's events, but gives it no value because the group is starved or because its
+ * events are not counted on the same CPUs. Returns NULL if there is none.
  */
 static const struct row *find_useless(const struct counted_place *place, const struct derived_metric *metric)
 {

@@ -63,8 +63,9 @@ int availability_each(struct registry *registry, const struct machine *machine, 
                       void *userdata);
 
 /*
- * Writes a formula's event as a user would, as spelt by perf or sysfs, with the modifier that the event's suffix stands
- * for. Returns false, and writes the name itself, if the PMU does not list the event. `pmu` may be NULL.
+ * Writes the name of a formula's event to `text` in the configuration's syntax: perf's or sysfs's name, and a modifier
+ * in place of the suffix. Returns false, and writes the name unchanged, if the PMU does not list the event. `pmu` may
+ * be NULL.
  */
 bool availability_spell(const struct pmu *pmu, const char *name, char *text, size_t size);
 

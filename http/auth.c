@@ -436,7 +436,7 @@ static bool is_owner(const struct request *request)
     struct origin origin;
 
     origin_of(request, &origin);
-    return trust_needs_no_password(request->peer, &origin.claims, &origin.names);
+    return trust_needs_no_credential(request->peer, &origin.claims, &origin.names);
 }
 
 enum admission auth_admit(struct request *request)

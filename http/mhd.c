@@ -345,8 +345,8 @@ static bool request_refuse_body(struct request *request)
 }
 
 /*
- * Handles the head of a request in the first callback. After a reply queued in the first callback, libmicrohttpd closes
- * the connection, which is appropriate only if the rest of the request is not read.
+ * Handles the head of a request in the first callback. libmicrohttpd closes the connection after a reply that is queued
+ * here, so only requests that are refused without reading their body are answered now.
  */
 static enum MHD_Result request_on_head(struct connection *connection, const char *version)
 {

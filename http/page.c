@@ -53,8 +53,8 @@ static const char *const types[] = {
 };
 
 /*
- * Returns a strong ETag for content with this tag, which has at most 16 characters. Gzip-compressed content has a
- * different ETag from uncompressed content.
+ * Returns the strong ETag of the content that `tag`, of at most 16 characters, identifies. The gzip-compressed form of
+ * the content has another ETag.
  */
 static struct page_etag page_etag_make(const char *tag, bool gzip)
 {

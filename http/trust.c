@@ -269,8 +269,8 @@ enum trust trust_of(bool authenticated, const struct peer *peer, const struct or
     return own_name ? TRUST_LOCAL : TRUST_EVERYBODY;
 }
 
-bool trust_needs_no_password(const struct peer *peer, const struct origin_headers *claims,
-                             const struct host_names *names)
+bool trust_needs_no_credential(const struct peer *peer, const struct origin_headers *claims,
+                               const struct host_names *names)
 {
     struct peer anybody = *peer;
 

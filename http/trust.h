@@ -67,12 +67,12 @@ void origin_header_add(struct origin_headers *claims, const char *name, const ch
 enum trust trust_of(bool authenticated, const struct peer *peer, const struct origin_headers *claims,
                     const struct host_names *names);
 /*
- * Returns whether the client needs no password although one is required: root or the daemon's user on a unix socket, if
- * any client with these headers on that socket would be a local client. Members of the socket's group are not admitted
- * without a password, because a proxy may be a member, and some proxies add no header that gives them away.
+ * Returns whether the client needs no password or certificate although one is required: root or the daemon's user on a
+ * unix socket, if any client with these headers on that socket would be a local client. Members of the socket's group
+ * do need one, because a proxy may be a member, and some proxies add no header that gives them away.
  */
-bool trust_needs_no_password(const struct peer *peer, const struct origin_headers *claims,
-                             const struct host_names *names);
+bool trust_needs_no_credential(const struct peer *peer, const struct origin_headers *claims,
+                               const struct host_names *names);
 
 /* The name and value of the header with which the daemon's own web page identifies itself. */
 #define TRUST_PROOF "X-Requested-With"

@@ -462,8 +462,7 @@ static int read_tracepoint(struct sys *sys, const struct machine *machine, const
         return error_set_at(
             error, r, event->offset,
             "no permission to read the id of tracepoint %s:%s below %s: run perfcountd with sudo, grant "
-            "CAP_DAC_READ_SEARCH, or "
-            "let its group in (sudo mount -o remount,gid=GROUP,mode=750 %s)",
+            "CAP_DAC_READ_SEARCH, or let its group in (sudo mount -o remount,gid=GROUP,mode=750 %s)",
             event->system, event->name, machine->tracefs, machine->tracefs);
     if (r < 0)
         return error_set_at(error, r, event->offset, "the id of tracepoint %s:%s cannot be read below %s: %s",

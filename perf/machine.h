@@ -2,9 +2,9 @@
 /*
  * The measured machine: its CPUs, its PMUs and the kernel settings that matter to perf.
  *
- * A struct machine never changes once it is loaded; a new one is loaded when CPUs come or go. Each possible CPU has a
- * core PMU. CPUs for which sysfs has none (virtual machines, boards without a PMU in the device tree) get an `absent`
- * one, "cpu", so that no other code needs to handle a CPU without a PMU.
+ * A struct machine never changes once it is loaded; a new one is loaded when CPUs go online or offline. Each possible
+ * CPU has a core PMU. CPUs for which sysfs has none (virtual machines, boards without a PMU in the device tree) get an
+ * `absent` one, "cpu", so that no other code needs to handle a CPU without a PMU.
  *
  * This module also receives the kernel's hotplug messages and reads how long each CPU was idle.
  */
@@ -16,8 +16,8 @@
 #include "perf/sys.h"
 
 /*
- * Over NETLINK_KOBJECT_UEVENT, the kernel sends messages about CPUs that come and go (lib/kobject_uevent.c). The socket
- * listens to multicast group 1, to which the kernel itself sends, so it works without udevd.
+ * Over NETLINK_KOBJECT_UEVENT, the kernel sends messages about CPUs that go online or offline (lib/kobject_uevent.c).
+ * The socket listens to multicast group 1, to which the kernel itself sends, so it works without udevd.
  */
 enum uevent_change { UEVENT_ONLINE, UEVENT_OFFLINE };
 
@@ -32,8 +32,8 @@ int uevent_open(void);
 
 /*
  * Gets the next pending message about a CPU. Skips messages about other things, and messages that the kernel did not
- * send. Returns -EAGAIN if there is none; -ENOBUFS if messages were lost, so that any CPU may have come or gone; errors
- * of recvmsg(2).
+ * send. Returns -EAGAIN if no message is pending; -ENOBUFS if messages were lost, after which any CPU may have gone
+ * online or offline unnoticed; or the error of recvmsg(2).
  */
 int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu);
 

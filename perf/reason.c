@@ -88,10 +88,8 @@ static const struct {
      "kernel.perf_event_paranoid is %d; run perfcountd with sudo, " BY_GROUP ", or " ALLOW_ALL},
     {EPERM, NULL, "not permitted",
      "a system-call filter or kernel lockdown refuses perf_event_open; start a container with --cap-add=PERFMON,BPF "
-     "(or "
-     "SYS_ADMIN, where the runtime's filter ignores PERFMON) or with --security-opt seccomp=FILE that allows it, "
-     "a "
-     "service with SystemCallFilter=perf_event_open"},
+     "(or SYS_ADMIN, where the runtime's filter ignores PERFMON) or with --security-opt seccomp=FILE that allows it, "
+     "a service with SystemCallFilter=perf_event_open"},
     {ENODEV, NULL, "the PMU cannot count here",
      "its CPU is offline or the PMU is gone; see /sys/bus/event_source/devices"},
     {EOPNOTSUPP, NULL, "the PMU does not support this",

@@ -76,8 +76,8 @@ static size_t cpu_ring_copy_ids(const struct cpu_ring *cpu_ring, bool has, size_
 }
 
 /*
- * Adds an event of the options, with its attr and its id in each open group (0 if a group lacks the event). The dummy
- * events of tracking rings are listed with the first event, because perf finds the event of each record by id.
+ * Adds an event of the options, with its attr and its id in each open group (0 if a group lacks the event). perf looks
+ * up the event of each record by its id, so the ids of the tracking rings' dummy events are added to the first event.
  */
 static int sampled_events_add(struct sampled_events *sampled, size_t event, const char *name,
                               struct cpu_ring *const *cpu_rings, size_t n_cpu_rings,

@@ -435,7 +435,7 @@ bool record_request_is_off_cpu(const struct record_request *request)
     return request->event && str_equal(request->event, OFF_CPU);
 }
 
-bool record_request_selectors(const struct record_request *request, struct cgroup_selector *ret_selector)
+bool record_request_selects_cgroups(const struct record_request *request, struct cgroup_selector *ret_selector)
 {
     const char *cgroup = request->cgroup;
     struct cgroup_selector selector = {0};

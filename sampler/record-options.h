@@ -133,7 +133,7 @@ bool record_request_is_off_cpu(const struct record_request *request);
  * Returns whether the request selects cgroups by a pattern or by names, so that cgroup_lookup_find() must find them.
  * The strings of *ret_selector are borrowed from the request.
  */
-bool record_request_selectors(const struct record_request *request, struct cgroup_selector *ret_selector);
+bool record_request_selects_cgroups(const struct record_request *request, struct cgroup_selector *ret_selector);
 
 /*
  * Makes the options from a request. Finds out what the kernel permits by opening the events and closing them again.

@@ -475,13 +475,13 @@ static int find_wanted(struct sampler *sampler, const struct record_request *req
 {
     struct cgroup_selector selector;
 
-    bool past = request->last > 0, selectors = record_request_selectors(request, &selector);
-    if (!selectors && past && request->cgroup && cgroup_lookup_knows(sampler->cgroups, request->cgroup)) {
+    bool past = request->last > 0, selects = record_request_selects_cgroups(request, &selector);
+    if (!selects && past && request->cgroup && cgroup_lookup_knows(sampler->cgroups, request->cgroup)) {
         /* the cgroup may have been removed or created since the last scan */
         selector = (struct cgroup_selector){.cgroup = request->cgroup};
-        selectors = true;
+        selects = true;
     }
-    if (!selectors)
+    if (!selects)
         return 0;
     if (request->pid)
         return error_set(error, -EINVAL, "pid and cgroup names exclude each other");

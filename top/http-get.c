@@ -273,14 +273,14 @@ int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply 
     return 0;
 }
 
-/* What http/tls.c, and servers written in Go, answer to plain HTTP on a port that uses TLS. */
-#define ANSWER_OF_TLS "Client sent an HTTP request to an HTTPS server."
+/* The response of http/tls.c, as of servers written in Go, to plain HTTP on a port that uses TLS. */
+#define TLS_REQUIRED "Client sent an HTTP request to an HTTPS server."
 
-static bool reply_is_of_tls(const struct top_reply *reply)
+static bool reply_requires_tls(const struct top_reply *reply)
 {
-    size_t size = strlen(ANSWER_OF_TLS);
+    size_t size = strlen(TLS_REQUIRED);
 
-    return reply->status == 400 && reply->size >= size && memcmp(reply->body, ANSWER_OF_TLS, size) == 0;
+    return reply->status == 400 && reply->size >= size && memcmp(reply->body, TLS_REQUIRED, size) == 0;
 }
 
 int top_reply_document(const struct top_address *address, const struct top_reply *reply, json_t **ret,
@@ -293,7 +293,7 @@ int top_reply_document(const struct top_address *address, const struct top_reply
     if (reply->status == 401)
         r = error_set(error, -EACCES, "it requires a password, which is not supported here: %s",
                       address->path ? "run this as root, who needs no password" : "use its unix socket, as root");
-    else if (reply_is_of_tls(reply))
+    else if (reply_requires_tls(reply))
         r = error_set(error, -EPROTONOSUPPORT, "it uses TLS, which is not supported here: use its unix socket");
     else if (reply->status != 200)
         r = error_set(error, reply->status == 404 ? -ENOENT : -EPROTO, "it answered %u%s%.400s", reply->status,

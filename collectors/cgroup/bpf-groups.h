@@ -50,7 +50,7 @@ struct bpf_groups {
 int bpf_groups_configure(struct bpf_groups *groups, const struct collector_env *env, struct error *error);
 void bpf_groups_done(struct bpf_groups *groups, const struct collector_env *env);
 
-/* Where the BPF program gets the word of each event on a CPU. */
+/* The source of each event on one CPU: how the BPF program obtains its value. */
 struct cpu_source {
     struct bpf_event events[BPF_EVENTS_MAX];
     int fds[BPF_EVENTS_MAX];      /* borrowed descriptors of SOURCE_READ events; -1 for other events */

@@ -188,8 +188,7 @@ static const struct descriptor_power powers[] = {
     {OF_BPF, OPERATION_PROGRAM, ERRORS(EPERM, ENOSYS, 0),
      "If kernel.unprivileged_bpf_disabled is 0, anybody may load a socket filter, and freezing does not affect "
      "programs. The filter can falsify this BPF program's counts, as the compromised daemon can itself; the BPF "
-     "program checks "
-     "each number that it takes from the map, and the next one has maps of its own.",
+     "program checks each number that it takes from the map, and the next one has maps of its own.",
      "kernel/bpf/verifier.c: check_map_access_type()"},
 };
 

@@ -454,7 +454,7 @@ TEST(test_needs_no_password)
         struct origin_headers claims = {0};
         for (size_t k = 0; k < ARRAY_SIZE(admitted[i].in_headers) && admitted[i].in_headers[k][0]; k++)
             origin_header_add(&claims, admitted[i].in_headers[k][0], admitted[i].in_headers[k][1]);
-        if (trust_needs_no_password(admitted[i].in_peer, &claims, &names) != admitted[i].out)
+        if (trust_needs_no_credential(admitted[i].in_peer, &claims, &names) != admitted[i].out)
             fail_msg("case %zu", i);
     }
 }
